@@ -1,0 +1,3 @@
+from colleague.cli.main import main
+
+main()

@@ -1,0 +1,66 @@
+"""Where everything of one user lives: the paths under `~/.openclaw`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from colleague.files import locked
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The folder that holds a user's experts, settings, workspace and state."""
+
+    root: Path
+
+    @classmethod
+    def find(cls, given: Path | None = None) -> Home:
+        """The home named on the command line, else OPENCLAW_STATE_DIR, else ~/.openclaw."""
+        named = given or os.environ.get("OPENCLAW_STATE_DIR") or Path.home() / ".openclaw"
+        return cls(Path(named).expanduser().absolute())
+
+    @property
+    def settings_file(self) -> Path:
+        return self.root / "colleague.json"
+
+    @property
+    def openclaw_file(self) -> Path:
+        return self.root / "openclaw.json"
+
+    @property
+    def experts(self) -> Path:
+        return self.root / "experts"
+
+    @property
+    def workspace(self) -> Path:
+        """The default workspace; `agents.defaults.workspace` may name another."""
+        return self.root / "workspace"
+
+    @property
+    def state(self) -> Path:
+        return self.root / "state"
+
+    @property
+    def logs(self) -> Path:
+        return self.root / "logs"
+
+    @property
+    def registry_file(self) -> Path:
+        return self.state / "experts.json"
+
+    @property
+    def snapshots(self) -> Path:
+        return self.state / "packages"
+
+    def expert(self, name: str) -> Path:
+        return self.experts / name
+
+    @contextlib.contextmanager
+    def changing_experts(self) -> Iterator[None]:
+        """Only one process at a time installs, updates, binds or removes experts."""
+        with locked(self.state / "experts.lock"):
+            yield
