@@ -14,13 +14,17 @@ from colleague.errors import HomeBusy
 
 
 def write_atomic(path: Path, text: str, *, mode: int = 0o644) -> None:
-    """Replaces `path` with `text`: written beside it, fsynced, renamed. A link is followed."""
+    """Replaces `path` with `text`: written beside it, fsynced, renamed. A link is followed.
+
+    An existing file keeps its mode."""
     target = path.resolve() if path.is_symlink() else path
     target.parent.mkdir(parents=True, exist_ok=True)
+    mode = target.stat().st_mode & 0o777 if target.exists() else mode
     beside = target.with_name(f".{target.name}.{secrets.token_hex(6)}.new")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+            os.fchmod(file.fileno(), mode)
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

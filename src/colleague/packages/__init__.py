@@ -1,0 +1,1 @@
+"""An OpenExperts folder as typed objects: read, validate, snapshot, install, update."""

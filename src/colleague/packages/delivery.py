@@ -1,0 +1,44 @@
+"""Where a result goes, in what form, and how soon."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from colleague.packages.duration import Duration
+from colleague.packages.fields import Fields, nearest
+
+Format = Literal["narrative", "structured", "both"]
+SlaBreach = Literal["warn", "escalate"]
+
+CHANNELS = ("main", "web", "slack", "discord", "telegram")
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    format: Format = "both"
+    channel: str = "main"
+    sla: Duration | None = None
+    sla_breach: SlaBreach = "warn"
+
+
+def read_delivery(fields: Fields, default: Delivery) -> Delivery:
+    """The delivery in `fields`, field by field over what is inherited."""
+    delivery = Delivery(
+        format=cast(Format, fields.choice("format", ("narrative", "structured", "both"), default.format)),
+        channel=read_channel(fields, default.channel),
+        sla=fields.duration("sla") or default.sla,
+        sla_breach=cast(SlaBreach, fields.choice("sla_breach", ("warn", "escalate"), default.sla_breach)),
+    )
+    fields.finish()
+    return delivery
+
+
+def read_channel(fields: Fields, default: str) -> str:
+    channel = fields.text("channel", default)
+    if channel not in CHANNELS:
+        hint = nearest(channel, CHANNELS) or f"use one of {', '.join(CHANNELS)}"
+        fields.findings.add(
+            "delivery-channel-unknown", fields.mark("channel"), f"channel {channel[:60]!r} is not known", hint
+        )
+    return channel

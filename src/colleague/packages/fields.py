@@ -1,0 +1,193 @@
+"""Reading typed values out of a YAML mapping, noting what is wrong and going on with the default."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from colleague.packages.duration import Duration, parse_duration
+from colleague.packages.finding import Findings
+from colleague.packages.mark import Mark
+from colleague.packages.nodes import Mapping, Node, Scalar, Sequence
+
+T = TypeVar("T")
+
+
+class Fields:
+    """The fields of one object. What nobody asked for is reported by `finish`."""
+
+    def __init__(self, node: Node | None, what: str, findings: Findings, at: Mark) -> None:
+        self.findings = findings
+        self.what = what
+        self.node: Mapping | None = None
+        self.at = at if node is None else node.mark
+        self._asked: set[str] = set()
+        if isinstance(node, Mapping):
+            self.node = node
+        elif node is not None and not _is_null(node):
+            self._wrong_type(what, node, "a mapping of fields")
+
+    def mark(self, name: str) -> Mark:
+        return self.node.marks.get(name, self.at) if self.node else self.at
+
+    def has(self, name: str) -> bool:
+        return self._get(name) is not None
+
+    def text(self, name: str, default: str = "") -> str:
+        node = self._get(name)
+        if node is None:
+            return default
+        if isinstance(node, Scalar):
+            return node.text
+        self._wrong_type(name, node, "text")
+        return default
+
+    def required_text(self, name: str) -> str:
+        text = self.text(name).strip()
+        if not text:
+            self._missing(name)
+        return text
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of texts; a single text counts as a list of one."""
+        return tuple(text for text, _ in self.marked_texts(name))
+
+    def marked_texts(self, name: str) -> list[tuple[str, Mark]]:
+        node = self._get(name)
+        if isinstance(node, Scalar):
+            return [(node.text, node.mark)]
+        found: list[tuple[str, Mark]] = []
+        for item in self.items(name):
+            if isinstance(item, Scalar) and item.value is not None:
+                found.append((item.text, item.mark))
+            else:
+                self._wrong_type(f"an entry of {name}", item, "text")
+        return found
+
+    def items(self, name: str) -> tuple[Node, ...]:
+        node = self._get(name)
+        if node is None:
+            return ()
+        if isinstance(node, Sequence):
+            return node.items
+        self._wrong_type(name, node, "a list")
+        return ()
+
+    def flag(self, name: str, default: bool) -> bool:
+        node = self._get(name)
+        if node is None:
+            return default
+        if isinstance(node, Scalar) and isinstance(node.value, bool):
+            return node.value
+        self._wrong_type(name, node, "true or false")
+        return default
+
+    def whole_number(self, name: str, default: int, *, least: int, most: int) -> int:
+        node = self._get(name)
+        if node is None:
+            return default
+        value = node.value if isinstance(node, Scalar) else None
+        if isinstance(value, bool) or not isinstance(value, int):
+            self._wrong_type(name, node, "a whole number")
+            return default
+        if not least <= value <= most:
+            self._bad_value(name, _short(value), f"a number from {least} to {most}")
+            return default
+        return value
+
+    def choice(self, name: str, allowed: Iterable[str], default: str) -> str:
+        text = self.text(name, default)
+        options = list(allowed)
+        if text in options:
+            return text
+        self._bad_value(name, text, _one_of(options), nearest(text, options))
+        return default
+
+    def duration(self, name: str) -> Duration | None:
+        if not self.has(name):
+            return None
+        return self.parsed(name, parse_duration, "duration-invalid")
+
+    def parsed(self, name: str, parse: Callable[[str], T], code: str) -> T | None:
+        """The text of a field through `parse`, whose ValueError becomes a finding of rule `code`."""
+        text = self.text(name)
+        if not text:
+            return None
+        try:
+            return parse(text)
+        except ValueError as error:
+            self.findings.add(code, self.mark(name), f"{name}: {error}")
+            return None
+
+    def child(self, name: str, what: str = "") -> Fields:
+        node = self._get(name)
+        return Fields(node, what or name, self.findings, self.mark(name))
+
+    def entries(self, name: str) -> list[tuple[str, Node, Mark]]:
+        """The entries of a mapping whose keys the author chooses."""
+        node = self._get(name)
+        if isinstance(node, Mapping):
+            return [(key, value, node.marks[key]) for key, value in node.entries.items()]
+        if node is not None:
+            self._wrong_type(name, node, "a mapping")
+        return []
+
+    def ignore(self, *names: str) -> None:
+        """Known fields that are read elsewhere, or not at all."""
+        self._asked.update(names)
+
+    def finish(self) -> None:
+        """Reports fields that no one asked for, with the nearest name."""
+        if self.node is None:
+            return
+        for name, mark in self.node.marks.items():
+            if name not in self._asked:
+                hint = nearest(name, self._asked)
+                message = f"{name!r} is no field of {self.what}"
+                self.findings.add("field-unknown", mark, message, hint or "remove it, or check the spelling")
+
+    def _get(self, name: str) -> Node | None:
+        self._asked.add(name)
+        node = self.node.entries.get(name) if self.node else None
+        return None if node is None or _is_null(node) else node
+
+    def _missing(self, name: str) -> None:
+        self.findings.add("field-missing", self.mark(name), f"{self.what} has no {name}", f"add {name}: ...")
+
+    def _wrong_type(self, name: str, node: Node, expected: str) -> None:
+        self.findings.add("field-type", node.mark, f"{name} must be {expected}, found {describe(node)}")
+
+    def _bad_value(self, name: str, found: str, expected: str, hint: str = "") -> None:
+        message = f"{name} must be {expected}, found {found!r}"
+        self.findings.add("field-value", self.mark(name), message, hint)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """`did you mean 'name'?`, or nothing when no known word is near."""
+    close = difflib.get_close_matches(word[:80], list(known), n=1, cutoff=0.6)
+    return f"did you mean {close[0]!r}?" if close else ""
+
+
+def describe(node: Node) -> str:
+    if isinstance(node, Mapping):
+        return "a mapping"
+    if isinstance(node, Sequence):
+        return "a list"
+    return "nothing" if node.value is None else repr(_short(node.text))
+
+
+def _short(value: object) -> str:
+    if isinstance(value, int) and abs(value) > 10**30:
+        return f"a number of {int(math.log10(abs(value))) + 1} digits"
+    text = str(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _one_of(options: list[str]) -> str:
+    return options[0] if len(options) == 1 else f"{', '.join(options[:-1])} or {options[-1]}"
+
+
+def _is_null(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.value is None

@@ -1,0 +1,43 @@
+"""Reference material of an expert."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from colleague.packages.folder import Folder
+from colleague.packages.mark import Mark
+from colleague.packages.markdown import read_markdown, stem
+from colleague.packages.parsed import Parsed
+
+KnowledgeType = Literal["static", "dynamic", "private"]
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge(Parsed):
+    path: str
+    name: str
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    type: KnowledgeType = "static"
+
+    @property
+    def private(self) -> bool:
+        """Private knowledge stands in no index, summary, log or answer that leaves the runtime."""
+        return self.type == "private"
+
+
+def read_knowledge(folder: Folder, path: str, at: Mark) -> Knowledge | None:
+    file = read_markdown(folder, path, at, "a knowledge file")
+    if file is None:
+        return None
+    fields = file.fields
+    return Knowledge(
+        at=Mark(path),
+        node=fields.node,
+        path=path,
+        name=fields.text("name") or stem(path),
+        description=fields.text("description"),
+        tags=fields.texts("tags"),
+        type=cast(KnowledgeType, fields.choice("type", ("static", "dynamic", "private"), "static")),
+    )

@@ -1,0 +1,230 @@
+"""YAML as a tree in which every value knows its file and line.
+
+Built from parser events, so that hostile input (deep nesting, aliases that multiply or loop, endless
+lists) is stopped while it is read, and a scalar keeps the text the author typed: `1.10` stays `1.10`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from colleague.packages.mark import Mark
+
+MAX_DEPTH = 60
+MAX_SIZE = 100_000
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_RESOLVER: Any = yaml.resolver.Resolver()
+
+
+class NodeError(Exception):
+    """The YAML cannot be used; `code` is the rule it breaks."""
+
+    def __init__(self, code: str, at: Mark, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.code, self.at, self.message, self.hint = code, at, message, hint
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """One value. `text` is what the author typed, `value` what YAML makes of it."""
+
+    text: str
+    value: str | int | float | bool | None
+    mark: Mark
+    size: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    items: tuple[Node, ...]
+    mark: Mark
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    entries: dict[str, Node]
+    marks: dict[str, Mark] = field(repr=False)
+    mark: Mark
+    size: int
+
+
+Node = Scalar | Sequence | Mapping
+
+
+def parse(text: str, file: str, *, first_line: int = 1) -> Node | None:
+    """The tree of one YAML document, None when it is empty. Raises NodeError."""
+    try:
+        return _Reader(text, file, first_line).document()
+    except yaml.YAMLError as error:
+        raise _from_yaml_error(error, text, file, first_line) from None
+
+
+def plain(node: Node | None) -> Any:
+    """The tree as dicts, lists and scalars."""
+    if isinstance(node, Mapping):
+        return {key: plain(value) for key, value in node.entries.items()}
+    if isinstance(node, Sequence):
+        return [plain(item) for item in node.items]
+    return None if node is None else node.value
+
+
+def mark_of(node: Node, *path: str | int) -> Mark:
+    """Where the value at `path` stands; as near as possible when the path does not exist."""
+    mark = node.mark
+    current: Node | None = node
+    for part in path:
+        if isinstance(current, Mapping) and isinstance(part, str) and part in current.entries:
+            mark, current = current.marks[part], current.entries[part]
+        elif isinstance(current, Sequence) and isinstance(part, int) and part < len(current.items):
+            current = current.items[part]
+            mark = current.mark
+        else:
+            break
+    return mark
+
+
+class _Reader:
+    def __init__(self, text: str, file: str, first_line: int) -> None:
+        self._loader = _Loader(text)
+        self._file = file
+        self._offset = first_line
+        self._anchors: dict[str, Node | None] = {}
+        self._seen = 0
+
+    def document(self) -> Node | None:
+        self._next(yaml.StreamStartEvent)
+        if self._loader.check_event(yaml.StreamEndEvent):
+            return None
+        self._next(yaml.DocumentStartEvent)
+        node = self._node(0)
+        self._next(yaml.DocumentEndEvent)
+        if not self._loader.check_event(yaml.StreamEndEvent):
+            at = self._mark(self._loader.peek_event())
+            raise NodeError(
+                "yaml-invalid", at, "a second document begins here", "keep one document, without ---"
+            )
+        return None if isinstance(node, Scalar) and node.value is None else node
+
+    def _next(self, kind: Any) -> Any:
+        event = self._loader.get_event()
+        if not isinstance(event, kind):
+            raise NodeError("yaml-invalid", self._mark(event), "this is not a YAML document")
+        return event
+
+    def _mark(self, event: Any) -> Mark:
+        return Mark(self._file, event.start_mark.line + self._offset)
+
+    def _node(self, depth: int) -> Node:
+        event = self._loader.get_event()
+        at = self._mark(event)
+        self._seen += 1
+        if depth > MAX_DEPTH:
+            raise NodeError("yaml-bomb", at, f"nested deeper than {MAX_DEPTH} levels", "flatten it")
+        if self._seen > MAX_SIZE:
+            raise NodeError("yaml-bomb", at, f"more than {MAX_SIZE:,} values in one file", "split the file")
+        if isinstance(event, yaml.AliasEvent):
+            return self._alias(event, at)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = None
+        node = self._build(event, at, depth)
+        if node.size > MAX_SIZE:
+            raise NodeError(
+                "yaml-bomb", at, f"aliases multiply to more than {MAX_SIZE:,} values", "write it out"
+            )
+        if event.anchor is not None:
+            self._anchors[event.anchor] = node
+        return node
+
+    def _alias(self, event: Any, at: Mark) -> Node:
+        if event.anchor not in self._anchors:
+            raise NodeError(
+                "yaml-invalid", at, f"*{event.anchor} refers to no anchor", f"define &{event.anchor} first"
+            )
+        node = self._anchors[event.anchor]
+        if node is None:
+            raise NodeError("yaml-bomb", at, f"*{event.anchor} refers to itself", "write the value out")
+        return node
+
+    def _build(self, event: Any, at: Mark, depth: int) -> Node:
+        if isinstance(event, yaml.ScalarEvent):
+            return Scalar(event.value, _scalar_value(event), at)
+        if isinstance(event, yaml.SequenceStartEvent):
+            return self._sequence(at, depth)
+        return self._mapping(at, depth)
+
+    def _sequence(self, at: Mark, depth: int) -> Sequence:
+        items: list[Node] = []
+        while not self._loader.check_event(yaml.SequenceEndEvent):
+            items.append(self._node(depth + 1))
+        self._loader.get_event()
+        return Sequence(tuple(items), at, 1 + sum(item.size for item in items))
+
+    def _mapping(self, at: Mark, depth: int) -> Mapping:
+        entries: dict[str, Node] = {}
+        marks: dict[str, Mark] = {}
+        merged: list[Mapping] = []
+        while not self._loader.check_event(yaml.MappingEndEvent):
+            key = self._node(depth + 1)
+            value = self._node(depth + 1)
+            if not isinstance(key, Scalar):
+                raise NodeError("yaml-invalid", key.mark, "a key must be a word, not a list or mapping")
+            if key.text == "<<" and key.value == "<<":
+                merged.extend(_merge_sources(value))
+                continue
+            if key.text in entries:
+                first = marks[key.text].line
+                message = f"{key.text!r} stands twice in one mapping, first on line {first}"
+                raise NodeError("yaml-duplicate-key", key.mark, message, "keep one of them")
+            entries[key.text], marks[key.text] = value, key.mark
+        self._loader.get_event()
+        for source in merged:
+            for name, node in source.entries.items():
+                if name not in entries:
+                    entries[name], marks[name] = node, source.marks[name]
+        return Mapping(entries, marks, at, 1 + sum(node.size for node in entries.values()))
+
+
+def _merge_sources(node: Node) -> Iterator[Mapping]:
+    for source in node.items if isinstance(node, Sequence) else (node,):
+        if not isinstance(source, Mapping):
+            raise NodeError("yaml-invalid", source.mark, "<< can only merge mappings")
+        yield source
+
+
+def _scalar_value(event: Any) -> str | int | float | bool | None:
+    text: str = event.value
+    tag = event.tag or _RESOLVER.resolve(yaml.ScalarNode, text, event.implicit)
+    try:
+        match tag.rpartition(":")[2]:
+            case "null":
+                return None
+            case "bool":
+                return text.lower() in ("yes", "true", "on")
+            case "int":
+                return _integer(text)
+            case "float":
+                return float(text.replace("_", "").lower().replace(".inf", "inf").replace(".nan", "nan"))
+    except ValueError:
+        pass
+    return text
+
+
+def _integer(text: str) -> int:
+    digits = text.replace("_", "")
+    if digits.isdigit() and digits.startswith("0") and len(digits) > 1:
+        return int(digits, 8)
+    return int(digits, 0)
+
+
+def _from_yaml_error(error: yaml.YAMLError, text: str, file: str, first_line: int) -> NodeError:
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be read"
+    mark = getattr(error, "problem_mark", None)
+    line = mark.line if mark is not None else text.count("\n", 0, getattr(error, "position", 0))
+    hint = "indent with spaces, not tabs" if "\\t" in str(problem) or "tab" in str(problem) else ""
+    return NodeError("yaml-invalid", Mark(file, line + first_line), f"invalid YAML: {problem}", hint)

@@ -1,0 +1,87 @@
+"""Which operations run at once, which ask a person first, and which are only ever drafted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, cast
+
+from colleague.packages.delivery import read_channel
+from colleague.packages.duration import Duration
+from colleague.packages.fields import Fields
+from colleague.packages.mark import Mark
+
+Tier = Literal["auto", "confirm", "manual"]
+TIERS: tuple[Tier, ...] = ("auto", "confirm", "manual")
+OnTimeout = Literal["reject", "escalate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    operation: str
+    tier: Tier
+    at: Mark = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    default: Tier = "confirm"
+    overrides: dict[str, Override] = field(default_factory=dict)
+    timeout: Duration | None = None
+    on_timeout: OnTimeout = "reject"
+
+
+@dataclass(frozen=True, slots=True)
+class Escalation:
+    channel: str = "main"
+    on_low_confidence: bool = True
+    on_manual_ready: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    approval: Approval = field(default_factory=Approval)
+    escalation: Escalation = field(default_factory=Escalation)
+
+    def tier(self, operation: str) -> Tier:
+        """The override for `tool.operation`, else the default (which is `confirm` without a policy)."""
+        override = self.approval.overrides.get(operation)
+        return override.tier if override else self.approval.default
+
+
+def looser(new: Tier, old: Tier) -> bool:
+    return TIERS.index(new) < TIERS.index(old)
+
+
+def read_policy(fields: Fields) -> Policy:
+    policy = Policy(_read_approval(fields.child("approval")), _read_escalation(fields.child("escalation")))
+    fields.finish()
+    return policy
+
+
+def _read_approval(fields: Fields) -> Approval:
+    approval = Approval(
+        default=cast(Tier, fields.choice("default", TIERS, "confirm")),
+        overrides=_read_overrides(fields.child("overrides")),
+        timeout=fields.duration("timeout"),
+        on_timeout=cast(OnTimeout, fields.choice("on_timeout", ("reject", "escalate"), "reject")),
+    )
+    fields.finish()
+    return approval
+
+
+def _read_overrides(fields: Fields) -> dict[str, Override]:
+    names = list(fields.node.entries) if fields.node else []
+    return {
+        name: Override(name, cast(Tier, fields.choice(name, TIERS, "confirm")), fields.mark(name))
+        for name in names
+    }
+
+
+def _read_escalation(fields: Fields) -> Escalation:
+    escalation = Escalation(
+        channel=read_channel(fields, "main"),
+        on_low_confidence=fields.flag("on_low_confidence", True),
+        on_manual_ready=fields.flag("on_manual_ready", True),
+    )
+    fields.finish()
+    return escalation

@@ -1,0 +1,106 @@
+"""The simple types of tool files and parameters, as JSON Schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from colleague.packages.fields import describe, nearest
+from colleague.packages.finding import Findings
+from colleague.packages.nodes import Mapping, Node, Scalar, Sequence, plain
+
+Schema = dict[str, Any]
+
+_TYPES = {
+    "string": "string",
+    "number": "number",
+    "integer": "integer",
+    "boolean": "boolean",
+    "object": "object",
+    "array": "array",
+    # what authors also write
+    "text": "string",
+    "str": "string",
+    "int": "integer",
+    "float": "number",
+    "bool": "boolean",
+    "list": "array",
+    "map": "object",
+    "date": "string",
+    "datetime": "string",
+    "any": "",
+}
+_KEYWORDS = ("description", "enum", "default", "examples", "format", "minimum", "maximum", "pattern", "title")
+
+
+def read_shape(node: Node | None, findings: Findings) -> Schema:
+    """A JSON Schema from a type name, `{type: object, properties: ...}`, or just `{email: string}`."""
+    if node is None or (isinstance(node, Scalar) and node.value is None):
+        return {}
+    if isinstance(node, Scalar):
+        return _named_type(node, findings)
+    if isinstance(node, Sequence):
+        return _list_of(node, findings)
+    if isinstance(node.entries.get("type"), Scalar | Sequence):
+        return _typed_shape(node, findings)
+    if "properties" in node.entries:
+        return _object(node.entries["properties"], findings)
+    return _object(node, findings)
+
+
+def type_schema(name: str) -> Schema | None:
+    """The schema of a type name such as `string` or `string[]`; None when it is no type."""
+    word = name.strip().lower()
+    if word.endswith("[]"):
+        inner = type_schema(word[:-2])
+        return None if inner is None else {"type": "array", "items": inner}
+    known = _TYPES.get(word)
+    if known is None:
+        return None
+    return {"type": known} if known else {}
+
+
+def _named_type(node: Scalar, findings: Findings) -> Schema:
+    schema = type_schema(node.text)
+    if schema is None:
+        message = f"{node.text[:60]!r} is no type"
+        hint = nearest(node.text, _TYPES) or "use string, number, integer, boolean, object or array"
+        findings.add("type-unknown", node.mark, message, hint)
+        return {}
+    return schema
+
+
+def _list_of(node: Sequence, findings: Findings) -> Schema:
+    """`[string]` is a list of strings; `type: [string, null]` comes here too, as a union."""
+    inner = [read_shape(item, findings) for item in node.items]
+    return {"type": "array", "items": inner[0]} if inner else {"type": "array"}
+
+
+def _typed_shape(node: Mapping, findings: Findings) -> Schema:
+    kind = node.entries["type"]
+    schema: Schema = _union(kind) if isinstance(kind, Sequence) else read_shape(kind, findings)
+    for word in _KEYWORDS:
+        if word in node.entries:
+            schema[word] = plain(node.entries[word])
+    if "properties" in node.entries:
+        schema |= _object(node.entries["properties"], findings)
+    if "items" in node.entries:
+        schema["items"] = read_shape(node.entries["items"], findings)
+    required = plain(node.entries.get("required"))
+    if isinstance(required, list):
+        schema["required"] = [str(name) for name in required]
+    return schema
+
+
+def _union(kinds: Sequence) -> Schema:
+    names = [item.text.lower() if isinstance(item, Scalar) else "" for item in kinds.items]
+    known = [_TYPES.get(name, name if name == "null" else "") for name in names]
+    return {"type": [name for name in known if name]} if all(known) and known else {}
+
+
+def _object(node: Node, findings: Findings) -> Schema:
+    if not isinstance(node, Mapping):
+        message = f"properties must be a mapping of names to types, found {describe(node)}"
+        findings.add("field-type", node.mark, message)
+        return {"type": "object"}
+    properties = {name: read_shape(value, findings) for name, value in node.entries.items()}
+    return {"type": "object", "properties": properties}

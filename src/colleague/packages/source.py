@@ -1,0 +1,114 @@
+"""Where a package comes from: a folder, or a git repository."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from colleague.errors import PackageError
+
+Progress = Callable[[str], None]
+
+_URL = re.compile(r"(https?|ssh|git|file)://.+|[\w.-]+@[\w.-]+:.+")
+_PASSWORD = re.compile(r"(?<=://)[^/@]+@")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    kind: Literal["git", "folder", "link"]
+    location: str
+
+    def __str__(self) -> str:
+        """For people: without the password a URL may carry."""
+        return _PASSWORD.sub("", self.location)
+
+
+def parse_source(text: str, *, link: bool = False) -> Source:
+    """Tells a git URL from a folder. Raises PackageError when it is neither."""
+    if text.startswith("-"):
+        raise PackageError(f"{text!r} is neither a folder nor a git URL")
+    if _URL.fullmatch(text):
+        if link:
+            raise PackageError(
+                "--link needs a folder, not a URL", hint="clone the repository, then link the folder"
+            )
+        return Source("git", text)
+    folder = Path(text).expanduser().absolute()
+    if not folder.is_dir():
+        raise PackageError(f"there is no folder {folder}", hint="name a folder or a git URL")
+    return Source("link" if link else "folder", str(folder))
+
+
+@contextlib.contextmanager
+def fetched(source: Source, progress: Progress) -> Iterator[Path]:
+    """The folder with the package's files, for as long as the block lasts."""
+    if source.kind != "git":
+        if not Path(source.location).is_dir():
+            raise PackageError(f"the source {source} is gone", hint="put it back, or install from elsewhere")
+        yield Path(source.location)
+        return
+    with tempfile.TemporaryDirectory(prefix="colleague-clone-") as folder:
+        clone(source, Path(folder) / "package", progress)
+        yield Path(folder) / "package"
+
+
+def clone(source: Source, target: Path, progress: Progress) -> None:
+    if shutil.which("git") is None:
+        raise PackageError("git is not installed", hint="install git, or install from a folder")
+    command = [
+        "git",
+        "-c",
+        "protocol.ext.allow=never",
+        "-c",
+        "http.lowSpeedLimit=1",
+        "-c",
+        "http.lowSpeedTime=30",
+    ]
+    command += ["clone", "--depth", "1", "--progress", "--", source.location, str(target)]
+    environment = os.environ | {
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_SSH_COMMAND": "ssh -oBatchMode=yes",
+        "LC_ALL": "C",
+    }
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as git:
+        said = _follow(git, progress)
+    if git.returncode != 0:
+        reason = _PASSWORD.sub("", said[-1]) if said else f"git ended with {git.returncode}"
+        raise PackageError(f"cannot clone {source}: {reason}", hint="check the address and your access to it")
+
+
+def _follow(git: subprocess.Popen[bytes], progress: Progress) -> list[str]:
+    """Passes on what git says of its progress, line by line, and keeps the last lines."""
+    said: list[str] = []
+    line = b""
+    while git.stderr is not None and (byte := git.stderr.read(1)):
+        if byte not in b"\r\n":
+            line += byte
+            continue
+        text = line.decode(errors="replace").strip()
+        line = b""
+        if text:
+            said = [*said[-9:], text]
+            progress(_PASSWORD.sub("", text))
+    return said
+
+
+def origin_of(folder: Path) -> Source | None:
+    """The repository a folder was cloned from by hand."""
+    if not (folder / ".git").exists() or shutil.which("git") is None:
+        return None
+    answer = subprocess.run(
+        ["git", "-C", str(folder), "remote", "get-url", "origin"], capture_output=True, text=True, check=False
+    )
+    url = answer.stdout.strip()
+    return Source("git", url) if answer.returncode == 0 and url else None

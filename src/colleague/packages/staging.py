@@ -1,0 +1,105 @@
+"""Putting a package's folder in place by one rename, so that a crash leaves the old one or the new one."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import secrets
+import shutil
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from colleague.failpoints import failpoint
+from colleague.files import sync_folder
+from colleague.packages.folder import Entry
+
+STAGING = ".staging"
+_OLD = ".old"
+
+
+def new_stage(parent: Path) -> Path:
+    """An empty folder beside the packages, on the same disk, to build a new version in."""
+    stage = parent / STAGING / secrets.token_hex(8)
+    stage.mkdir(parents=True)
+    return stage
+
+
+def copy_entries(root: Path, entries: Iterable[Entry], target: Path) -> None:
+    """Copies a package's files, flushed to disk, so that the rename after it is never ahead of them."""
+    folders = {target}
+    for entry in entries:
+        path = target / entry.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        folders.add(path.parent)
+        if entry.link_to is not None:
+            path.symlink_to(entry.link_to)
+        else:
+            _copy_file(root / entry.path, path)
+    for folder in folders:
+        sync_folder(folder)
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    with source.open("rb") as reading, target.open("xb") as writing:
+        shutil.copyfileobj(reading, writing)
+        writing.flush()
+        os.fsync(writing.fileno())
+
+
+def put_in_place(stage: Path, target: Path) -> None:
+    """Makes `stage` the folder at `target` in one step; what was there before is deleted afterwards."""
+    if not target.exists():
+        stage.rename(target)
+    elif not _exchange(stage, target):
+        _swap_by_two_renames(stage, target)
+    sync_folder(target.parent)
+    failpoint("staging.placed")
+    shutil.rmtree(stage, ignore_errors=True)
+
+
+def take_away(target: Path, parent: Path) -> None:
+    """Removes the folder at `target` in one step."""
+    stage = parent / STAGING / secrets.token_hex(8)
+    stage.parent.mkdir(parents=True, exist_ok=True)
+    target.rename(stage)
+    sync_folder(target.parent)
+    failpoint("staging.taken")
+    shutil.rmtree(stage, ignore_errors=True)
+
+
+def needs_recovery(parent: Path) -> bool:
+    return any((parent / STAGING).glob(f"*{_OLD}"))
+
+
+def sweep(parent: Path) -> None:
+    """Ends what a crash left half done. Only for the process that holds the lock."""
+    for left in (parent / STAGING).glob("*"):
+        target = parent / left.name.removesuffix(_OLD)
+        if left.name.endswith(_OLD) and not target.exists():
+            left.rename(target)
+        else:
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _swap_by_two_renames(stage: Path, target: Path) -> None:
+    """For disks that cannot exchange two folders: a crash between the renames is mended by `sweep`."""
+    old = stage.with_name(target.name + _OLD)
+    target.rename(old)
+    failpoint("staging.between")
+    stage.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swaps two folders in one step where the system can; Python has no call for it."""
+    if os.environ.get("COLLEAGUE_NO_EXCHANGE"):
+        return False
+    library = ctypes.CDLL(None, use_errno=True)
+    here = -100  # AT_FDCWD
+    exchange = 2
+    if sys.platform == "linux" and hasattr(library, "renameat2"):
+        return bool(library.renameat2(here, os.fsencode(one), here, os.fsencode(other), exchange) == 0)
+    if sys.platform == "darwin" and hasattr(library, "renamex_np"):
+        return bool(library.renamex_np(os.fsencode(one), os.fsencode(other), exchange) == 0)
+    return False

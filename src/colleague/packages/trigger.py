@@ -1,0 +1,122 @@
+"""What wakes an expert: a webhook, a schedule, or a message."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, cast
+
+from colleague.packages.concurrency import Concurrency, read_concurrency
+from colleague.packages.cron import Cron, check_zone, parse_cron
+from colleague.packages.fields import Fields
+from colleague.packages.finding import Findings
+from colleague.packages.nodes import Node, Scalar
+from colleague.packages.parsed import Parsed
+from colleague.packages.payload import PayloadPath, parse_payload_path
+
+TriggerType = Literal["webhook", "cron", "channel"]
+SessionKind = Literal["isolated", "main"]
+TYPES: tuple[TriggerType, ...] = ("webhook", "cron", "channel")
+PRESETS = ("gmail",)
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger(Parsed):
+    name: str
+    type: TriggerType
+    process: str
+    preset: str = ""
+    requires_tool: str = ""
+    cron: Cron | None = None
+    dedupe_key: PayloadPath | None = None
+    session: SessionKind = "isolated"
+    concurrency: Concurrency = Concurrency()
+    payload_mapping: dict[str, PayloadPath] = field(default_factory=dict)
+    description: str = ""
+
+    @property
+    def handler(self) -> str:
+        """How people see where it comes from: `webhook/gmail`, `cron: 0 8 * * 1-5 UTC`."""
+        if self.cron:
+            return f"cron: {self.cron.text} {self.cron.zone}"
+        source = self.preset or self.requires_tool
+        return f"{self.type}/{source}" if source else self.type
+
+
+def read_trigger(node: Node, inherited: Concurrency, findings: Findings) -> Trigger | None:
+    fields = Fields(node, "a trigger", findings, node.mark)
+    if fields.node is None:
+        return None
+    name = fields.required_text("name")
+    process = fields.required_text("process")
+    if not fields.has("type"):
+        fields.required_text("type")
+    kind = cast(TriggerType, fields.choice("type", TYPES, "webhook"))
+    trigger = Trigger(
+        at=node.mark,
+        node=node,
+        name=name,
+        type=kind,
+        process=process,
+        preset=_read_preset(fields),
+        requires_tool=fields.text("requires_tool"),
+        cron=_read_cron(fields, kind),
+        dedupe_key=fields.parsed("dedupe_key", parse_payload_path, "payload-path-invalid"),
+        session=cast(SessionKind, fields.choice("session", ("isolated", "main"), "isolated")),
+        concurrency=_read_concurrency(fields, inherited),
+        payload_mapping=_read_mapping(fields),
+        description=fields.text("description"),
+    )
+    fields.finish()
+    return trigger if name else None
+
+
+def _read_preset(fields: Fields) -> str:
+    preset = fields.text("preset")
+    if preset and preset not in PRESETS:
+        message = f"preset {preset[:60]!r} is not known here, so this trigger stays inactive"
+        fields.findings.add("preset-unknown", fields.mark("preset"), message, f"known: {', '.join(PRESETS)}")
+    return preset
+
+
+def _read_cron(fields: Fields, kind: TriggerType) -> Cron | None:
+    zone = fields.text("tz", "UTC")
+    try:
+        check_zone(zone) if zone != "UTC" else None
+    except ValueError as error:
+        fields.findings.add("timezone-unknown", fields.mark("tz"), f"tz: {error}")
+        zone = "UTC"
+    if kind != "cron":
+        fields.ignore("expr")
+        return None
+    if not fields.has("expr"):
+        hint = 'add expr: "0 8 * * 1-5"'
+        fields.findings.add("trigger-expr-missing", fields.at, "a cron trigger needs expr", hint)
+        return None
+    cron = fields.parsed("expr", lambda text: parse_cron(text, zone), "cron-invalid")
+    if cron and not cron.fires:
+        message = f"{cron.text!r} matches no date, so this trigger never fires"
+        fields.findings.add("cron-never-fires", fields.mark("expr"), message, "check day and month")
+    return cron
+
+
+def _read_concurrency(fields: Fields, inherited: Concurrency) -> Concurrency:
+    concurrency = read_concurrency(fields, "concurrency", "concurrency_key", inherited)
+    if concurrency.mode == "serial_per_key" and concurrency.key is None:
+        message = "serial_per_key without a key: every run falls back to serial"
+        at = fields.mark("concurrency")
+        fields.findings.add("concurrency-key-missing", at, message, "add concurrency_key, or concurrency.key")
+    return concurrency
+
+
+def _read_mapping(fields: Fields) -> dict[str, PayloadPath]:
+    inner = fields.child("payload_mapping")
+    paths: dict[str, PayloadPath] = {}
+    for name, node, mark in fields.entries("payload_mapping"):
+        path = inner.parsed(name, parse_payload_path, "payload-path-invalid")
+        if path:
+            paths[name] = path
+        elif not isinstance(node, Scalar):
+            fields.findings.add(
+                "field-type", mark, f"payload_mapping.{name} must be a path such as messages[0].id"
+            )
+    return paths
