@@ -20,6 +20,10 @@ class UsageError(ColleagueError):
     exit_code = 2
 
 
+class Declined(ColleagueError):
+    """A person said no, or nobody was there to say yes."""
+
+
 class NotFound(ColleagueError):
     """The thing that was named does not exist."""
 

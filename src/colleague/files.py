@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import secrets
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +19,7 @@ def write_atomic(path: Path, text: str, *, mode: int = 0o644) -> None:
     target = path.resolve() if path.is_symlink() else path
     target.parent.mkdir(parents=True, exist_ok=True)
     mode = target.stat().st_mode & 0o777 if target.exists() else mode
-    beside = target.with_name(f".{target.name}.{secrets.token_hex(6)}.new")
+    beside = target.with_name(f".{target.name}.{os.urandom(6).hex()}.new")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:

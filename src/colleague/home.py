@@ -11,7 +11,7 @@ from pathlib import Path
 from colleague.files import locked
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Home:
     """The folder that holds a user's experts, settings, workspace and state."""
 
@@ -62,5 +62,7 @@ class Home:
     @contextlib.contextmanager
     def changing_experts(self) -> Iterator[None]:
         """Only one process at a time installs, updates, binds or removes experts."""
+        if not self.root.exists():
+            self.root.mkdir(parents=True, mode=0o700)
         with locked(self.state / "experts.lock"):
             yield

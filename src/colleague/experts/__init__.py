@@ -1,0 +1,1 @@
+"""The loader: an installed package, its bindings, prompt, state and registry."""

@@ -24,7 +24,7 @@ _VERBS = re.compile(
 _FILE_ENDINGS = (".md", ".yaml", ".yml", ".json", ".txt", ".csv", ".html", ".pdf", ".py")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Vocabulary:
     """The names a step may use: operations by tool, and functions."""
 
@@ -32,7 +32,7 @@ class Vocabulary:
     functions: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Step:
     """One item. `undeclared` are operation-like names that no tool file declares."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from colleague.packages.learning import Learning
 from colleague.packages.package import Package
 from colleague.packages.policy import looser
 from colleague.packages.trigger import Trigger
@@ -13,7 +14,7 @@ from colleague.packages.trigger import Trigger
 Step = Literal["same", "patch", "minor", "major", "older", "unknown"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Change:
     """One line of the difference; `loosens` when an expert may do more than before without being asked."""
 
@@ -50,7 +51,8 @@ def changes(old: Package, new: Package) -> list[Change]:
 
 def _policy_changes(old: Package, new: Package) -> Iterator[Change]:
     before, after = old.manifest.policy, new.manifest.policy
-    for operation in dict.fromkeys([*old.operations, *new.operations, *before.approval.overrides]):
+    overridden = [*before.approval.overrides, *after.approval.overrides]
+    for operation in dict.fromkeys([*old.operations, *new.operations, *overridden]):
         was, now = old.tier(operation), new.tier(operation)
         if was != now:
             yield Change(f"tier of {operation}: {was} → {now}", looser(now, was))
@@ -60,10 +62,7 @@ def _policy_changes(old: Package, new: Package) -> Iterator[Change]:
     yield from _setting("approval timeout", before.approval.timeout, after.approval.timeout)
     yield from _setting("on approval timeout", before.approval.on_timeout, after.approval.on_timeout)
     yield from _escalation_changes(old, new)
-    learning = (old.manifest.learning, new.manifest.learning)
-    if learning[0].approval != learning[1].approval:
-        was, now = learning[0].approval, learning[1].approval
-        yield Change(f"approval of learnings: {was} → {now}", looser(now, was))
+    yield from _learning_changes(old.manifest.learning, new.manifest.learning)
 
 
 def _escalation_changes(old: Package, new: Package) -> Iterator[Change]:
@@ -75,6 +74,14 @@ def _escalation_changes(old: Package, new: Package) -> Iterator[Change]:
     if before.on_manual_ready != after.on_manual_ready:
         yield Change(f"tells when a draft is ready: {_yes(after.on_manual_ready)}", not after.on_manual_ready)
     yield from _setting("escalation channel", before.channel, after.channel)
+
+
+def _learning_changes(before: Learning, after: Learning) -> Iterator[Change]:
+    if before.enabled != after.enabled:
+        yield Change(f"learns: {_yes(after.enabled)}", after.enabled and after.approval == "auto")
+    if before.approval != after.approval:
+        was, now = before.approval, after.approval
+        yield Change(f"approval of learnings: {was} → {now}", looser(now, was))
 
 
 def _tool_changes(old: Package, new: Package) -> Iterator[Change]:

@@ -12,8 +12,10 @@ Mode = Literal["parallel", "serial", "serial_per_key"]
 MODES: tuple[Mode, ...] = ("parallel", "serial", "serial_per_key")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Concurrency:
+    """The mode of a trigger, and for `serial_per_key` the path of its key."""
+
     mode: Mode = "parallel"
     key: PayloadPath | None = None
 

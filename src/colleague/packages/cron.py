@@ -15,9 +15,10 @@ _NICKNAMES = {
     "@midnight": "0 0 * * *",
     "@hourly": "0 * * * *",
 }
+_NEVER = "Never fires"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Cron:
     """A schedule. `fires` is False when no date ever matches."""
 
@@ -49,7 +50,7 @@ def parse_cron(text: str, zone: str = "UTC") -> Cron:
     if problem is None:
         return Cron(" ".join(fields), zone)
     any_month = [*fields[:-2], "*", fields[-1]]
-    if problem == "Bad day-of-month" and _problem(any_month) is None:
+    if problem == _NEVER or (problem == "Bad day-of-month" and _problem(any_month) is None):
         return Cron(" ".join(fields), zone, fires=False)
     raise ValueError(f"{text!r} is no cron expression: {problem[0].lower()}{problem[1:]} field")
 
@@ -62,7 +63,7 @@ def _problem(fields: list[str]) -> str | None:
     except CronSimError as error:
         return str(error)
     except StopIteration:
-        return "Bad day-of-month"
+        return _NEVER
     return None
 
 

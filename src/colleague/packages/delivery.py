@@ -14,8 +14,10 @@ SlaBreach = Literal["warn", "escalate"]
 CHANNELS = ("main", "web", "slack", "discord", "telegram")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Delivery:
+    """Form, channel and time limit of a result."""
+
     format: Format = "both"
     channel: str = "main"
     sla: Duration | None = None
@@ -36,7 +38,7 @@ def read_delivery(fields: Fields, default: Delivery) -> Delivery:
 
 def read_channel(fields: Fields, default: str) -> str:
     channel = fields.text("channel", default)
-    if channel not in CHANNELS:
+    if fields.has("channel") and channel not in CHANNELS:
         hint = nearest(channel, CHANNELS) or f"use one of {', '.join(CHANNELS)}"
         fields.findings.add(
             "delivery-channel-unknown", fields.mark("channel"), f"channel {channel[:60]!r} is not known", hint

@@ -9,8 +9,10 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _PATTERN = re.compile(r"(\d{1,9})\s*([smhd])")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Duration:
+    """A length of time, as typed and in seconds."""
+
     text: str
     seconds: int
 
@@ -23,7 +25,12 @@ def parse_duration(text: str) -> Duration:
     match = _PATTERN.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"{text!r} is no duration; write a number and a unit, such as 30s, 5m, 2h or 1d")
-    seconds = int(match[1]) * _UNITS[match[2]]
-    if seconds == 0:
+    return Duration(f"{int(match[1])}{match[2]}", int(match[1]) * _UNITS[match[2]])
+
+
+def parse_positive_duration(text: str) -> Duration:
+    """The same, for limits that make no sense without any time."""
+    duration = parse_duration(text)
+    if duration.seconds == 0:
         raise ValueError(f"{text!r} is no time at all; write at least 1s, or leave the field out")
-    return Duration(f"{int(match[1])}{match[2]}", seconds)
+    return duration

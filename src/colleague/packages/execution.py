@@ -12,15 +12,19 @@ Backoff = Literal["fixed", "exponential"]
 OnFailure = Literal["escalate", "abandon", "dead_letter"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Retry:
+    """How often, and with what pause in between."""
+
     max_attempts: int = 1
     backoff: Backoff = "exponential"
     delay: Duration = parse_duration("30s")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Execution:
+    """The guarantees of a process."""
+
     timeout: Duration | None = None
     idempotent: bool = False
     retry: Retry = Retry()
@@ -49,9 +53,9 @@ def read_execution(fields: Fields, default: Execution) -> Execution:
 
 def _read_retry(fields: Fields, default: Retry) -> Retry:
     retry = Retry(
-        max_attempts=fields.whole_number("max_attempts", default.max_attempts, least=1, most=1000),
+        max_attempts=fields.whole_number("max_attempts", default.max_attempts, least=1, most=100_000),
         backoff=cast(Backoff, fields.choice("backoff", ("fixed", "exponential"), default.backoff)),
-        delay=fields.duration("delay") or default.delay,
+        delay=fields.duration("delay", zero=True) or default.delay,
     )
     fields.finish()
     return retry

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from colleague.packages.duration import Duration, parse_duration
+from colleague.packages.duration import Duration, parse_duration, parse_positive_duration
 from colleague.packages.finding import Findings
 from colleague.packages.mark import Mark
 from colleague.packages.nodes import Mapping, Node, Scalar, Sequence
 
 T = TypeVar("T")
+
+_MOST_HINTS = 50  # a file with more unknown fields is not one of ours, and comparing names takes time
 
 
 class Fields:
@@ -22,7 +23,7 @@ class Fields:
         self.findings = findings
         self.what = what
         self.node: Mapping | None = None
-        self.at = at if node is None else node.mark
+        self.at = at
         self._asked: set[str] = set()
         if isinstance(node, Mapping):
             self.node = node
@@ -46,7 +47,7 @@ class Fields:
 
     def required_text(self, name: str) -> str:
         text = self.text(name).strip()
-        if not text:
+        if not text and isinstance(self._get(name), Scalar | None):
             self._missing(name)
         return text
 
@@ -100,20 +101,20 @@ class Fields:
     def choice(self, name: str, allowed: Iterable[str], default: str) -> str:
         text = self.text(name, default)
         options = list(allowed)
-        if text in options:
+        if text in options or not isinstance(self._get(name), Scalar):
             return text
         self._bad_value(name, text, _one_of(options), nearest(text, options))
         return default
 
-    def duration(self, name: str) -> Duration | None:
+    def duration(self, name: str, *, zero: bool = False) -> Duration | None:
         if not self.has(name):
             return None
-        return self.parsed(name, parse_duration, "duration-invalid")
+        return self.parsed(name, parse_duration if zero else parse_positive_duration, "duration-invalid")
 
     def parsed(self, name: str, parse: Callable[[str], T], code: str) -> T | None:
         """The text of a field through `parse`, whose ValueError becomes a finding of rule `code`."""
         text = self.text(name)
-        if not text:
+        if not isinstance(self._get(name), Scalar):
             return None
         try:
             return parse(text)
@@ -142,11 +143,13 @@ class Fields:
         """Reports fields that no one asked for, with the nearest name."""
         if self.node is None:
             return
-        for name, mark in self.node.marks.items():
-            if name not in self._asked:
-                hint = nearest(name, self._asked)
-                message = f"{name!r} is no field of {self.what}"
-                self.findings.add("field-unknown", mark, message, hint or "remove it, or check the spelling")
+        unknown = [name for name in self.node.marks if name not in self._asked]
+        for count, name in enumerate(unknown):
+            near = nearest(name, self._asked) if count < _MOST_HINTS else ""
+            message = f"{name!r} is no field of {self.what}"
+            self.findings.add(
+                "field-unknown", self.node.marks[name], message, near or "remove it, or check the spelling"
+            )
 
     def _get(self, name: str) -> Node | None:
         self._asked.add(name)
@@ -166,6 +169,8 @@ class Fields:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """`did you mean 'name'?`, or nothing when no known word is near."""
+    import difflib
+
     close = difflib.get_close_matches(word[:80], list(known), n=1, cutoff=0.6)
     return f"did you mean {close[0]!r}?" if close else ""
 

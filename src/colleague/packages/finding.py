@@ -12,6 +12,8 @@ from colleague.packages.rule import RULES, Group, Severity
 
 @dataclass(frozen=True, slots=True)
 class Finding:
+    """One thing validation has to say: a rule, a place, a sentence, and what to do about it."""
+
     severity: Severity
     code: str
     file: str
@@ -21,13 +23,18 @@ class Finding:
 
     @property
     def group(self) -> Group:
-        return "bindings" if self.file == BINDINGS else RULES[self.code][1]
+        """What is wrong with the text of bindings.yaml is a matter of bindings, not of the package."""
+        group = RULES[self.code][1]
+        return "bindings" if self.file == BINDINGS and group in ("structure", "references") else group
 
     def as_dict(self) -> dict[str, object]:
         return asdict(self)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.message}"
+
+
+_MOST = 400
 
 
 class Findings:
@@ -38,7 +45,8 @@ class Findings:
 
     def add(self, code: str, at: Mark, message: str, hint: str = "") -> None:
         severity, _, _ = RULES[code]
-        self._found[Finding(severity, code, at.file, at.line, message, hint)] = None
+        file, message, hint = _shown(at.file), _shown(message), _shown(hint)
+        self._found[Finding(severity, code, file, at.line, message, hint)] = None
 
     def __iter__(self) -> Iterator[Finding]:
         """Errors first, then by place."""
@@ -54,3 +62,9 @@ class Findings:
     @property
     def ok(self) -> bool:
         return not any(finding.severity == "error" for finding in self._found)
+
+
+def _shown(text: str) -> str:
+    """A file name may hold bytes that are no text, which would break whatever prints the finding."""
+    shown = text.encode(errors="replace").decode()
+    return shown if len(shown) <= _MOST else shown[: _MOST - 3] + "..."

@@ -15,7 +15,7 @@ MAX_FILE_BYTES = 10 * 1024 * 1024
 MAX_FILES = 20_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Entry:
     """A file of the package, or a link that stays inside it."""
 
@@ -37,6 +37,7 @@ class Folder:
         target = self.locate(path, at)
         if target is None:
             return None
+        path = normal_path(path) or path
         try:
             status = target.stat()
         except FileNotFoundError:
@@ -56,6 +57,10 @@ class Folder:
             hint = "use a path inside the package, such as knowledge/pricing.md"
             self.findings.add("path-outside-package", at, f"{path!r} leads out of the package", hint)
             return None
+        if IGNORED.intersection(clean.split("/")):
+            message = f"{path!r} is not part of the package"
+            self.findings.add("path-outside-package", at, message, "move the file elsewhere in the package")
+            return None
         target = self.root / clean
         try:
             inside = target.resolve().is_relative_to(self.root.resolve())
@@ -73,10 +78,11 @@ class Folder:
             self.findings.add("file-not-regular", at, f"{path} is not a file", "name a file")
             return False
         if status.st_size > MAX_FILE_BYTES:
-            size = status.st_size / 1024 / 1024
-            self.findings.add(
-                "file-too-large", at, f"{path} has {size:.1f} MB; 10 MB is the limit", "split it"
-            )
+            message = f"{path} has {status.st_size:,} bytes; {MAX_FILE_BYTES:,} is the limit"
+            self.findings.add("file-too-large", at, message, "split it")
+            return False
+        if not os.access(self.root / path, os.R_OK):
+            self.findings.add("file-unreadable", at, f"{path} cannot be read", "allow reading it")
             return False
         return True
 
@@ -129,10 +135,10 @@ class Folder:
     def _add_link(self, found: list[Entry], path: str) -> None:
         target = str((self.root / path).readlink())
         lands = normal_path(os.path.join(os.path.dirname(path), target))  # noqa: PTH118, PTH120 - text only
-        if lands is None or Path(target).is_absolute() or self.locate(path, Mark(path)) is None:
+        if lands is None or Path(target).is_absolute():
             message = f"{path} is a link to {target}, outside the package"
             self.findings.add("link-outside-package", Mark(path), message, "copy the file into the package")
-        else:
+        elif self.locate(path, Mark(path)) is not None:
             found.append(Entry(path, link_to=target))
 
 

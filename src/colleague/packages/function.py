@@ -15,8 +15,10 @@ from colleague.packages.parsed import Parsed
 FunctionSession = Literal["inline", "isolated"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Function(Parsed):
+    """The frontmatter and body of a function file."""
+
     path: str
     name: str
     description: str

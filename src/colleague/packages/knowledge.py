@@ -13,8 +13,10 @@ from colleague.packages.parsed import Parsed
 KnowledgeType = Literal["static", "dynamic", "private"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Knowledge(Parsed):
+    """One knowledge file; its text is read on demand."""
+
     path: str
     name: str
     description: str = ""
@@ -32,7 +34,7 @@ def read_knowledge(folder: Folder, path: str, at: Mark) -> Knowledge | None:
     if file is None:
         return None
     fields = file.fields
-    return Knowledge(
+    knowledge = Knowledge(
         at=Mark(path),
         node=fields.node,
         path=path,
@@ -41,3 +43,5 @@ def read_knowledge(folder: Folder, path: str, at: Mark) -> Knowledge | None:
         tags=fields.texts("tags"),
         type=cast(KnowledgeType, fields.choice("type", ("static", "dynamic", "private"), "static")),
     )
+    fields.finish()
+    return knowledge

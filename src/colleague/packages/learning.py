@@ -9,8 +9,10 @@ from colleague.packages.fields import Fields
 from colleague.packages.policy import TIERS, Tier
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Learning:
+    """The manifest's `learning` block."""
+
     enabled: bool = False
     approval: Tier = "confirm"
     max_entries_per_file: int = 50

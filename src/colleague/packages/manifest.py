@@ -24,7 +24,7 @@ LISTS = ("persona", "functions", "processes", "tools", "knowledge", "state")
 _PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,56}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Components:
     """Paths of the package's files, with the place that lists each."""
 
@@ -32,8 +32,10 @@ class Components:
     lists: dict[str, Listed]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Manifest(Parsed):
+    """The whole of expert.yaml, typed."""
+
     spec: str
     name: str
     version: str

@@ -12,7 +12,7 @@ from colleague.packages.mark import Mark
 from colleague.packages.nodes import NodeError, parse
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Markdown:
     """One file, read. `text` is the whole of it."""
 

@@ -6,7 +6,7 @@ lists) is stopped while it is read, and a scalar keeps the text the author typed
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,8 @@ from colleague.packages.mark import Mark
 
 MAX_DEPTH = 60
 MAX_SIZE = 100_000
+MAX_DIRECTIVES = 100
+MAX_DIGITS = 1000
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _RESOLVER: Any = yaml.resolver.Resolver()
@@ -37,21 +39,28 @@ class Scalar:
     value: str | int | float | bool | None
     mark: Mark
     size: int = 1
+    height: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
+    """A list. `size` counts it with everything below."""
+
     items: tuple[Node, ...]
     mark: Mark
     size: int
+    height: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Mapping:
+    """A mapping; `marks` has the place of each key."""
+
     entries: dict[str, Node]
     marks: dict[str, Mark] = field(repr=False)
     mark: Mark
     size: int
+    height: int = 0
 
 
 Node = Scalar | Sequence | Mapping
@@ -91,6 +100,7 @@ def mark_of(node: Node, *path: str | int) -> Mark:
 
 class _Reader:
     def __init__(self, text: str, file: str, first_line: int) -> None:
+        self._text = text
         self._loader = _Loader(text)
         self._file = file
         self._offset = first_line
@@ -98,6 +108,7 @@ class _Reader:
         self._seen = 0
 
     def document(self) -> Node | None:
+        self._limit_directives()
         self._next(yaml.StreamStartEvent)
         if self._loader.check_event(yaml.StreamEndEvent):
             return None
@@ -110,6 +121,12 @@ class _Reader:
                 "yaml-invalid", at, "a second document begins here", "keep one document, without ---"
             )
         return None if isinstance(node, Scalar) and node.value is None else node
+
+    def _limit_directives(self) -> None:
+        """The parser compares each directive with all before it, in one go that cannot be stopped."""
+        if self._text.count("\n%") > MAX_DIRECTIVES:
+            at = Mark(self._file, self._offset)
+            raise NodeError("yaml-bomb", at, f"more than {MAX_DIRECTIVES} directives", "remove the % lines")
 
     def _next(self, kind: Any) -> Any:
         event = self._loader.get_event()
@@ -124,12 +141,11 @@ class _Reader:
         event = self._loader.get_event()
         at = self._mark(event)
         self._seen += 1
-        if depth > MAX_DEPTH:
-            raise NodeError("yaml-bomb", at, f"nested deeper than {MAX_DEPTH} levels", "flatten it")
+        _limit_depth(depth, at)
         if self._seen > MAX_SIZE:
             raise NodeError("yaml-bomb", at, f"more than {MAX_SIZE:,} values in one file", "split the file")
         if isinstance(event, yaml.AliasEvent):
-            return self._alias(event, at)
+            return self._alias(event, at, depth)
         if event.anchor is not None:
             self._anchors[event.anchor] = None
         node = self._build(event, at, depth)
@@ -141,7 +157,7 @@ class _Reader:
             self._anchors[event.anchor] = node
         return node
 
-    def _alias(self, event: Any, at: Mark) -> Node:
+    def _alias(self, event: Any, at: Mark, depth: int) -> Node:
         if event.anchor not in self._anchors:
             raise NodeError(
                 "yaml-invalid", at, f"*{event.anchor} refers to no anchor", f"define &{event.anchor} first"
@@ -149,6 +165,7 @@ class _Reader:
         node = self._anchors[event.anchor]
         if node is None:
             raise NodeError("yaml-bomb", at, f"*{event.anchor} refers to itself", "write the value out")
+        _limit_depth(depth + node.height, at)
         return node
 
     def _build(self, event: Any, at: Mark, depth: int) -> Node:
@@ -163,7 +180,7 @@ class _Reader:
         while not self._loader.check_event(yaml.SequenceEndEvent):
             items.append(self._node(depth + 1))
         self._loader.get_event()
-        return Sequence(tuple(items), at, 1 + sum(item.size for item in items))
+        return Sequence(tuple(items), at, 1 + sum(item.size for item in items), _height(items))
 
     def _mapping(self, at: Mark, depth: int) -> Mapping:
         entries: dict[str, Node] = {}
@@ -176,6 +193,7 @@ class _Reader:
                 raise NodeError("yaml-invalid", key.mark, "a key must be a word, not a list or mapping")
             if key.text == "<<" and key.value == "<<":
                 merged.extend(_merge_sources(value))
+                self._seen += value.size
                 continue
             if key.text in entries:
                 first = marks[key.text].line
@@ -187,7 +205,17 @@ class _Reader:
             for name, node in source.entries.items():
                 if name not in entries:
                     entries[name], marks[name] = node, source.marks[name]
-        return Mapping(entries, marks, at, 1 + sum(node.size for node in entries.values()))
+        size = 1 + sum(node.size for node in entries.values())
+        return Mapping(entries, marks, at, size, _height(entries.values()))
+
+
+def _height(children: Iterable[Node]) -> int:
+    return 1 + max((child.height for child in children), default=0)
+
+
+def _limit_depth(depth: int, at: Mark) -> None:
+    if depth > MAX_DEPTH:
+        raise NodeError("yaml-bomb", at, f"nested deeper than {MAX_DEPTH} levels", "flatten it")
 
 
 def _merge_sources(node: Node) -> Iterator[Mapping]:
@@ -217,6 +245,8 @@ def _scalar_value(event: Any) -> str | int | float | bool | None:
 
 def _integer(text: str) -> int:
     digits = text.replace("_", "")
+    if len(digits) > MAX_DIGITS:
+        raise ValueError("too long to be shown again as a number")
     if digits.isdigit() and digits.startswith("0") and len(digits) > 1:
         return int(digits, 8)
     return int(digits, 0)
@@ -225,6 +255,9 @@ def _integer(text: str) -> int:
 def _from_yaml_error(error: yaml.YAMLError, text: str, file: str, first_line: int) -> NodeError:
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be read"
     mark = getattr(error, "problem_mark", None)
-    line = mark.line if mark is not None else text.count("\n", 0, getattr(error, "position", 0))
-    hint = "indent with spaces, not tabs" if "\\t" in str(problem) or "tab" in str(problem) else ""
+    line = mark.line if mark is not None else text.encode().count(b"\n", 0, getattr(error, "position", 0))
+    line = min(line, text.count("\n"))
+    source = text.split("\n")[line]
+    indent = source[: len(source) - len(source.lstrip())]
+    hint = "indent with spaces, not tabs" if "\t" in indent else ""
     return NodeError("yaml-invalid", Mark(file, line + first_line), f"invalid YAML: {problem}", hint)

@@ -22,13 +22,15 @@ from colleague.packages.tool import Tool, read_tool
 from colleague.packages.trigger import Trigger
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Persona:
+    """One persona file."""
+
     path: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Package:
     """Everything an author wrote, typed, with defaults and inheritance resolved."""
 
@@ -83,7 +85,7 @@ class Package:
         return _first(self.triggers, name)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reading:
     """What came of reading a folder. `package` is None when the manifest is beyond use."""
 

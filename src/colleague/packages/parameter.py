@@ -13,8 +13,10 @@ from colleague.packages.parsed import Parsed
 from colleague.packages.shape import Schema, read_shape
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Parameter(Parsed):
+    """One input or output, with its JSON Schema."""
+
     name: str
     schema: Schema
     description: str = ""

@@ -8,7 +8,7 @@ from colleague.packages.mark import Mark
 from colleague.packages.nodes import Node, mark_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Parsed:
     """`at` is where the object begins; `mark("tools", 1)` where one of its values stands."""
 

@@ -15,30 +15,38 @@ TIERS: tuple[Tier, ...] = ("auto", "confirm", "manual")
 OnTimeout = Literal["reject", "escalate"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Override:
+    """The tier of one operation, and where it is set."""
+
     operation: str
     tier: Tier
     at: Mark = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Approval:
+    """The tiers, and what happens when nobody answers."""
+
     default: Tier = "confirm"
     overrides: dict[str, Override] = field(default_factory=dict)
     timeout: Duration | None = None
     on_timeout: OnTimeout = "reject"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Escalation:
+    """Where a person is told, and of what."""
+
     channel: str = "main"
     on_low_confidence: bool = True
     on_manual_ready: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Policy:
+    """The manifest's `policy` block."""
+
     approval: Approval = field(default_factory=Approval)
     escalation: Escalation = field(default_factory=Escalation)
 

@@ -18,7 +18,7 @@ from colleague.packages.parsed import Parsed
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Process(Parsed):
     """`execution` and `delivery` are what counts: the package's, overridden field by field."""
 
@@ -43,7 +43,7 @@ class Process(Parsed):
         return tuple(_PLACEHOLDER.findall(self.scratchpad))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Inherited:
     """What a process takes from its package."""
 

@@ -14,7 +14,7 @@ RULES: dict[str, tuple[Severity, Group, str]] = {
     "manifest-missing": ("error", "structure", "The folder has no expert.yaml."),
     "readme-missing": ("warning", "structure", "A package has a README.md for people."),
     "file-unreadable": ("error", "structure", "A file cannot be read."),
-    "file-not-utf8": ("error", "structure", "Every file is UTF-8 text."),
+    "file-not-utf8": ("error", "structure", "Every file that is read is UTF-8 text."),
     "file-too-large": ("error", "structure", "No file is larger than 10 MB."),
     "file-not-regular": (
         "error",
@@ -146,6 +146,7 @@ RULES: dict[str, tuple[Severity, Group, str]] = {
     "binding-tool-unknown": ("warning", "bindings", "A binding is for a tool the package does not require."),
     "binding-operation-unknown": ("warning", "bindings", "A binding maps an operation its tool lacks."),
     "binding-trigger-unknown": ("warning", "bindings", "A binding sets up a trigger the package lacks."),
+    "state-missing": ("warning", "state", "A state file is not in the workspace yet."),
     "settings-invalid": ("error", "servers", "colleague.json or openclaw.json cannot be used."),
     "server-unknown": ("error", "servers", "A binding names an MCP server that is not configured."),
     "skill-unknown": ("error", "servers", "A binding names a skill that is not installed."),

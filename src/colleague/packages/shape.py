@@ -29,7 +29,9 @@ _TYPES = {
     "datetime": "string",
     "any": "",
 }
-_KEYWORDS = ("description", "enum", "default", "examples", "format", "minimum", "maximum", "pattern", "title")
+_LONGEST_TYPE = 40
+_TEXTS = ("description", "title", "format", "pattern")
+_VALUES = ("enum", "default", "examples", "minimum", "maximum")
 
 
 def read_shape(node: Node | None, findings: Findings) -> Schema:
@@ -40,16 +42,16 @@ def read_shape(node: Node | None, findings: Findings) -> Schema:
         return _named_type(node, findings)
     if isinstance(node, Sequence):
         return _list_of(node, findings)
-    if isinstance(node.entries.get("type"), Scalar | Sequence):
+    if isinstance(node.entries.get("type"), Scalar | Sequence) or "properties" in node.entries:
         return _typed_shape(node, findings)
-    if "properties" in node.entries:
-        return _object(node.entries["properties"], findings)
     return _object(node, findings)
 
 
 def type_schema(name: str) -> Schema | None:
     """The schema of a type name such as `string` or `string[]`; None when it is no type."""
     word = name.strip().lower()
+    if len(word) > _LONGEST_TYPE:
+        return None
     if word.endswith("[]"):
         inner = type_schema(word[:-2])
         return None if inner is None else {"type": "array", "items": inner}
@@ -76,11 +78,14 @@ def _list_of(node: Sequence, findings: Findings) -> Schema:
 
 
 def _typed_shape(node: Mapping, findings: Findings) -> Schema:
-    kind = node.entries["type"]
-    schema: Schema = _union(kind) if isinstance(kind, Sequence) else read_shape(kind, findings)
-    for word in _KEYWORDS:
+    schema = _type_of(node, findings)
+    for word in _TEXTS:
         if word in node.entries:
-            schema[word] = plain(node.entries[word])
+            schema[word] = _as_typed(node.entries[word])
+    value_of = _as_typed if schema.get("type") == "string" else plain
+    for word in _VALUES:
+        if word in node.entries:
+            schema[word] = value_of(node.entries[word])
     if "properties" in node.entries:
         schema |= _object(node.entries["properties"], findings)
     if "items" in node.entries:
@@ -89,6 +94,20 @@ def _typed_shape(node: Mapping, findings: Findings) -> Schema:
     if isinstance(required, list):
         schema["required"] = [str(name) for name in required]
     return schema
+
+
+def _type_of(node: Mapping, findings: Findings) -> Schema:
+    kind = node.entries.get("type")
+    if isinstance(kind, Sequence):
+        return _union(kind)
+    return read_shape(kind, findings) if isinstance(kind, Scalar) else {"type": "object"}
+
+
+def _as_typed(node: Node) -> Any:
+    """A text as the author typed it: `yes` and `1.10` are no boolean and no number here."""
+    if isinstance(node, Sequence):
+        return [_as_typed(item) for item in node.items]
+    return node.text if isinstance(node, Scalar) and node.value is not None else plain(node)
 
 
 def _union(kinds: Sequence) -> Schema:

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from colleague.errors import PackageError
+from colleague.packages.digest import digest_of
 from colleague.packages.package import Package
 from colleague.packages.staging import copy_entries, new_stage, put_in_place
+
+
+def copy_package(package: Package, target: Path) -> None:
+    """Copies exactly the version that was read; an author who saves a file meanwhile is told."""
+    copy_entries(package.root, package.entries, target)
+    if digest_of(target, package.entries) != package.digest:
+        raise PackageError(f"{package.root} was changed while it was being copied", hint="try again")
 
 
 def take_snapshot(package: Package, snapshots: Path) -> Path:
@@ -13,6 +22,6 @@ def take_snapshot(package: Package, snapshots: Path) -> Path:
     target = snapshots / package.digest
     if not target.exists():
         stage = new_stage(snapshots)
-        copy_entries(package.root, package.entries, stage)
+        copy_package(package, stage)
         put_in_place(stage, target)
     return target

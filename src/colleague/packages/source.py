@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from colleague.errors import PackageError
+
+if TYPE_CHECKING:
+    import subprocess
 
 Progress = Callable[[str], None]
 
@@ -21,8 +21,10 @@ _URL = re.compile(r"(https?|ssh|git|file)://.+|[\w.-]+@[\w.-]+:.+")
 _PASSWORD = re.compile(r"(?<=://)[^/@]+@")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Source:
+    """A place to install and update from."""
+
     kind: Literal["git", "folder", "link"]
     location: str
 
@@ -55,12 +57,17 @@ def fetched(source: Source, progress: Progress) -> Iterator[Path]:
             raise PackageError(f"the source {source} is gone", hint="put it back, or install from elsewhere")
         yield Path(source.location)
         return
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="colleague-clone-") as folder:
         clone(source, Path(folder) / "package", progress)
         yield Path(folder) / "package"
 
 
 def clone(source: Source, target: Path, progress: Progress) -> None:
+    import shutil
+    import subprocess
+
     if shutil.which("git") is None:
         raise PackageError("git is not installed", hint="install git, or install from a folder")
     command = [
@@ -105,6 +112,9 @@ def _follow(git: subprocess.Popen[bytes], progress: Progress) -> list[str]:
 
 def origin_of(folder: Path) -> Source | None:
     """The repository a folder was cloned from by hand."""
+    import shutil
+    import subprocess
+
     if not (folder / ".git").exists() or shutil.which("git") is None:
         return None
     answer = subprocess.run(

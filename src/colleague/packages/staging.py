@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
+import contextlib
 import os
-import secrets
-import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -20,7 +18,7 @@ _OLD = ".old"
 
 def new_stage(parent: Path) -> Path:
     """An empty folder beside the packages, on the same disk, to build a new version in."""
-    stage = parent / STAGING / secrets.token_hex(8)
+    stage = parent / STAGING / os.urandom(8).hex()
     stage.mkdir(parents=True)
     return stage
 
@@ -40,7 +38,18 @@ def copy_entries(root: Path, entries: Iterable[Entry], target: Path) -> None:
         sync_folder(folder)
 
 
+def _delete(folder: Path) -> None:
+    """With the staging folder itself, when nothing else is being staged."""
+    import shutil
+
+    shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        folder.parent.rmdir()
+
+
 def _copy_file(source: Path, target: Path) -> None:
+    import shutil
+
     with source.open("rb") as reading, target.open("xb") as writing:
         shutil.copyfileobj(reading, writing)
         writing.flush()
@@ -55,17 +64,17 @@ def put_in_place(stage: Path, target: Path) -> None:
         _swap_by_two_renames(stage, target)
     sync_folder(target.parent)
     failpoint("staging.placed")
-    shutil.rmtree(stage, ignore_errors=True)
+    _delete(stage)
 
 
 def take_away(target: Path, parent: Path) -> None:
     """Removes the folder at `target` in one step."""
-    stage = parent / STAGING / secrets.token_hex(8)
+    stage = parent / STAGING / os.urandom(8).hex()
     stage.parent.mkdir(parents=True, exist_ok=True)
     target.rename(stage)
     sync_folder(target.parent)
     failpoint("staging.taken")
-    shutil.rmtree(stage, ignore_errors=True)
+    _delete(stage)
 
 
 def needs_recovery(parent: Path) -> bool:
@@ -79,7 +88,9 @@ def sweep(parent: Path) -> None:
         if left.name.endswith(_OLD) and not target.exists():
             left.rename(target)
         else:
-            shutil.rmtree(left, ignore_errors=True)
+            _delete(left)
+    with contextlib.suppress(OSError):
+        (parent / STAGING).rmdir()
 
 
 def _swap_by_two_renames(stage: Path, target: Path) -> None:
@@ -88,13 +99,15 @@ def _swap_by_two_renames(stage: Path, target: Path) -> None:
     target.rename(old)
     failpoint("staging.between")
     stage.rename(target)
-    shutil.rmtree(old, ignore_errors=True)
+    _delete(old)
 
 
 def _exchange(one: Path, other: Path) -> bool:
     """Swaps two folders in one step where the system can; Python has no call for it."""
     if os.environ.get("COLLEAGUE_NO_EXCHANGE"):
         return False
+    import ctypes
+
     library = ctypes.CDLL(None, use_errno=True)
     here = -100  # AT_FDCWD
     exchange = 2

@@ -13,7 +13,7 @@ from colleague.packages.parsed import Parsed
 Scope = Literal["persistent", "session"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StateTemplate(Parsed):
     """`text` is the whole file, as it is copied to the workspace."""
 
@@ -29,7 +29,7 @@ def read_state_template(folder: Folder, path: str, at: Mark) -> StateTemplate | 
     if file is None:
         return None
     fields = file.fields
-    return StateTemplate(
+    template = StateTemplate(
         at=Mark(path),
         node=fields.node,
         path=path,
@@ -38,3 +38,5 @@ def read_state_template(folder: Folder, path: str, at: Mark) -> StateTemplate | 
         description=fields.text("description"),
         scope=cast(Scope, fields.choice("scope", ("persistent", "session"), "persistent")),
     )
+    fields.finish()
+    return template

@@ -15,7 +15,7 @@ from colleague.packages.policy import TIERS, Tier
 from colleague.packages.shape import Schema, read_shape
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Operation(Parsed):
     """`documented_tier` is what the tool file says; only the policy decides."""
 
@@ -26,8 +26,10 @@ class Operation(Parsed):
     documented_tier: Tier | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Tool(Parsed):
+    """An abstract tool with its operations."""
+
     path: str
     name: str
     description: str

@@ -9,7 +9,7 @@ from colleague.packages.concurrency import Concurrency, read_concurrency
 from colleague.packages.cron import Cron, check_zone, parse_cron
 from colleague.packages.fields import Fields
 from colleague.packages.finding import Findings
-from colleague.packages.nodes import Node, Scalar
+from colleague.packages.nodes import Node
 from colleague.packages.parsed import Parsed
 from colleague.packages.payload import PayloadPath, parse_payload_path
 
@@ -19,8 +19,10 @@ TYPES: tuple[TriggerType, ...] = ("webhook", "cron", "channel")
 PRESETS = ("gmail",)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Trigger(Parsed):
+    """One entry of `triggers`, with what it inherits."""
+
     name: str
     type: TriggerType
     process: str
@@ -111,12 +113,8 @@ def _read_concurrency(fields: Fields, inherited: Concurrency) -> Concurrency:
 def _read_mapping(fields: Fields) -> dict[str, PayloadPath]:
     inner = fields.child("payload_mapping")
     paths: dict[str, PayloadPath] = {}
-    for name, node, mark in fields.entries("payload_mapping"):
+    for name in inner.node.entries if inner.node else ():
         path = inner.parsed(name, parse_payload_path, "payload-path-invalid")
         if path:
             paths[name] = path
-        elif not isinstance(node, Scalar):
-            fields.findings.add(
-                "field-type", mark, f"payload_mapping.{name} must be a path such as messages[0].id"
-            )
     return paths

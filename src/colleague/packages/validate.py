@@ -50,6 +50,8 @@ def _check_files(package: Package, findings: Findings) -> None:
         )
     components = package.manifest.components
     listed = {normal_path(path) for files in components.lists.values() for path, _ in files}
+    if components.orchestrator:
+        listed.add(normal_path(components.orchestrator[0]))
     for path in sorted(paths - listed):
         if _is_component(path):
             message = f"{path} is not listed in components, so it is not used"
@@ -82,9 +84,8 @@ def _check_trigger(trigger: Trigger, package: Package, findings: Findings) -> No
     for name in trigger.payload_mapping:
         if process and name not in inputs:
             message = f"payload_mapping fills {name!r}, which is no input of {process.name!r}"
-            findings.add(
-                "payload-input-unknown", trigger.mark("payload_mapping", name), message, nearest(name, inputs)
-            )
+            hint = nearest(name, inputs) or f"add the input to {process.path}"
+            findings.add("payload-input-unknown", trigger.mark("payload_mapping", name), message, hint)
     if trigger.requires_tool and trigger.requires_tool not in package.manifest.requires_tools:
         message = f"requires_tool {trigger.requires_tool!r} is not in requires.tools"
         findings.add("trigger-tool-not-required", trigger.mark("requires_tool"), message, "add it there")
@@ -99,13 +100,13 @@ def _check_override(override: Override, package: Package, findings: Findings) ->
     tool = package.tool(tool_name)
     if tool is None and tool_name not in package.manifest.requires_tools:
         message = f"override {override.operation!r} is for a tool that is not in requires.tools"
-        hint = nearest(tool_name, package.manifest.requires_tools)
+        hint = nearest(tool_name, package.manifest.requires_tools) or f"add {tool_name} there"
         findings.add("override-tool-unknown", override.at, message, hint)
     elif tool is not None:
         operation = tool.operation(operation_name)
         if operation is None:
             message = f"override {override.operation!r} names no operation of {tool.path}"
-            hint = nearest(operation_name, (each.name for each in tool.operations))
+            hint = nearest(operation_name, (each.name for each in tool.operations)) or "declare the operation"
             findings.add("override-operation-unknown", override.at, message, hint)
         elif operation.documented_tier == "manual" and looser(override.tier, "manual"):
             message = f"{override.operation} is {override.tier} here, but {tool.path} marks it manual"
@@ -136,13 +137,13 @@ def _check_tools(item: Function | Process, package: Package, findings: Findings)
 
 def _check_function(function: Function, package: Package, findings: Findings) -> None:
     _check_tools(function, package, findings)
-    known = {item.path for item in package.knowledge} | {item.name for item in package.knowledge}
+    listed = {normal_path(path) or path for path, _ in package.manifest.components.lists["knowledge"]}
+    known = listed | {item.name for item in package.knowledge}
     for index, path in enumerate(function.knowledge):
         if path not in known and normal_path(path) not in known:
             message = f"{function.name!r} lists knowledge {path[:80]!r}, which is not in components.knowledge"
-            findings.add(
-                "function-knowledge-unknown", function.mark("knowledge", index), message, nearest(path, known)
-            )
+            hint = nearest(path, known) or f"list it in components in {MANIFEST}"
+            findings.add("function-knowledge-unknown", function.mark("knowledge", index), message, hint)
 
 
 def _check_process(process: Process, package: Package, findings: Findings) -> None:
@@ -150,19 +151,14 @@ def _check_process(process: Process, package: Package, findings: Findings) -> No
     triggers = [trigger.name for trigger in package.triggers]
     if process.trigger and process.trigger not in triggers:
         message = f"{process.name!r} names trigger {process.trigger[:60]!r}, which does not exist"
-        findings.add(
-            "process-trigger-unknown", process.mark("trigger"), message, nearest(process.trigger, triggers)
-        )
+        hint = nearest(process.trigger, triggers) or f"add the trigger to {MANIFEST}"
+        findings.add("process-trigger-unknown", process.mark("trigger"), message, hint)
     functions = [function.name for function in package.functions]
     for index, name in enumerate(process.functions):
         if name not in functions:
             message = f"{process.name!r} lists function {name[:60]!r}, which does not exist"
-            findings.add(
-                "process-function-unknown",
-                process.mark("functions", index),
-                message,
-                nearest(name, functions),
-            )
+            hint = nearest(name, functions) or f"list its file in components in {MANIFEST}"
+            findings.add("process-function-unknown", process.mark("functions", index), message, hint)
     _check_context(process, package, findings)
     _check_scratchpad(process, findings)
     _check_steps(process, findings)
@@ -177,9 +173,8 @@ def _check_context(process: Process, package: Package, findings: Findings) -> No
             message = f"context {path[:80]!r} leads out of the package"
             findings.add("path-outside-package", at, message, "use a path such as state/pipeline.md")
         elif clean not in known and "{" not in clean and not clean.startswith(("scratch/", "learnings/")):
-            findings.add(
-                "context-file-unknown", at, f"context {path[:80]!r} does not exist", nearest(clean, known)
-            )
+            hint = nearest(clean, known) or "add the file or correct the path"
+            findings.add("context-file-unknown", at, f"context {path[:80]!r} does not exist", hint)
 
 
 def _check_scratchpad(process: Process, findings: Findings) -> None:

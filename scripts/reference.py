@@ -1,0 +1,99 @@
+"""Writes docs/reference from the code: commands, settings and validation findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer.main
+
+from colleague.cli.main import app
+from colleague.config import known_settings
+from colleague.packages.rule import RULES
+
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
+NOTICE = "<!-- Written by `make docs` from the code. Change the code, not this page. -->"
+
+
+def pages() -> dict[str, str]:
+    return {
+        "commands.md": _page(_commands()),
+        "settings.md": _page(_settings()),
+        "findings.md": _page(_findings()),
+    }
+
+
+def _page(lines: Iterator[str]) -> str:
+    return "\n".join([NOTICE, "", *lines]) + "\n"
+
+
+def _commands() -> Iterator[str]:
+    yield "# Commands"
+    yield ""
+    yield "Every command takes `--debug` for the traceback of an error, and `--help`."
+    yield "Exit codes: 0 done; 1 the answer is no; 2 wrong usage; 3 another process is in the way."
+    root = typer.main.get_command(app)
+    for path, command in _leaves(root, ["colleague"]):
+        yield from _command(path, command)
+
+
+def _leaves(command: Any, path: list[str]) -> Iterator[tuple[list[str], Any]]:
+    for name, child in getattr(command, "commands", {}).items():
+        yield from _leaves(child, [*path, name])
+    if not hasattr(command, "commands"):
+        yield path, command
+
+
+def _command(path: list[str], command: Any) -> Iterator[str]:
+    arguments = [param for param in command.params if param.param_type_name == "argument"]
+    options = [
+        param for param in command.params if param.param_type_name == "option" and param.name != "help"
+    ]
+    shown = [
+        f"[{param.human_readable_name}]" if not param.required else param.human_readable_name
+        for param in arguments
+    ]
+    yield ""
+    yield f"## {' '.join([*path, *shown])}"
+    yield ""
+    yield command.help or ""
+    yield ""
+    for param in arguments:
+        yield f"- `{param.human_readable_name}`: {param.help or ''}"
+    for param in options:
+        metavar = "" if param.is_flag else f" {param.metavar or param.human_readable_name.upper()}"
+        yield f"- `{', '.join(param.opts)}{metavar}`: {param.help or ''}"
+
+
+def _settings() -> Iterator[str]:
+    yield "# Settings"
+    yield ""
+    yield "`colleague.json` in the home (JSON5), laid over `openclaw.json` when there is one. Texts may hold"
+    yield "`${NAME}` references to the environment; `$${NAME}` is the literal text."
+    yield ""
+    yield "| key | type | default | what it does |"
+    yield "|---|---|---|---|"
+    for setting in known_settings():
+        yield "| " + " | ".join(_cell(text) for text in (f"`{setting[0]}`", *setting[1:])) + " |"
+
+
+def _findings() -> Iterator[str]:
+    yield "# Findings"
+    yield ""
+    yield "What `colleague expert validate` can say. An error keeps an expert from being used; a warning does not."
+    yield ""
+    yield "| code | severity | group | rule |"
+    yield "|---|---|---|---|"
+    for code, (severity, group, text) in RULES.items():
+        yield f"| `{code}` | {severity} | {group} | {_cell(text)} |"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")

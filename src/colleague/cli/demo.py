@@ -1,0 +1,91 @@
+"""colleague demo: the main job, end to end, on an example expert."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+EXPERT = "radiant-sales-expert"
+SETTINGS = """\
+// The demo's own settings: one MCP server for mail, CRM and calendar.
+{ mcp: { servers: { office: { command: "colleague-office", demo: true } } } }
+"""
+PROMPT_LINES = 40
+
+
+def demo(
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the demo's home, to look around in it.")] = False,
+) -> None:
+    """Show the main job on an example expert, in a temporary home. No key, no account."""
+    import tempfile
+
+    from colleague.cli.output import TICK, say
+
+    root = Path(tempfile.mkdtemp(prefix="colleague-demo-"))
+    try:
+        _play(root)
+    finally:
+        if not keep:
+            import shutil
+
+            shutil.rmtree(root, ignore_errors=True)
+    say(f"\n{TICK} That is an expert, ready to be run." + (f" Its home: {root}" if keep else ""))
+
+
+def _play(root: Path) -> None:
+    from colleague.cli.output import say
+
+    (root / "colleague.json").write_text(SETTINGS, encoding="utf-8")
+    _scene(
+        root, "An expert is a folder of Markdown and YAML. Install one:", "expert", "install", str(_example())
+    )
+    say("\nIt needs three tools. Connect each to a server:")
+    for tool in ("crm", "email", "calendar"):
+        _command(root, "expert", "bind", EXPERT, tool, "office")
+    _scene(root, "Check everything it says and needs:", "expert", "validate", EXPERT)
+    _scene(root, "From now on it may wake by itself:", "expert", "enable", EXPERT)
+    _scene(root, "What is installed:", "expert", "list")
+    _scene(root, "What the model will be told:", "expert", "prompt", EXPERT, most=PROMPT_LINES)
+
+
+def _scene(root: Path, text: str, *arguments: str, most: int = 0) -> None:
+    from colleague.cli.output import say
+
+    say(f"\n{text}")
+    _command(root, *arguments, most=most)
+
+
+def _command(root: Path, *arguments: str, most: int = 0) -> None:
+    """Runs a command as a person would type it, in a process of its own."""
+    import subprocess
+
+    from colleague.cli.output import note, say
+    from colleague.errors import ColleagueError
+
+    say(typer.style(f"$ colleague {' '.join(arguments)}", bold=True))
+    command = [sys.executable, "-m", "colleague", *arguments, "--home", str(root)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    lines = done.stdout.rstrip().splitlines()
+    say("\n".join(lines[:most] if most else lines))
+    if most and len(lines) > most:
+        say(f"... and {len(lines) - most} more lines")
+    if done.stderr:
+        note(done.stderr.rstrip())
+    if done.returncode != 0:
+        raise ColleagueError(
+            f"the demo stopped: colleague {' '.join(arguments)} ended with {done.returncode}"
+        )
+
+
+def _example() -> Path:
+    """The example beside the sources, or the copy that ships with the installed package."""
+    here = Path(__file__).resolve()
+    for folder in (here.parents[1] / "examples", here.parents[3] / "examples"):
+        if (folder / EXPERT).is_dir():
+            return folder / EXPERT
+    from colleague.errors import NotFound
+
+    raise NotFound(f"the example {EXPERT} is missing", hint="install Colleague again")

@@ -1,0 +1,280 @@
+"""colleague expert ...: packages in the home."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from colleague.cli.options import ExpertArgument, HomeOption, JsonOption, YesOption, complete_expert
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from colleague.experts.expert import Expert
+    from colleague.home import Home
+
+app = typer.Typer(no_args_is_help=True, help="Install, bind, check and update experts.")
+
+
+@app.command()
+def install(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A folder or a git URL.")],
+    name: Annotated[str, typer.Option("--name", help="Install under another name.")] = "",
+    link: Annotated[
+        bool, typer.Option("--link", help="Use the folder where it is, so that edits count at once.")
+    ] = False,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Install an expert; shows its tools, triggers and tiers, and what is missing."""
+    from colleague.cli import expert_view
+    from colleague.cli.output import progress
+    from colleague.config import load_settings
+    from colleague.experts.install import install_expert
+    from colleague.home import Home
+    from colleague.packages.source import parse_source
+
+    place = Home.find(home)
+    settings = load_settings(place)
+    with progress("Installing") as tell:
+        parsed = parse_source(source, link=link)
+        expert = install_expert(place, settings.workspace, parsed, name=name, progress=tell)
+    expert_view.say_installed(expert, as_json=as_json)
+
+
+@app.command()
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The new expert's name.")],
+    folder: Annotated[
+        Path | None, typer.Option("--folder", help="Where to write it (default: ./NAME).")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a small package that validates, to start from."""
+    from colleague.cli.output import TICK, say, say_json
+    from colleague.experts.install import checked_name
+    from colleague.packages.scaffold import new_package
+
+    target = folder or Path(checked_name(name))
+    files = new_package(target, checked_name(name))
+    if as_json:
+        say_json({"name": name, "folder": str(target.absolute()), "files": files})
+        return
+    say(f"{TICK} {target}: {len(files)} files")
+    say(f"Next: colleague expert validate {target}\n      colleague expert install --link {target}")
+
+
+@app.command("list")
+def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """The installed experts."""
+    from colleague.cli.output import say, say_json, say_table
+    from colleague.experts.bindings import read_bindings
+    from colleague.experts.expert import discover
+    from colleague.experts.summary import brief
+    from colleague.home import Home
+    from colleague.packages.finding import Findings
+
+    experts = discover(Home.find(home))
+    found = [
+        brief(each, each.read_manifest(), read_bindings(each.bindings_file, Findings())) for each in experts
+    ]
+    if as_json:
+        say_json(found)
+    elif found:
+        say_table(("NAME", "VERSION", "TRIGGERS", "TOOLS BOUND", "DESCRIPTION"), map(_row, found))
+    else:
+        say("No experts are installed. Install one with: colleague expert install FOLDER|URL")
+
+
+def _row(item: dict[str, Any]) -> tuple[str, ...]:
+    if not item["readable"]:
+        return item["name"], item["version"], "", "", f"unreadable: colleague expert validate {item['name']}"
+    bound = sum(server is not None for server in item["tools"].values())
+    triggers = f"{'on' if item['enabled'] else 'off'} ({len(item['triggers'])})"
+    return item["name"], item["version"], triggers, f"{bound}/{len(item['tools'])}", item["description"]
+
+
+@app.command()
+def show(name: ExpertArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """Everything about one expert: tools, tiers, triggers, processes, state."""
+    from colleague.cli import expert_view
+
+    expert_view.say_expert(_find(home, name), as_json=as_json)
+
+
+@app.command()
+def bind(
+    name: ExpertArgument,
+    tool: Annotated[str, typer.Argument(metavar="TOOL", help="A tool the expert needs.")],
+    server: Annotated[str, typer.Argument(metavar="SERVER", help="An MCP server, or a skill with --skill.")],
+    skill: Annotated[bool, typer.Option("--skill", help="SERVER is a skill, not an MCP server.")] = False,
+    operation: Annotated[
+        list[str] | None,
+        typer.Option("--operation", metavar="OP=MCP_TOOL", help="The server's name of an operation."),
+    ] = None,
+    home: HomeOption = None,
+) -> None:
+    """Connect a tool of an expert to a server. Your comments in bindings.yaml stay."""
+    from colleague.cli.output import TICK, say
+    from colleague.experts.bind import bind_tool
+
+    mapping = dict(_pair(text) for text in operation or [])
+    with _changing(home, name) as expert:
+        bind_tool(expert, expert.load(), tool, server, skill=skill, operations=mapping)
+    say(f"{TICK} {name}: {tool} → {server}")
+
+
+@app.command()
+def unbind(
+    name: ExpertArgument,
+    tool: Annotated[str, typer.Argument(metavar="TOOL", help="A bound tool.")],
+    home: HomeOption = None,
+) -> None:
+    """Disconnect a tool."""
+    from colleague.cli.output import TICK, say
+    from colleague.experts.bind import unbind_tool
+
+    with _changing(home, name) as expert:
+        unbind_tool(expert, tool)
+    say(f"{TICK} {name}: {tool} is bound to nothing now")
+
+
+@app.command()
+def validate(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|PATH", help="An installed expert, or a folder.", autocompletion=complete_expert
+        ),
+    ],
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Only the package itself: no bindings, no servers.")
+    ] = False,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check a package and, for an installed expert, its bindings. Exit code 1 when there is an error."""
+    from colleague.cli import validation_view
+    from colleague.home import Home
+
+    place = Home.find(home)
+    if not validation_view.say_validation(place, target, offline=offline, as_json=as_json):
+        raise typer.Exit(1)
+
+
+@app.command()
+def enable(name: ExpertArgument, home: HomeOption = None) -> None:
+    """Turn an expert's triggers on."""
+    from colleague.cli import expert_view
+
+    place, workspace = _place(home)
+    expert_view.enable(place, workspace, name)
+
+
+@app.command()
+def disable(name: ExpertArgument, home: HomeOption = None) -> None:
+    """Turn an expert's triggers off."""
+    from colleague.cli.output import TICK, say
+    from colleague.experts.registry import set_enabled
+
+    place, _ = _place(home)
+    with _changing(home, name):
+        set_enabled(place, name, False)
+    say(f"{TICK} {name} is disabled: its triggers are off")
+
+
+@app.command()
+def update(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="An installed expert.", autocompletion=complete_expert)
+    ] = "",
+    every: Annotated[bool, typer.Option("--all", help="Update every expert.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Also a major version, or over changes made by hand.")
+    ] = False,
+    yes: YesOption = False,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Move to the source's current version. Shows what changes first, and asks where approval loosens."""
+    from colleague.cli import update_view
+    from colleague.errors import UsageError
+
+    if bool(name) == every:
+        raise UsageError("name one expert, or all of them with --all")
+    place, workspace = _place(home)
+    answers = update_view.Answers(force=force, yes=yes, as_json=as_json)
+    if not update_view.update_experts(place, workspace, name, answers):
+        raise typer.Exit(1)
+
+
+@app.command()
+def remove(
+    name: ExpertArgument,
+    purge: Annotated[bool, typer.Option("--purge", help="Delete its state and bindings, too.")] = False,
+    yes: YesOption = False,
+    home: HomeOption = None,
+) -> None:
+    """Remove an expert. Its state and bindings stay for a reinstall, unless --purge."""
+    from colleague.cli.output import TICK, confirm, say
+    from colleague.experts.expert import find_expert
+    from colleague.experts.install import remove_expert
+
+    place, workspace = _place(home)
+    find_expert(place, name)
+    if purge:
+        confirm(f"Delete {name} with its state and bindings for ever?", yes=yes)
+    remove_expert(place, workspace, name, purge=purge)
+    say(f"{TICK} {name} is removed" + ("" if purge else "; its state and bindings stay for a reinstall"))
+
+
+@app.command()
+def prompt(name: ExpertArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """The system prompt the expert gets."""
+    from colleague.cli.output import say, say_json
+    from colleague.experts.learnings import package_learnings
+    from colleague.experts.prompt import PromptSource, assemble_prompt
+    from colleague.experts.state import Workspace
+
+    _, workspace = _place(home)
+    expert = _find(home, name)
+    learnings = package_learnings(Workspace.of(workspace, name).learnings)
+    text = assemble_prompt(PromptSource(expert.load(), learnings))
+    if as_json:
+        say_json({"expert": name, "session": expert.label, "prompt": text})
+    else:
+        say(text.rstrip())
+
+
+def _place(home: Path | None) -> tuple[Home, Path]:
+    """The home and its workspace."""
+    from colleague.config import load_settings
+    from colleague.home import Home
+
+    place = Home.find(home)
+    return place, load_settings(place).workspace
+
+
+def _find(home: Path | None, name: str) -> Expert:
+    from colleague.experts.expert import find_expert
+    from colleague.home import Home
+
+    return find_expert(Home.find(home), name)
+
+
+def _changing(home: Path | None, name: str) -> AbstractContextManager[Expert]:
+    from colleague.experts.install import changing_expert
+
+    place, workspace = _place(home)
+    return changing_expert(place, workspace, name)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    from colleague.errors import UsageError
+
+    operation, equals, target = text.partition("=")
+    if not (operation and equals and target):
+        raise UsageError(f"--operation {text!r} is not written as OP=MCP_TOOL")
+    return operation, target

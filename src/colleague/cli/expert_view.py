@@ -1,0 +1,125 @@
+"""How an expert looks in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from colleague.cli.output import CROSS, TICK, note, say, say_json
+from colleague.experts.bindings import Bindings, read_bindings
+from colleague.experts.expert import Expert
+from colleague.experts.install import changing_expert
+from colleague.experts.registry import set_enabled
+from colleague.experts.state import Workspace, initialise_state
+from colleague.experts.summary import full
+from colleague.home import Home
+from colleague.packages.finding import Findings
+from colleague.packages.package import Package
+from colleague.packages.policy import Tier
+
+MEANING: dict[Tier, str] = {"auto": "at once", "confirm": "asks first", "manual": "draft only"}
+
+
+def say_installed(expert: Expert, *, as_json: bool) -> None:
+    """What was installed, and what is still missing."""
+    package, bindings = expert.load(), read_bindings(expert.bindings_file, Findings())
+    missing = [tool for tool in package.manifest.requires_tools if tool not in bindings.tools]
+    if as_json:
+        say_json(full(expert, package, bindings) | {"missing": missing})
+        return
+    say(f"{TICK} {expert.name} {package.manifest.version} from {expert.record.source}")
+    say(f"  {package.manifest.description}")
+    say()
+    say("\n".join(_policy_lines(package, bindings)))
+    say()
+    _say_warnings(expert)
+    for tool in missing:
+        say(f"{CROSS} {tool} is bound to nothing yet: colleague expert bind {expert.name} {tool} SERVER")
+    say(f"Next: colleague expert validate {expert.name}")
+    if package.triggers:
+        say(f"      colleague expert enable {expert.name}    (its triggers are off until then)")
+
+
+def _say_warnings(expert: Expert) -> None:
+    for finding in expert.read().findings:
+        note(f"warning: {finding}")
+
+
+def say_expert(expert: Expert, *, as_json: bool) -> None:
+    findings = Findings()
+    bindings = read_bindings(expert.bindings_file, findings)
+    package = expert.load()
+    if as_json:
+        say_json(full(expert, package, bindings))
+        return
+    say("\n".join(_expert_lines(expert, package, bindings)))
+    for finding in findings:
+        note(f"warning: {finding}")
+
+
+def _expert_lines(expert: Expert, package: Package, bindings: Bindings) -> Iterator[str]:
+    document: dict[str, Any] = full(expert, package, bindings)
+    yield f"{expert.name} {package.manifest.version}: {package.manifest.description}"
+    yield ""
+    yield f"source     {document['source'] or 'copied in by hand'}{' (linked)' if expert.linked else ''}"
+    yield f"digest     {package.digest[:16]}"
+    yield f"session    {expert.label}"
+    yield f"triggers   {'on' if expert.record.enabled else 'off'}"
+    yield ""
+    yield from _policy_lines(package, bindings)
+    for process in document["processes"]:
+        yield ""
+        yield f"Process {process['name']}: {process['description']}"
+        limits = f"timeout {process['timeout'] or 'none'}, up to {process['max_attempts']} attempts"
+        yield f"  {limits}, then {process['on_failure']}; sla {process['sla'] or 'none'}"
+        yield from (f"  {number:2}. {_short(step)}" for number, step in enumerate(process["steps"], start=1))
+    yield ""
+    yield f"Functions  {', '.join(item['name'] for item in document['functions'])}"
+    if document["knowledge"]:
+        yield f"Knowledge  {', '.join(item['name'] for item in document['knowledge'])}"
+    if document["state"]:
+        files = [f"{item['path']} ({item['scope']})" for item in document["state"]]
+        yield f"State      {', '.join(files)}"
+
+
+def _policy_lines(package: Package, bindings: Bindings) -> Iterator[str]:
+    yield "Tools"
+    for tool in package.manifest.requires_tools:
+        binding = bindings.tools.get(tool)
+        yield f"  {tool:10} → {binding.server if binding else 'nothing yet'}"
+    yield "Approval"
+    for tier, names in package.by_tier().items():
+        default = tier == package.manifest.policy.approval.default
+        if names or default:
+            listed = ", ".join(names) + (" and anything unlisted" if default else "")
+            yield f"  {tier:8} {MEANING[tier]:11} {listed.strip()}"
+    if package.triggers:
+        yield "Triggers"
+    for trigger in package.triggers:
+        yield f"  {trigger.name} ({trigger.handler}) → {trigger.process} [{trigger.concurrency}]"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 100 else text[:97] + "..."
+
+
+def enable(home: Home, workspace: Path, name: str) -> None:
+    """Only an expert that validates, with every tool bound to something that exists, may wake by itself."""
+    from colleague.config import load_settings
+    from colleague.errors import PackageError
+    from colleague.experts.check import check_bindings, surroundings
+
+    findings = Findings()
+    with changing_expert(home, workspace, name) as expert:
+        package = expert.load()
+        check_bindings(expert, package, surroundings(load_settings(home), home.root, name), findings)
+        if not findings.ok:
+            first = findings.errors[0]
+            hint = first.hint or f"colleague expert validate {name}"
+            raise PackageError(f"{name} cannot be enabled: {first.message}", hint=hint)
+        initialise_state(package, Workspace.of(workspace, name))
+        set_enabled(home, name, True)
+    say(f"{TICK} {name} is enabled")
+    for trigger in package.triggers:
+        say(f"  {trigger.name} ({trigger.handler}) → {trigger.process}")

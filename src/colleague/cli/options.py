@@ -1,0 +1,31 @@
+"""Options that many commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def complete_expert(incomplete: str) -> list[str]:
+    from colleague.experts.expert import discover
+    from colleague.home import Home
+
+    return [expert.name for expert in discover(Home.find()) if expert.name.startswith(incomplete)]
+
+
+HomeOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--home",
+        metavar="DIR",
+        help="The home folder (default: OPENCLAW_STATE_DIR, else ~/.openclaw).",
+        show_default=False,
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Answer every question with yes.")]
+ExpertArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="An installed expert.", autocompletion=complete_expert)
+]

@@ -1,0 +1,78 @@
+"""How answers look: data on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import typer
+
+from colleague.errors import ColleagueError, Declined
+
+TICK = "✓"
+CROSS = "✗"
+
+
+def say(text: str = "") -> None:
+    typer.echo(text)
+
+
+def note(text: str) -> None:
+    """A message that is not data."""
+    typer.echo(text, err=True)
+
+
+def say_json(document: Any) -> None:
+    typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def say_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console = Console()
+    if not console.is_terminal:
+        console.width = 200
+    console.print(table)
+
+
+def mark(good: bool) -> str:
+    return typer.style(TICK, fg="green") if good else typer.style(CROSS, fg="red")
+
+
+def say_error(error: ColleagueError) -> None:
+    note(f"{typer.style(CROSS, fg='red')} {error.message}")
+    if error.hint:
+        note(f"  {error.hint}")
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Goes on only after a yes; without a person to ask, only with --yes."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise Declined(
+            f"nobody is here to answer: {question}", hint="if it is meant, run it again with --yes"
+        )
+    if not typer.confirm(question, err=True):
+        raise Declined("nothing was changed")
+
+
+@contextlib.contextmanager
+def progress(start: str) -> Iterator[Callable[[str], None]]:
+    """A line that tells what is going on, while a person is looking."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    with Console(stderr=True).status(escape(start)) as status:
+        yield lambda text: status.update(escape(text))

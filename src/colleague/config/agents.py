@@ -1,0 +1,465 @@
+"""The `agents` section of the settings."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+from colleague.config.section import (
+    Duration,
+    Flag,
+    FreeForm,
+    Int,
+    Names,
+    PathText,
+    Positive,
+    Ratio,
+    Section,
+    ToolProfile,
+    check_duration,
+    keys,
+)
+
+_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(ms|[smhd])?")
+_DURATIONS = re.compile(r"[0-9]{1,9}|(?:[0-9]{1,9}(?:\.[0-9]{1,9})?(?:ms|[smhd])){1,5}")
+
+Level = Literal["off", "low", "medium", "high"]
+AnyLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh", "adaptive", "max", "ultra"]
+
+_NEAREST: Mapping[str, Level] = {
+    "minimal": "low",
+    "adaptive": "medium",
+    "xhigh": "high",
+    "max": "high",
+    "ultra": "high",
+}
+
+
+def _openclaw_duration(value: object) -> object:
+    """OpenClaw also writes 90 (for minutes), 500ms and 1h30m; here they become seconds."""
+    if not isinstance(value, str) or not _DURATIONS.fullmatch(value):
+        return value
+    parts = [(float(number), _SECONDS[unit or "m"]) for number, unit in _DURATION.findall(value)]
+    return f"{math.ceil(sum(number * seconds for number, seconds in parts))}s"
+
+
+def _check_interval(text: str) -> str:
+    return text if text == "0s" else check_duration(text)
+
+
+def _as_choice(value: object) -> object:
+    if isinstance(value, str):
+        return {"primary": value}
+    if not isinstance(value, dict | ModelPair):
+        raise ValueError('it takes a model such as "provider/model", or { primary, fallbacks }')
+    return value
+
+
+Interval = Annotated[str, BeforeValidator(_openclaw_duration), AfterValidator(_check_interval)]
+
+
+class ModelPair(Section):
+    passed_over = keys("timeoutMs")
+
+    primary: str | None = Field(default=None, description="The model, as provider/model.")
+    fallbacks: Names = Field(default=(), description="Models to try in turn when it fails.")
+
+
+ModelChoice = Annotated[ModelPair, BeforeValidator(_as_choice)]
+
+
+class ModelAlias(Section):
+    passed_over = keys("agentRuntime codeMode")
+
+    alias: str | None = Field(default=None, description="A short name for the model.")
+    params: FreeForm = Field(default_factory=dict, description="Parameters sent with each request.")
+    streaming: Flag = Field(default=True, description="Whether its answers are streamed.")
+
+
+class ThinkingBudget(Section):
+    low: Positive = Field(default=2048, description="Thinking tokens at level low.")
+    medium: Positive = Field(default=8192, description="Thinking tokens at level medium.")
+    high: Positive = Field(default=32768, description="Thinking tokens at level high.")
+
+
+class Thinking(Section):
+    level: Level = Field(default="medium", description="How long a model may think before it answers.")
+    budget: ThinkingBudget = Field(default_factory=ThinkingBudget, description="Tokens for each level.")
+
+
+class ToolNames(Section):
+    allow: Names = Field(
+        default=(), description="Tools or groups that may be used; empty means all that remain."
+    )
+    deny: Names = Field(default=(), description="Tools or groups that may not be used; wins over allow.")
+    also_allow: Names = Field(
+        default=(), description="Tools added to what the profile or layer above allows."
+    )
+
+
+class ToolPolicy(ToolNames):
+    profile: ToolProfile | None = Field(default=None, description="The set of tools to start from.")
+
+
+class ToolLayer(Section):
+    tools: ToolNames = Field(default_factory=ToolNames, description="What these sessions may use.")
+
+
+class SubagentChoice(Section):
+    passed_over = keys("delegationMode")
+
+    allow_agents: Names = Field(
+        default=(), description='Agents it may spawn; "*" is any, none is only itself.'
+    )
+    model: ModelChoice | None = Field(default=None, description="The model of spawned agents.")
+    thinking: str | None = Field(default=None, description="The thinking level of spawned agents.")
+    require_agent_id: Flag = Field(default=False, description="Whether a spawn must name the agent.")
+
+
+class Subagents(SubagentChoice):
+    max_spawn_depth: Annotated[Positive, Field(le=5)] = Field(
+        default=1, description="How deep spawning may nest."
+    )
+    max_children_per_agent: Annotated[Positive, Field(le=20)] = Field(
+        default=5, description="Running children of one session."
+    )
+    max_concurrent: Positive = Field(default=8, description="Spawned agents that run at once.")
+    run_timeout_seconds: Int = Field(default=0, description="Seconds a spawned agent may run; 0 is no limit.")
+    announce_timeout_ms: Positive = Field(
+        default=120_000, description="Milliseconds to deliver a child's answer."
+    )
+    archive_after_minutes: Int = Field(
+        default=60, description="Minutes until a done child is archived; 0 never."
+    )
+
+
+class ContextPruning(Section):
+    passed_over = keys(
+        "keepLastAssistants softTrimRatio hardClearRatio minPrunableToolChars softTrim hardClear"
+    )
+
+    mode: Literal["off", "cache-ttl", "aggressive"] = Field(
+        default="off", description="When old tool results are cut."
+    )
+    ttl: Annotated[Duration, BeforeValidator(_openclaw_duration)] = Field(
+        default="300s", description="With cache-ttl: how long the provider's cache counts as fresh."
+    )
+    max_chars_per_tool_result: Positive = Field(
+        default=2000, description="Characters that stay of an old result."
+    )
+    tool_result_head_ratio: Ratio = Field(
+        default=0.6, description="The part of them taken from its beginning."
+    )
+    prune_after_turns: Int = Field(default=10, description="Results of the last turns that stay whole.")
+    tools: ToolNames = Field(default_factory=ToolNames, description="Tools whose results may be cut.")
+
+
+class ContextLimits(Section):
+    passed_over = keys("memoryGetDefaultLines postCompactionMaxChars")
+
+    tool_result_max_chars: Positive = Field(
+        default=100_000, description="Characters kept of one tool result."
+    )
+    memory_get_max_chars: Positive = Field(default=12_000, description="Characters memory_get returns.")
+
+
+class MemoryFlush(Section):
+    passed_over = keys("forceFlushTranscriptBytes model")
+
+    enabled: Flag = Field(default=True, description="Whether the agent saves notes before a compaction.")
+    soft_threshold_tokens: Int = Field(default=4000, description="Tokens before the limit at which it does.")
+    prompt: str | None = Field(default=None, description="What the agent is asked then.")
+    system_prompt: str | None = Field(default=None, description="Added to the system prompt then.")
+
+
+class Compaction(Section):
+    passed_over = keys(
+        "mode provider thinkingLevel reserveTokensFloor maxHistoryShare customInstructions identifierPolicy"
+        " identifierInstructions recentTurnsPreserve qualityGuard midTurnPrecheck postIndexSync notifyUser"
+        " postCompactionSections maxActiveTranscriptBytes truncateAfterCompaction"
+    )
+
+    enabled: Flag = Field(
+        default=True, description="Whether old turns are summarised when the context fills."
+    )
+    reserve_tokens: Int = Field(default=20_000, description="Tokens kept free for the answer.")
+    keep_recent_tokens: Positive = Field(
+        default=20_000, description="Tokens of recent turns kept word for word."
+    )
+    max_retries: Int = Field(default=3, description="Further tries when a summary fails.")
+    timeout_seconds: Positive = Field(default=180, description="Seconds one summary may take.")
+    model: str | None = Field(
+        default=None, description="The model that summarises; the session's when not set."
+    )
+    memory_flush: MemoryFlush = Field(default_factory=MemoryFlush, description="Notes before it happens.")
+
+
+class BlockChunk(Section):
+    min_chars: Positive = Field(
+        default=200, description="A block is not sent before it has this many characters."
+    )
+    max_chars: Positive = Field(default=1200, description="A block is cut at this many characters.")
+    break_preference: Literal["paragraph", "newline", "sentence"] = Field(
+        default="paragraph", description="Where a block is cut if it can be."
+    )
+
+
+class BlockCoalesce(Section):
+    min_chars: Positive | None = Field(default=None, description="Small blocks are joined up to this size.")
+    max_chars: Positive | None = Field(default=None, description="Joined blocks do not grow past this size.")
+    idle_ms: Int = Field(default=1000, description="Milliseconds of silence after which a block is sent.")
+
+
+class Heartbeat(Section):
+    passed_over = keys(
+        "activeHours session directPolicy to accountId timeoutSeconds lightContext isolatedSession agentId"
+        " suppressToolErrorWarnings includeReasoning"
+    )
+
+    every: Interval = Field(
+        default="0s", description="How often the main agent reads HEARTBEAT.md; 0s is never."
+    )
+    prompt: str | None = Field(default=None, description="What it is asked then.")
+    model: str | None = Field(default=None, description="The model for it.")
+    target: str = Field(default="last", description="Where its answer goes: last, none or a channel.")
+    ack_max_chars: Int = Field(
+        default=30, description="An answer no longer than this after HEARTBEAT_OK is dropped."
+    )
+
+
+class MemorySearch(Section):
+    passed_over = keys(
+        "sources experimental provider remote fallback model dimensions outputDimensionality local store"
+        " chunking sync query cache qmd multimodal rememberAcrossConversations inputType queryInputType"
+        " documentInputType"
+    )
+
+    enabled: Flag = Field(default=True, description="Whether agents have memory_search and memory_get.")
+    extra_paths: Names = Field(default=(), description="More folders or files to search.")
+
+
+class SandboxPrune(Section):
+    idle_hours: Int = Field(default=24, description="Hours without use after which a sandbox is removed.")
+    max_age_days: Int = Field(default=7, description="Days after which a sandbox is removed.")
+
+
+class Sandbox(Section):
+    passed_over = keys("perSession backend sessionToolsVisibility ssh")
+
+    mode: Literal["off", "non-main", "all"] = Field(
+        default="off", description="Which sessions run in a sandbox."
+    )
+    scope: Literal["session", "agent", "shared"] = Field(default="agent", description="Who shares a sandbox.")
+    workspace_access: Literal["none", "ro", "rw"] = Field(
+        default="none", description="What a sandbox may do with the workspace."
+    )
+    workspace_root: PathText | None = Field(default=None, description="Where sandboxes keep their files.")
+    docker: FreeForm = Field(default_factory=dict, description="Container options, as in OpenClaw.")
+    browser: FreeForm = Field(default_factory=dict, description="Browser options, as in OpenClaw.")
+    tools: ToolNames = Field(default_factory=ToolNames, description="Tools inside a sandbox.")
+    prune: SandboxPrune = Field(default_factory=SandboxPrune, description="When sandboxes are removed.")
+
+
+class AgentDefaults(Section):
+    renamed: ClassVar[Mapping[str, str]] = {"subagent": "subagents"}
+    passed_over = keys(
+        "imageGenerationModel videoGenerationModel musicGenerationModel mediaModels pdfModel pdfMaxBytesMb"
+        " pdfMaxMb pdfMaxPages utilityModel modelPolicy modelSelectionScope params embeddedHarness embeddedPi"
+        " embeddedAgent cliBackends agentRuntime cwd skipOptionalBootstrapFiles contextInjection"
+        " bootstrapPromptTruncationWarning envelopeTimezone envelopeTimestamp envelopeElapsed contextTokens"
+        " verboseDefault elevatedDefault toolProgressDetail fastModeDefault humanDelay mediaMaxMb"
+        " imageMaxDimensionPx imageQuality typingIntervalSeconds typingMode startupContext experimental"
+        " silentReply silentReplyRewrite systemAgent authInheritance sessionStore runRetries memory tts"
+        " groupChat promptOverlays llm"
+    )
+
+    workspace: PathText | None = Field(
+        default=None,
+        description="Where AGENTS.md and the other bootstrap files are; <home>/workspace when not set.",
+    )
+    model: ModelChoice | None = Field(default=None, description="The model, or {primary, fallbacks}.")
+    image_model: ModelChoice | None = Field(default=None, description="The model that looks at images.")
+    models: Mapping[str, ModelAlias] = Field(
+        default_factory=dict, description="Aliases and parameters by provider/model."
+    )
+    repo_root: PathText | None = Field(default=None, description="The repository named in the prompt.")
+    skip_bootstrap: Flag = Field(default=False, description="Do not create missing bootstrap files.")
+    bootstrap_max_chars: Positive = Field(default=12_000, description="Characters of one bootstrap file.")
+    bootstrap_total_max_chars: Positive = Field(
+        default=60_000, description="Characters of all bootstrap files."
+    )
+    additional_system_prompt: str | None = Field(default=None, description="Added to every system prompt.")
+    user_timezone: str | None = Field(
+        default=None, description="The user's time zone; the machine's when not set."
+    )
+    time_format: Literal["auto", "12", "24"] = Field(default="auto", description="How times are written.")
+    skills: Names | None = Field(default=None, description="Skills the agents may use; all when not set.")
+    thinking: Thinking = Field(default_factory=Thinking, description="Extended thinking.")
+    thinking_default: AnyLevel | None = Field(
+        default=None, description="OpenClaw's thinking level; used when thinking.level is not set."
+    )
+    reasoning_default: Literal["off", "on", "stream"] = Field(
+        default="off", description="Whether reasoning is shown, and how."
+    )
+    timeout_seconds: Positive = Field(default=600, description="Seconds one turn of an agent may take.")
+    max_turns: Positive = Field(default=100, description="Model answers in one run.")
+    max_concurrent: Positive = Field(default=8, description="Agent turns that run at once.")
+    subagents: Subagents = Field(default_factory=Subagents, description="Agents spawned by agents.")
+    context_limits: ContextLimits = Field(default_factory=ContextLimits, description="Sizes in the context.")
+    context_pruning: ContextPruning = Field(
+        default_factory=ContextPruning, description="Cutting old tool results."
+    )
+    compaction: Compaction = Field(default_factory=Compaction, description="Summarising old turns.")
+    memory_search: MemorySearch = Field(default_factory=MemorySearch, description="Long-term memory.")
+    block_streaming_default: Literal["off", "on"] = Field(
+        default="off", description="Whether channels get an answer in blocks while it is written."
+    )
+    block_streaming_break: Literal["text_end", "message_end"] = Field(
+        default="text_end", description="When the last block of an answer is sent."
+    )
+    block_streaming_chunk: BlockChunk = Field(default_factory=BlockChunk, description="Size of blocks.")
+    block_streaming_coalesce: BlockCoalesce = Field(
+        default_factory=BlockCoalesce, description="Joining small blocks."
+    )
+    heartbeat: Heartbeat = Field(default_factory=Heartbeat, description="Regular checks.")
+    sandbox: Sandbox = Field(default_factory=Sandbox, description="Where tools run.")
+
+    @property
+    def thinking_level(self) -> Level:
+        """`thinking.level`, else the nearest to OpenClaw's `thinkingDefault`."""
+        if "level" in self.thinking.model_fields_set or self.thinking_default is None:
+            return self.thinking.level
+        return _NEAREST.get(self.thinking_default, self.thinking_default)  # type: ignore[arg-type]
+
+
+class Identity(Section):
+    name: str | None = Field(default=None, description="The name the agent goes by.")
+    theme: str | None = Field(default=None, description="Its manner, in a few words.")
+    emoji: str | None = Field(default=None, description="Its emoji.")
+    avatar: str | None = Field(default=None, description="Its picture: a path in the workspace or a URL.")
+
+
+class FileTools(Section):
+    workspace_only: Flag = Field(default=True, description="Whether file tools stay inside the workspace.")
+
+
+class ExecTool(Section):
+    renamed: ClassVar[Mapping[str, str]] = {"timeoutSec": "timeoutSeconds"}
+    passed_over = keys(
+        "host mode node safeBins safeBinTrustedDirs safeBinProfiles strictInlineEval commandHighlighting"
+        " reviewer cleanupMs notifyOnExit notifyOnExitEmptySuccess approvalRunningNoticeMs grantExpiryDays"
+        " applyPatch"
+    )
+
+    security: Literal["deny", "allowlist", "full"] | None = Field(
+        default=None, description="What exec may run."
+    )
+    ask: Literal["off", "on-miss", "always"] | None = Field(
+        default=None, description="Whether a person is asked first."
+    )
+    timeout_seconds: Positive = Field(default=1800, description="Seconds a command may run.")
+    background_ms: Positive = Field(
+        default=10_000, description="Milliseconds until it goes on in the background."
+    )
+    path_prepend: Names = Field(default=(), description="Folders put before PATH.")
+
+
+class LoopDetection(Section):
+    passed_over = keys(
+        "historySize warningThreshold globalCircuitBreakerThreshold detectors semanticNoProgress"
+    )
+
+    enabled: Flag = Field(default=True, description="Whether an agent that repeats itself is stopped.")
+    critical_threshold: Positive = Field(
+        default=20, description="The same call so many times in a row stops it."
+    )
+
+
+class AgentTools(ToolPolicy):
+    passed_over = keys(
+        "toolsBySender codeMode swarm elevated message agentToAgent links media web sessions_spawn toolSearch"
+    )
+
+    by_provider: Mapping[str, ToolPolicy] = Field(
+        default_factory=dict, description="The same for one provider, or one provider/model."
+    )
+    exec: ExecTool = Field(default_factory=ExecTool, description="Running commands.")
+    fs: FileTools = Field(default_factory=FileTools, description="Reading and writing files.")
+    loop_detection: LoopDetection = Field(
+        default_factory=LoopDetection, description="Agents that repeat themselves."
+    )
+    sandbox: ToolLayer = Field(default_factory=ToolLayer, description="Tools in sandboxed sessions.")
+
+
+class AgentEntry(Section):
+    passed_over = keys(
+        "agentDir cwd utilityModel models modelPolicy verboseDefault toolProgressDetail fastModeDefault"
+        " contextInjection experimental memory memorySearch humanDelay typingMode typingIntervalSeconds tts"
+        " skillsLimits contextTokens heartbeat groupChat embeddedAgent embeddedPi plugins params runtime"
+        " agentRuntime compaction"
+    )
+
+    id: str = Field(description="The agent's id, as in agent:<id>:main.")
+    default: Flag = Field(default=False, description="Whether it is the agent used when none is named.")
+    name: str | None = Field(default=None, description="Its name for people.")
+    description: str | None = Field(default=None, description="What it is for.")
+    identity: Identity = Field(default_factory=Identity, description="Who it is to people.")
+    workspace: PathText | None = Field(default=None, description="Its workspace.")
+    model: ModelChoice | None = Field(default=None, description="Its model, or {primary, fallbacks}.")
+    skills: Names | None = Field(default=None, description="The skills it may use.")
+    thinking_default: AnyLevel | None = Field(default=None, description="Its thinking level.")
+    reasoning_default: Literal["off", "on", "stream"] | None = Field(
+        default=None, description="Whether its reasoning is shown."
+    )
+    bootstrap_max_chars: Positive | None = Field(
+        default=None, description="Characters of one bootstrap file."
+    )
+    bootstrap_total_max_chars: Positive | None = Field(default=None, description="Characters of all of them.")
+    context_limits: ContextLimits | None = Field(default=None, description="Sizes in its context.")
+    subagents: SubagentChoice = Field(default_factory=SubagentChoice, description="Agents it may spawn.")
+    sandbox: Sandbox | None = Field(default=None, description="Where its tools run.")
+    tools: AgentTools = Field(default_factory=AgentTools, description="The tools it may use.")
+
+
+class Agents(Section):
+    passed_over = keys("ownership")
+
+    defaults: AgentDefaults = Field(default_factory=AgentDefaults, description="What holds for every agent.")
+    listed: tuple[AgentEntry, ...] = Field(
+        default=(), alias="list", description="Agents with settings of their own."
+    )
+    entries: Mapping[str, AgentEntry] = Field(
+        default_factory=dict, description="The same by id, as newer OpenClaw files have it."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _give_ids(cls, value: Any) -> Any:
+        entries = value.get("entries") if isinstance(value, dict) else None
+        if not isinstance(entries, dict):
+            return value
+        named = {
+            key: {**item, "id": key} if isinstance(item, dict) else item for key, item in entries.items()
+        }
+        return {**value, "entries": named}
+
+    @model_validator(mode="after")
+    def _check_ids(self) -> Agents:
+        counts = Counter(agent.id for agent in self.listed)
+        if repeated := [name for name, count in counts.items() if count > 1]:
+            raise ValueError(f"more than one agent has the id {', '.join(repeated)}")
+        return self
+
+    @property
+    def all(self) -> tuple[AgentEntry, ...]:
+        """Every agent once; `list` wins over `entries`."""
+        return tuple({**self.entries, **{agent.id: agent for agent in self.listed}}.values())
+
+    def find(self, agent: str) -> AgentEntry | None:
+        return next((entry for entry in self.all if entry.id == agent), None)

@@ -1,0 +1,89 @@
+"""What the models of the settings are made of: the base model and the types of values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    Strict,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel
+
+from colleague.config.secret import Secret, hide, show
+
+
+def _whole(value: object) -> object:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def check_duration(text: str) -> str:
+    from colleague.packages.duration import parse_positive_duration
+
+    parse_positive_duration(text)
+    return text
+
+
+def _as_text(value: object) -> object:
+    """Variables and headers may be written as numbers and flags."""
+    return str(value).lower() if isinstance(value, bool | int | float) else value
+
+
+def _check_path(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("a path cannot hold a NUL character")
+    return text
+
+
+Int = Annotated[int, BeforeValidator(_whole), Strict(), Field(ge=0, le=2**53)]
+Positive = Annotated[int, BeforeValidator(_whole), Strict(), Field(ge=1, le=2**53)]
+Number = Annotated[float, Strict(), Field(ge=0)]
+Ratio = Annotated[float, Strict(), Field(ge=0, le=1)]
+Flag = Annotated[bool, Strict()]
+Names = tuple[str, ...]
+Duration = Annotated[str, AfterValidator(check_duration)]
+PathText = Annotated[str, AfterValidator(_check_path)]
+Variable = Annotated[Secret, BeforeValidator(_as_text)]
+FreeForm = Annotated[Mapping[str, object], AfterValidator(hide), PlainSerializer(show)]
+
+ToolProfile = Literal["minimal", "coding", "messaging", "full"]
+
+
+def keys(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+class Section(BaseModel):
+    """Part of the settings: camelCase in the files, snake_case here.
+
+    `passed_over` names the keys that OpenClaw has in this place and we do not use, `renamed` other
+    spellings of a key.
+    """
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="ignore",
+        alias_generator=to_camel,
+        validate_by_alias=True,
+        validate_by_name=True,
+        allow_inf_nan=False,
+        hide_input_in_errors=True,
+    )
+    passed_over: ClassVar[frozenset[str]] = frozenset()
+    renamed: ClassVar[Mapping[str, str]] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rename(cls, value: Any) -> Any:
+        if not isinstance(value, dict) or not cls.renamed.keys() & value.keys():
+            return value
+        return {cls.renamed.get(key, key): item for key, item in value.items()} | {
+            key: item for key, item in value.items() if key not in cls.renamed
+        }

@@ -1,0 +1,471 @@
+"""The settings as models: every key of colleague.json, and those of openclaw.json that we read."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator, Field, PrivateAttr, model_validator
+
+from colleague.config.agents import Agents, AgentTools, ToolLayer
+from colleague.config.file import SettingsWarning
+from colleague.config.secret import Secret, resolve
+from colleague.config.section import (
+    Duration,
+    Flag,
+    FreeForm,
+    Int,
+    Names,
+    Number,
+    PathText,
+    Positive,
+    Section,
+    Variable,
+    keys,
+)
+from colleague.errors import ConfigError
+from colleague.home import Home
+
+Decision = Literal["allow", "deny"]
+QueueMode = Literal["steer", "followup", "collect", "steer-backlog", "steer+backlog", "queue", "interrupt"]
+
+
+def _check_bind(text: str) -> str:
+    if text not in ("loopback", "lan"):
+        try:
+            ipaddress.ip_address(text)
+        except ValueError:
+            raise ValueError(
+                f'it is {json.dumps(text)}; it takes "loopback", "lan" or an IP address'
+            ) from None
+    return text
+
+
+def _check_database(database: Secret) -> Secret:
+    if "${" not in database.raw and not database.raw.startswith(("postgresql://", "postgres://")):
+        raise ValueError("it takes a URL that starts with postgresql://, or null for SQLite in the home")
+    return database
+
+
+def _check_token(token: Secret) -> Secret:
+    if not token.raw.strip():
+        raise ValueError("it is empty; it takes a text such as ${NAME}")
+    return token
+
+
+Token = Annotated[Secret, AfterValidator(_check_token)]
+
+
+class ModelCost(Section):
+    passed_over = keys("tiers tieredPricing")
+
+    input: Number = Field(default=0, description="Dollars for a million input tokens.")
+    output: Number = Field(default=0, description="Dollars for a million output tokens.")
+    cache_read: Number = Field(default=0, description="Dollars for a million tokens read from the cache.")
+    cache_write: Number = Field(default=0, description="Dollars for a million tokens written to the cache.")
+
+
+class ProviderModel(Section):
+    passed_over = keys("agentRuntime mediaInput metadataSource")
+
+    id: str = Field(description="The model's id at the provider.")
+    name: str | None = Field(default=None, description="Its name for people.")
+    api: str | None = Field(default=None, description="The protocol, when it differs from the provider's.")
+    reasoning: Flag = Field(default=False, description="Whether it can think before it answers.")
+    input: Names = Field(default=("text",), description="What it takes: text, image.")
+    cost: ModelCost | None = Field(default=None, description="What it costs.")
+    context_window: Positive | None = Field(default=None, description="Tokens its context holds.")
+    context_tokens: Positive | None = Field(default=None, description="Tokens of it that we use.")
+    max_tokens: Positive | None = Field(default=None, description="Tokens of one answer.")
+    headers: Mapping[str, Variable] = Field(default_factory=dict, description="HTTP headers to send.")
+    compat: FreeForm = Field(default_factory=dict, description="What the server can do, as in OpenClaw.")
+    params: FreeForm = Field(default_factory=dict, description="Parameters sent with each request.")
+
+
+class Provider(Section):
+    passed_over = keys("injectNumCtxForOpenAICompat request localService agentRuntime region contextTokens")
+
+    base_url: str | None = Field(
+        default=None, description="Where its API is; the provider's own when not set."
+    )
+    api_key: Secret | None = Field(default=None, description="The key, best as ${NAME}.")
+    api: str | None = Field(
+        default=None,
+        description="The protocol: openai-completions, openai-responses, anthropic-messages or google.",
+    )
+    auth: str | None = Field(
+        default=None, description="How the key is sent: api-key, token, oauth or aws-sdk."
+    )
+    auth_header: Flag = Field(default=False, description="Whether the key goes in the Authorization header.")
+    headers: Mapping[str, Variable] = Field(default_factory=dict, description="HTTP headers to send.")
+    timeout_seconds: Positive | None = Field(default=None, description="Seconds one request may take.")
+    context_window: Positive | None = Field(
+        default=None, description="Tokens of context, for models that do not say."
+    )
+    max_tokens: Positive | None = Field(
+        default=None, description="Tokens of an answer, for models that do not say."
+    )
+    params: FreeForm = Field(default_factory=dict, description="Parameters sent with each request.")
+    models: tuple[ProviderModel, ...] = Field(default=(), description="Its models.")
+
+
+class Models(Section):
+    passed_over = keys("bedrockDiscovery catalogRefresh pricing proxy")
+
+    mode: Literal["merge", "replace"] = Field(
+        default="merge", description="Whether providers add to the built-in ones or replace them."
+    )
+    providers: Mapping[str, Provider] = Field(default_factory=dict, description="Model providers by id.")
+
+
+class WebSearch(Section):
+    passed_over = keys("openaiCodex perplexity grok gemini kimi brave cacheTtlMinutes")
+
+    enabled: Flag | None = Field(
+        default=None, description="Whether web_search exists; when not set, if it has a key."
+    )
+    provider: str | None = Field(default=None, description="Who searches.")
+    api_key: Secret | None = Field(default=None, description="The provider's key, best as ${NAME}.")
+    max_results: Positive = Field(default=5, description="Results of one search.")
+    timeout_seconds: Positive = Field(default=30, description="Seconds one search may take.")
+
+
+class WebFetch(Section):
+    passed_over = keys(
+        "provider cacheTtlMinutes readability userAgent firecrawl useTrustedEnvProxy ssrfPolicy"
+    )
+
+    enabled: Flag = Field(default=True, description="Whether web_fetch exists.")
+    max_chars: Positive = Field(default=20_000, description="Characters returned of a page.")
+    max_chars_cap: Positive = Field(default=20_000, description="The most characters a call may ask for.")
+    max_response_bytes: Positive = Field(default=750_000, description="Bytes read of a response.")
+    max_redirects: Int = Field(default=3, description="Redirects followed.")
+    timeout_seconds: Positive = Field(default=30, description="Seconds one fetch may take.")
+
+
+class WebTools(Section):
+    passed_over = keys("x_search")
+
+    search: WebSearch = Field(default_factory=WebSearch, description="web_search.")
+    fetch: WebFetch = Field(default_factory=WebFetch, description="web_fetch.")
+
+
+class AgentToAgent(Section):
+    enabled: Flag = Field(default=False, description="Whether agents may write to each other's sessions.")
+    allow: Names = Field(default=(), description="Agents that take part; empty means all.")
+
+
+class SessionTools(Section):
+    passed_over = keys("allowThreadTargets")
+
+    visibility: Literal["self", "tree", "agent", "all"] = Field(
+        default="tree", description="Which sessions the session tools see."
+    )
+
+
+class Tools(AgentTools):
+    passed_over = keys(
+        "media links toolSearch codeMode swarm message elevated toolsBySender sessions_spawn experimental"
+        " updatePlan canvas"
+    )
+
+    web: WebTools = Field(default_factory=WebTools, description="The web.")
+    sessions: SessionTools = Field(default_factory=SessionTools, description="Other sessions.")
+    agent_to_agent: AgentToAgent = Field(default_factory=AgentToAgent, description="Other agents.")
+    subagents: ToolLayer = Field(default_factory=ToolLayer, description="Tools of spawned agents.")
+
+
+class ToolFilter(Section):
+    include: Names = Field(default=(), description="Only these tools; * stands for any letters.")
+    exclude: Names = Field(default=(), description="Not these tools.")
+
+
+class McpServer(Section):
+    renamed: ClassVar[Mapping[str, str]] = {"type": "transport", "workingDirectory": "cwd"}
+    passed_over = keys(
+        "auth oauth sslVerify ssl_verify clientCert client_cert clientKey client_key codex timeout"
+        " connectTimeout connect_timeout supports_parallel_tool_calls"
+    )
+
+    enabled: Flag = Field(default=True, description="Whether the server is used.")
+    demo: Flag = Field(default=False, description="Whether it is a demo: rehearsals may really act on it.")
+    command: str | None = Field(default=None, description="The program to start, for a local server.")
+    args: Names = Field(default=(), description="Its arguments.")
+    env: Mapping[str, Variable] = Field(default_factory=dict, description="Its environment variables.")
+    cwd: PathText | None = Field(default=None, description="The folder it starts in.")
+    url: str | None = Field(default=None, description="Where the server is, for a remote one.")
+    transport: Literal["stdio", "sse", "streamable-http", "http"] | None = Field(
+        default=None, description="How to speak to it; streamable-http for a url when not set."
+    )
+    headers: Mapping[str, Variable] = Field(default_factory=dict, description="HTTP headers to send.")
+    connection_timeout_ms: Positive = Field(default=30_000, description="Milliseconds to connect.")
+    request_timeout_ms: Positive = Field(default=60_000, description="Milliseconds one call may take.")
+    supports_parallel_tool_calls: Flag = Field(default=False, description="Whether calls may run at once.")
+    tool_filter: ToolFilter = Field(default_factory=ToolFilter, description="Which of its tools are used.")
+
+    @model_validator(mode="after")
+    def _check_way(self) -> McpServer:
+        if self.command and self.url:
+            raise ValueError("it has both command and url; set the one that does not count to null")
+        if self.enabled and not self.command and not self.url:
+            raise ValueError("it has neither command nor url; give one, or set enabled to false")
+        return self
+
+    @property
+    def protocol(self) -> Literal["stdio", "sse", "streamable-http"]:
+        if self.command:
+            return "stdio"
+        return "sse" if self.transport == "sse" else "streamable-http"
+
+
+class Mcp(Section):
+    passed_over = keys("sessionIdleTtlMs apps")
+
+    servers: Mapping[str, McpServer] = Field(default_factory=dict, description="MCP servers by name.")
+
+
+class SendMatch(Section):
+    channel: str | None = Field(default=None, description="The channel, such as slack.")
+    chat_type: Literal["dm", "direct", "group", "channel"] | None = Field(
+        default=None, description="The kind of chat."
+    )
+    key_prefix: str | None = Field(
+        default=None, description="How the session's key begins, after agent:<id>:."
+    )
+    raw_key_prefix: str | None = Field(default=None, description="How the session's whole key begins.")
+
+
+class SendRule(Section):
+    match: SendMatch = Field(default_factory=SendMatch, description="The sessions it is about.")
+    action: Decision = Field(description="Whether they may send.")
+
+
+class SendPolicy(Section):
+    default: Decision = Field(default="allow", description="What holds when no rule matches.")
+    rules: tuple[SendRule, ...] = Field(default=(), description="Exceptions.")
+
+
+class SessionReset(Section):
+    mode: Literal["none", "daily", "idle"] = Field(default="none", description="When a session starts anew.")
+    at_hour: Annotated[Int, Field(le=23)] = Field(default=4, description="The hour of a daily reset.")
+    idle_minutes: Positive | None = Field(default=None, description="Minutes of silence before a reset.")
+
+
+class ResetByType(Section):
+    renamed: ClassVar[Mapping[str, str]] = {"dm": "direct"}
+
+    direct: SessionReset | None = Field(default=None, description="In direct messages.")
+    group: SessionReset | None = Field(default=None, description="In groups.")
+    thread: SessionReset | None = Field(default=None, description="In threads.")
+
+
+class HistoryLimits(Section):
+    direct: Positive | None = Field(
+        default=50, description="Turns a model sees of a direct chat; null is all."
+    )
+    group: Positive | None = Field(default=50, description="Turns a model sees of a group; null is all.")
+    channel: Positive | None = Field(default=50, description="Turns a model sees of a channel; null is all.")
+
+
+class PingPong(Section):
+    max_ping_pong_turns: Int = Field(default=5, description="Replies two agents may exchange in a row.")
+
+
+class Session(Section):
+    passed_over = keys(
+        "groupScope notifyOnCreate store mainKey maintenance typingIntervalSeconds typingMode sharing"
+        " parentForkMaxTokens transcriptRetentionDays maxRecentTurns threadBindings writeLock"
+    )
+
+    scope: Literal["per-sender", "global"] = Field(default="per-sender", description="Who shares a session.")
+    dm_scope: Literal["main", "per-peer", "per-channel-peer", "per-account-channel-peer"] = Field(
+        default="main", description="Which session a direct message goes to."
+    )
+    identity_links: Mapping[str, Names] = Field(
+        default_factory=dict, description="One person's names on several channels."
+    )
+    send_policy: SendPolicy = Field(default_factory=SendPolicy, description="Which sessions may send.")
+    history_limits: HistoryLimits = Field(
+        default_factory=HistoryLimits, description="How much of a chat a model sees."
+    )
+    reset: SessionReset = Field(default_factory=SessionReset, description="When sessions start anew.")
+    reset_by_type: ResetByType = Field(default_factory=ResetByType, description="The same by kind of chat.")
+    reset_by_channel: Mapping[str, SessionReset] = Field(
+        default_factory=dict, description="The same by channel."
+    )
+    reset_triggers: Names = Field(
+        default=("/new", "/reset"), description="Messages that start a session anew."
+    )
+    idle_minutes: Positive | None = Field(
+        default=None, description="OpenClaw's older key for reset.idleMinutes."
+    )
+    agent_to_agent: PingPong = Field(default_factory=PingPong, description="Agents that talk to each other.")
+
+
+class Queue(Section):
+    passed_over = keys("debounceMsByChannel")
+
+    mode: QueueMode = Field(default="steer", description="What a message does that arrives during a turn.")
+    by_channel: Mapping[str, QueueMode] = Field(default_factory=dict, description="The same by channel.")
+    debounce_ms: Int = Field(default=1000, description="Milliseconds to wait for more messages.")
+    cap: Positive = Field(default=20, description="Messages that may wait.")
+    drop: Literal["old", "new", "summarize"] = Field(
+        default="summarize", description="What happens beyond that."
+    )
+
+
+class Messages(Section):
+    queue: Queue = Field(default_factory=Queue, description="Messages that arrive during a turn.")
+
+
+class SkillsLoad(Section):
+    passed_over = keys("allowSymlinkTargets watchDebounceMs")
+
+    extra_dirs: Names = Field(default=(), description="More folders with skills.")
+    watch: Flag = Field(default=True, description="Whether changes are noticed at once.")
+
+
+class SkillsLimits(Section):
+    passed_over = keys("maxCandidatesPerRoot maxSkillsLoadedPerSource")
+
+    max_skills_in_prompt: Positive = Field(default=150, description="Skills listed in the prompt.")
+    max_skills_prompt_chars: Int = Field(default=18_000, description="Characters of that list.")
+    max_skill_file_bytes: Positive = Field(default=256_000, description="The largest SKILL.md that is read.")
+
+
+class SkillEntry(Section):
+    enabled: Flag = Field(default=True, description="Whether the skill is used.")
+    api_key: Secret | None = Field(default=None, description="The key it asks for, best as ${NAME}.")
+    env: Mapping[str, Variable] = Field(default_factory=dict, description="Environment variables it needs.")
+    config: FreeForm = Field(default_factory=dict, description="Its own settings.")
+
+
+class Skills(Section):
+    passed_over = keys("install allowRemoteEligibilityExpansion workshop")
+
+    allow_bundled: Names | None = Field(
+        default=None, description="Bundled skills that are used; all when not set."
+    )
+    load: SkillsLoad = Field(default_factory=SkillsLoad, description="Where skills come from.")
+    limits: SkillsLimits = Field(default_factory=SkillsLimits, description="How many there may be.")
+    entries: Mapping[str, SkillEntry] = Field(default_factory=dict, description="Settings by skill.")
+
+
+class AuthProfile(Section):
+    provider: str = Field(description="The provider it is for.")
+    mode: Literal["api_key", "token", "oauth", "aws-sdk"] = Field(
+        default="api_key", description="What it holds."
+    )
+    key: Secret | None = Field(default=None, description="The API key, best as ${NAME}.")
+    token: Secret | None = Field(default=None, description="The token, best as ${NAME}.")
+    email: str | None = Field(default=None, description="Whose it is.")
+    display_name: str | None = Field(default=None, description="Its name for people.")
+
+
+class Auth(Section):
+    passed_over = keys("cooldowns")
+
+    profiles: Mapping[str, AuthProfile] = Field(
+        default_factory=dict, description="Several keys for one provider, by name."
+    )
+    order: Mapping[str, Names] = Field(
+        default_factory=dict, description="By provider: profiles in the order they are tried."
+    )
+
+
+class Hooks(Section):
+    passed_over = keys(
+        "enabled path defaultSessionKey allowRequestSessionKey allowedSessionKeyPrefixes allowedAgentIds"
+        " presets transformsDir mappings gmail internal"
+    )
+
+    token: Token | None = Field(default=None, description="The secret of hooks that have none of their own.")
+    max_body_bytes: Positive = Field(default=1_048_576, description="The largest request body a hook takes.")
+
+
+class GatewayAuth(Section):
+    passed_over = keys("password allowTailscale rateLimit trustedProxy")
+
+    mode: Literal["token", "none"] = Field(default="token", description="none is for loopback only.")
+    token: Token | None = Field(default=None, description="The token callers send, best as ${NAME}.")
+
+
+class Gateway(Section):
+    passed_over = keys(
+        "mode customBindHost controlUi trustedProxies allowRealIpFallback tools webchat tailscale remote"
+        " reload tls http push nodes publicOrigin channelHealthCheckMinutes"
+    )
+
+    port: Annotated[Positive, Field(le=65535)] = Field(default=18790, description="The port it listens on.")
+    bind: Annotated[str, AfterValidator(_check_bind)] = Field(
+        default="loopback", description="loopback, lan (every interface) or an IP address."
+    )
+    auth: GatewayAuth = Field(default_factory=GatewayAuth, description="Who may call it.")
+
+
+class Experts(Section):
+    database: Annotated[Secret, AfterValidator(_check_database)] | None = Field(
+        default=None, description="A postgresql:// URL; null is SQLite in the home."
+    )
+    dedupe_window: Duration = Field(default="7d", description="How long a repeated event is recognised.")
+    retention: Duration = Field(default="30d", description="How long finished runs are kept.")
+    scratch_retention: Duration = Field(default="7d", description="How long scratch files are kept.")
+    max_concurrent_runs: Positive = Field(default=32, description="Runs that work at once.")
+    timeout_clock: Literal["working", "wall"] = Field(
+        default="working", description="Whether a process's timeout counts working time or time on the wall."
+    )
+
+
+class Settings(Section):
+    """All settings of a home."""
+
+    passed_over = keys(
+        "accessGroups acp approvals attachments audio auth bindings broadcast browser canvas canvasHost cli"
+        " cloudWorkers commandBridge commands commitments crestodian cron desktop diagnostics discovery env"
+        " gateway hooks logging media memory messages meta nodeHost plugins proxy repositoryBranchPrefix"
+        " secrets security surfaces talk telemetry transcripts tts ui update vault web wizard"
+        " worktreeAcceleration worktreeMaxCount worktreeRoot"
+    )
+
+    agents: Agents = Field(default_factory=Agents, description="The agents.")
+    models: Models = Field(default_factory=Models, description="Model providers.")
+    tools: Tools = Field(default_factory=Tools, description="The tools agents may use.")
+    mcp: Mcp = Field(default_factory=Mcp, description="MCP servers.")
+    session: Session = Field(default_factory=Session, description="Conversations.")
+    messages: Messages = Field(default_factory=Messages, description="How messages are taken in.")
+    skills: Skills = Field(default_factory=Skills, description="Skills.")
+    channels: Mapping[str, FreeForm] = Field(
+        default_factory=dict, description="Chat channels by name, with the keys of each channel."
+    )
+    auth: Auth = Field(default_factory=Auth, description="Several keys for one provider.")
+    hooks: Hooks = Field(default_factory=Hooks, description="Webhooks.")
+    gateway: Gateway = Field(default_factory=Gateway, description="The HTTP server.")
+    experts: Experts = Field(default_factory=Experts, description="Experts and their runs.")
+
+    _home: Path = PrivateAttr(default_factory=lambda: Home.find().root)
+    _warnings: tuple[SettingsWarning, ...] = PrivateAttr(())
+
+    @property
+    def warnings(self) -> tuple[SettingsWarning, ...]:
+        """What the files say that has no effect."""
+        return self._warnings
+
+    @property
+    def workspace(self) -> Path:
+        """The main workspace; a relative path is taken from the home."""
+        key = "agents.defaults.workspace"
+        text = resolve(self.agents.defaults.workspace or "workspace", os.environ, key=key)
+        try:
+            return self._home / Path(text).expanduser()
+        except RuntimeError:
+            raise ConfigError(f"{key}: there is no user {text!r}", hint="write the whole path") from None
+
+    def read_from(self, home: Path, warnings: tuple[SettingsWarning, ...]) -> Settings:
+        """The same settings, read from that home."""
+        settings = self.model_copy()
+        settings._home, settings._warnings = home, warnings
+        return settings

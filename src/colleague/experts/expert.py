@@ -1,0 +1,106 @@
+"""An installed expert: its folder in the home, wherever its package lies."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from colleague.errors import NotFound, PackageError
+from colleague.experts.registry import Record, read_records
+from colleague.home import Home
+from colleague.packages.fields import nearest
+from colleague.packages.finding import Findings
+from colleague.packages.folder import Folder
+from colleague.packages.manifest import Manifest, read_manifest
+from colleague.packages.names import BINDINGS, LINK, MANIFEST
+from colleague.packages.staging import needs_recovery, sweep
+
+if TYPE_CHECKING:
+    from colleague.packages.package import Package, Reading
+
+
+@dataclass(frozen=True)
+class Expert:
+    """`folder` is in the home and holds the bindings; `root` has the package (elsewhere when linked)."""
+
+    name: str
+    folder: Path
+    root: Path
+    record: Record
+
+    @property
+    def linked(self) -> bool:
+        return self.root != self.folder
+
+    @property
+    def bindings_file(self) -> Path:
+        return self.folder / BINDINGS
+
+    @property
+    def label(self) -> str:
+        return f"expert:{self.name}"
+
+    def read(self) -> Reading:
+        from colleague.packages.package import read_package
+
+        return read_package(self.root, installed=not self.linked)
+
+    def read_manifest(self) -> Manifest | None:
+        """Only the manifest, for lists: the rest of the package is neither read nor imported."""
+        return read_manifest(Folder(self.root, Findings()))
+
+    def load(self) -> Package:
+        """The package, or PackageError when it does not validate."""
+        return require_valid(self.read(), self.name)
+
+
+def require_valid(reading: Reading, name: str) -> Package:
+    errors = reading.findings.errors
+    if reading.package is None or errors:
+        more = f" (and {len(errors) - 1} more errors)" if len(errors) > 1 else ""
+        raise PackageError(
+            f"{name} is not a valid package: {errors[0]}{more}",
+            hint=f"see everything with: colleague expert validate {name}",
+        )
+    return reading.package
+
+
+def discover(home: Home) -> list[Expert]:
+    """Every expert in the home, by name: a folder with an expert.yaml, or with a pointer to one."""
+    if needs_recovery(home.experts):
+        with home.changing_experts():
+            sweep(home.experts)
+    records = read_records(home)
+    folders = sorted(path for path in home.experts.glob("*") if not path.name.startswith("."))
+    found = (_at(folder, records.get(folder.name, Record())) for folder in folders)
+    return [expert for expert in found if expert is not None]
+
+
+def find_expert(home: Home, name: str) -> Expert:
+    experts = {expert.name: expert for expert in discover(home)}
+    if name in experts:
+        return experts[name]
+    listed = (
+        f"installed: {', '.join(experts)}" if experts else "install one: colleague expert install FOLDER|URL"
+    )
+    raise NotFound(f"there is no expert {name!r} in {home.root}", hint=nearest(name, experts) or listed)
+
+
+def _at(folder: Path, record: Record) -> Expert | None:
+    if (folder / MANIFEST).is_file():
+        return Expert(folder.name, folder, folder, record)
+    if (folder / LINK).is_file():
+        return Expert(folder.name, folder, _follow(folder / LINK), record)
+    return None
+
+
+def _follow(pointer: Path) -> Path:
+    try:
+        return Path(json.loads(pointer.read_text(encoding="utf-8"))["path"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise PackageError(
+            f"{pointer} does not say where the package is",
+            hint='it should read {"path": "/path/to/package"}; remove the folder and link it again',
+        ) from None

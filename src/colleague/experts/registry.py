@@ -1,0 +1,71 @@
+"""state/experts.json: which experts are enabled, and where each came from."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+from colleague.errors import ConfigError
+from colleague.files import write_atomic
+from colleague.home import Home
+from colleague.packages.source import Source
+
+
+@dataclass(frozen=True)
+class Record:
+    """What we know of an expert beyond its folder. Triggers are off until it is enabled."""
+
+    enabled: bool = False
+    source: Source | None = None
+    version: str = ""
+    digest: str = ""
+
+
+def read_records(home: Home) -> dict[str, Record]:
+    try:
+        data = json.loads(home.registry_file.read_text(encoding="utf-8"))
+        return {name: _record(item) for name, item in data["experts"].items()}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ConfigError(
+            f"{home.registry_file} cannot be read: {error}",
+            hint="mend or delete it; then enable your experts again",
+        ) from None
+
+
+def write_record(home: Home, name: str, record: Record | None) -> None:
+    """Sets, or with None forgets, what is known of one expert. Only while holding the home's expert lock."""
+    records = read_records(home)
+    records.pop(name, None)
+    if record is not None:
+        records[name] = record
+    document = {"experts": {key: _as_json(records[key]) for key in sorted(records)}}
+    # A source may be a URL with a password in it.
+    write_atomic(home.registry_file, json.dumps(document, indent=2) + "\n", mode=0o600)
+
+
+def set_enabled(home: Home, name: str, enabled: bool) -> None:
+    record = read_records(home).get(name, Record())
+    write_record(home, name, replace(record, enabled=enabled))
+
+
+def _record(item: dict[str, Any]) -> Record:
+    source = item.get("source")
+    return Record(
+        enabled=bool(item["enabled"]),
+        source=Source(source["kind"], source["location"]) if source else None,
+        version=str(item.get("version", "")),
+        digest=str(item.get("digest", "")),
+    )
+
+
+def _as_json(record: Record) -> dict[str, Any]:
+    source = record.source
+    return {
+        "enabled": record.enabled,
+        "source": {"kind": source.kind, "location": source.location} if source else None,
+        "version": record.version,
+        "digest": record.digest,
+    }

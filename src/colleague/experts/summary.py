@@ -1,0 +1,78 @@
+"""An expert in one document, for lists, pages and scripts. Private knowledge is left out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from colleague.experts.bindings import Bindings
+from colleague.experts.expert import Expert
+from colleague.packages.manifest import Manifest
+
+if TYPE_CHECKING:
+    from colleague.packages.package import Package
+    from colleague.packages.process import Process
+    from colleague.packages.trigger import Trigger
+
+
+def brief(expert: Expert, manifest: Manifest | None, bindings: Bindings) -> dict[str, Any]:
+    """What a list shows; `manifest` is None when it cannot be read."""
+    tools = manifest.requires_tools if manifest else ()
+    return {
+        "name": expert.name,
+        "version": manifest.version if manifest else expert.record.version,
+        "description": manifest.description if manifest else "",
+        "readable": manifest is not None,
+        "enabled": expert.record.enabled,
+        "linked": expert.linked,
+        "source": str(expert.record.source) if expert.record.source else None,
+        "tools": {name: bindings.tools[name].server if name in bindings.tools else None for name in tools},
+        "triggers": [trigger.name for trigger in manifest.triggers] if manifest else [],
+    }
+
+
+def full(expert: Expert, package: Package, bindings: Bindings) -> dict[str, Any]:
+    """Everything there is to know, by name."""
+    manifest = package.manifest
+    return brief(expert, manifest, bindings) | {
+        "spec": manifest.spec,
+        "digest": package.digest,
+        "folder": str(expert.folder),
+        "package": str(expert.root),
+        "session": expert.label,
+        "triggers": [_trigger(trigger) for trigger in package.triggers],
+        "tiers": dict(package.by_tier()),
+        "default_tier": manifest.policy.approval.default,
+        "functions": [{"name": f.name, "description": f.description} for f in package.functions],
+        "processes": [_process(process) for process in package.processes],
+        "knowledge": [{"name": k.name, "description": k.description} for k in package.public_knowledge],
+        "state": [{"path": item.path, "scope": item.scope} for item in package.state],
+        "model": bindings.model or None,
+    }
+
+
+def _trigger(trigger: Trigger) -> dict[str, Any]:
+    return {
+        "name": trigger.name,
+        "type": trigger.type,
+        "handler": trigger.handler,
+        "process": trigger.process,
+        "concurrency": trigger.concurrency.mode,
+        "concurrency_key": trigger.concurrency.key.text if trigger.concurrency.key else None,
+        "session": trigger.session,
+        "description": trigger.description,
+    }
+
+
+def _process(process: Process) -> dict[str, Any]:
+    execution, delivery = process.execution, process.delivery
+    return {
+        "name": process.name,
+        "description": process.description,
+        "trigger": process.trigger or None,
+        "steps": [step.text for step in process.steps],
+        "timeout": str(execution.timeout) if execution.timeout else None,
+        "max_attempts": execution.retry.max_attempts,
+        "on_failure": execution.on_failure,
+        "delivery": {"format": delivery.format, "channel": delivery.channel},
+        "sla": str(delivery.sla) if delivery.sla else None,
+    }

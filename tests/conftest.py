@@ -1,0 +1,91 @@
+"""Running the real command in a home of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLE = ROOT / "examples" / "radiant-sales-expert"
+SALES = "radiant-sales-expert"
+
+
+@dataclass(frozen=True)
+class Said:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@dataclass(frozen=True)
+class Colleague:
+    """The command line, as a person uses it."""
+
+    home: Path
+
+    def __call__(self, *arguments: str, stdin: str = "", cwd: Path | None = None, **environment: str) -> Said:
+        done = subprocess.run(
+            [sys.executable, "-m", "colleague", *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+            cwd=cwd or self.home.parent,
+            env=self.environment(environment),
+        )
+        return Said(done.returncode, done.stdout, done.stderr)
+
+    def environment(self, more: Mapping[str, str]) -> dict[str, str]:
+        kept = {
+            key: value for key, value in os.environ.items() if not key.startswith(("OPENCLAW", "COLLEAGUE"))
+        }
+        return kept | {"OPENCLAW_STATE_DIR": str(self.home), "HOME": str(self.home.parent)} | more
+
+    def ok(self, *arguments: str, **environment: str) -> Said:
+        said = self(*arguments, **environment)
+        assert said.code == 0, f"{arguments} ended with {said.code}\n{said.out}\n{said.err}"
+        return said
+
+    def expert(self, name: str = SALES) -> Path:
+        return self.home / "experts" / name
+
+
+@pytest.fixture
+def colleague(tmp_path: Path) -> Colleague:
+    return Colleague(tmp_path / "home")
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A copy of the example that a test may change."""
+    target = tmp_path / "package"
+    shutil.copytree(EXAMPLE, target)
+    return target
+
+
+@pytest.fixture
+def installed(colleague: Colleague, package: Path) -> Colleague:
+    """A home with the example installed from `package`."""
+    colleague.ok("expert", "install", str(package))
+    return colleague
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    """Every file below a folder, to compare it with another time."""
+    return {
+        str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()
+    }

@@ -1,0 +1,170 @@
+"""The models as a whole: frozen, described, shown by `init`, and safe from any text."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from colleague.config import Settings, default_settings_text, known_settings, load_settings
+from colleague.config.section import Section
+from colleague.errors import ConfigError
+from colleague.home import Home
+
+
+def load(root: Path, ours: str | bytes, theirs: str | bytes | None = None) -> Settings:
+    for name, text in (("colleague.json", ours), ("openclaw.json", theirs)):
+        if text is not None:
+            (root / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+    return load_settings(Home(root))
+
+
+class TestFrozen:
+    def test_settings_cannot_be_changed(self, tmp_path: Path) -> None:
+        settings = load(tmp_path, "{}")
+        with pytest.raises(ValidationError):
+            settings.gateway.port = 3  # type: ignore[misc]
+
+    def test_models_can_be_made_by_name(self) -> None:
+        assert Settings(gateway={"port": 3}).gateway.port == 3  # type: ignore[arg-type]
+
+
+class TestDefaultText:
+    def test_loads_as_the_defaults_without_a_warning(self, tmp_path: Path) -> None:
+        settings = load(tmp_path, default_settings_text())
+        assert settings.warnings == ()
+        assert settings.model_dump() == Settings().model_dump()
+
+    def test_what_it_shows_as_a_default_is_the_default(self, tmp_path: Path) -> None:
+        shown = re.sub(r"(?m)^( +)//(?=[a-z])", r"\1", default_settings_text())
+        settings = load(tmp_path, shown)
+        assert shown != default_settings_text()
+        assert settings.warnings == ()
+        assert settings.model_dump() == Settings().model_dump()
+        assert settings.model_fields_set == Settings.model_fields.keys()
+
+    def test_its_examples_load(self, tmp_path: Path) -> None:
+        shown = re.sub(r"(?m)^( +)//   ", r"\1", default_settings_text())
+        settings = load(tmp_path, shown)
+        assert settings.warnings == ()
+        assert settings.mcp.servers.keys() == {"hubspot-mcp", "calendar-mcp"}
+
+    def test_every_section_is_explained(self) -> None:
+        text = default_settings_text()
+        for key in Settings.model_fields:
+            assert re.search(rf"(?m)^  // .+\n  {key}: ", text), key
+
+
+class TestKnownSettings:
+    def test_every_key_has_a_type_and_a_description(self) -> None:
+        for known in known_settings():
+            assert known.description.endswith("."), known.key
+            assert known.type, known.key
+            assert "'" not in known.type
+            assert "class" not in known.type
+
+    def test_some_of_them(self) -> None:
+        known = {each.key: each for each in known_settings()}
+        assert known["gateway.port"][1:3] == ("whole number", "18790")
+        assert known["experts.dedupeWindow"][1:3] == ("duration", '"7d"')
+        assert known["hooks.token"][1:3] == ("secret or null", "null")
+        assert known["agents.list[].id"][1:3] == ("text", "required")
+        assert known["models.providers.*.models[].cost.cacheRead"][1:3] == ("number", "0")
+        assert known["mcp.servers.*.env"][1:3] == ("object of secret", "{}")
+        assert known["tools.byProvider.*.alsoAllow"][1:3] == ("list of text", "[]")
+        assert known["session.resetTriggers"][2] == '["/new", "/reset"]'
+        assert (
+            known["session.sendPolicy.rules[].match.chatType"][1]
+            == '"dm", "direct", "group", "channel" or null'
+        )
+        assert len(known) == len(known_settings())
+
+    def test_no_key_is_both_used_and_passed_over(self) -> None:
+        for model in every_section():
+            used = {field.alias for field in model.model_fields.values()}
+            if model is not Settings:
+                assert not used & model.passed_over, model
+            assert not used & model.renamed.keys(), model
+            assert set(model.renamed.values()) <= used, model
+
+
+def every_section(model: type[Section] = Section) -> list[type[Section]]:
+    return [each for below in model.__subclasses__() for each in (below, *every_section(below))]
+
+
+def test_importing_config_imports_nothing_heavy() -> None:
+    code = "import sys, colleague.config; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"json5", "yaml", "rich", "typer", "httpx", "sqlalchemy", "mcp", "pydantic_ai"}
+    assert not heavy & set(done.stdout.split())
+
+
+def attempt(ours: str | bytes, theirs: str | bytes | None = None) -> Settings | None:
+    """The settings, or None when they are refused in the way that is promised."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.suppress(ConfigError):
+        return load(Path(folder), ours, theirs)
+    return None
+
+
+JSON5 = st.sampled_from(
+    [*"{}[]:,'\"/\\$-+.a\n\u2028é", "$include", "//", "/*", "*/", "1e9", "NaN", "true", "null"]
+)
+KEYS = st.sampled_from(sorted({each.key for each in known_settings()}))
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.integers(10**300, 10**310)
+    | st.floats()
+    | st.text()
+    | st.sampled_from(["${A}", "7d", "0s", "~x", "off", "postgresql://"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+class TestAnything:
+    @given(st.binary(max_size=200))
+    @example(b"\xef\xbb\xbf\xef\xbb\xbf{}")
+    def test_bytes(self, data: bytes) -> None:
+        attempt(data)
+        attempt("{}", data)
+
+    @given(st.lists(JSON5, max_size=40).map("".join))
+    @example("{a:" * 70)
+    def test_almost_json5(self, text: str) -> None:
+        attempt(text)
+        attempt("{" + text + "}")
+
+    @given(st.lists(st.tuples(KEYS, VALUES), max_size=4))
+    def test_known_keys_with_any_value(self, entries: list[tuple[str, Any]]) -> None:
+        tree: dict[str, Any] = {}
+        for key, value in entries:
+            put(tree, re.findall(r"[\w$]+|\*|\[\]", key), value)
+        text = json.dumps(tree)
+        found = attempt(text, text)
+        if found is not None:
+            assert found.model_dump_json()
+            assert repr(found)
+
+
+def put(tree: dict[str, Any], path: list[str], value: Any) -> None:
+    """Sets a dotted key of known_settings(); objects and lists on the way are made."""
+    inside: Any = tree
+    for key, following in zip(path, [*path[1:], ""], strict=True):
+        made: Any = [] if following == "[]" else {} if following else value
+        if isinstance(inside, list):
+            inside.append(made)
+            inside = inside[-1]
+        elif isinstance(inside, dict):
+            inside = inside.setdefault(key, made)

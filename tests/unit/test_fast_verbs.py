@@ -1,0 +1,64 @@
+"""What a quick command must not import."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import EXAMPLE, Colleague
+
+HEAVY = {"pydantic_ai", "mcp", "sqlalchemy", "procrastinate", "starlette", "pydantic", "anthropic", "openai"}
+SCRIPT = """
+import sys
+from colleague.cli.main import main
+sys.argv = ["colleague", *sys.argv[1:]]
+try:
+    main()
+finally:
+    print("MODULES", *sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
+"""
+VERBS = [
+    ["--version"],
+    ["--help"],
+    ["expert", "--help"],
+    ["expert", "list"],
+    ["expert", "list", "--json"],
+    ["expert", "validate", "--offline", str(EXAMPLE)],
+    ["expert", "validate", "--offline", "radiant-sales-expert"],
+]
+
+
+def modules_after(colleague: Colleague, arguments: list[str]) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=colleague.environment({}),
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.rpartition("MODULES")[2].split())
+
+
+@pytest.mark.parametrize("arguments", VERBS, ids=" ".join)
+def test_a_fast_verb_imports_nothing_heavy(installed: Colleague, arguments: list[str]) -> None:
+    loaded = modules_after(installed, arguments)
+    assert "colleague" in loaded
+    assert not loaded & HEAVY
+
+
+def test_importing_the_command_does_no_work(tmp_path: Path) -> None:
+    """No folder is made, nothing is printed, by the import alone."""
+    code = "import colleague.cli.main, colleague.experts.install, colleague.config"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=Colleague(tmp_path / "home").environment({}),
+    )
+    assert (done.stdout, done.stderr) == ("", "")
+    assert list(tmp_path.iterdir()) == []
