@@ -81,7 +81,8 @@ def _settings() -> Iterator[str]:
 def _findings() -> Iterator[str]:
     yield "# Findings"
     yield ""
-    yield "What `colleague expert validate` can say. An error keeps an expert from being used; a warning does not."
+    yield "What `colleague expert validate` can say."
+    yield "An error keeps an expert from being used; a warning does not."
     yield ""
     yield "| code | severity | group | rule |"
     yield "|---|---|---|---|"
