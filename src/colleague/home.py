@@ -45,6 +45,10 @@ class Home:
         return self.root / "state"
 
     @property
+    def database_file(self) -> Path:
+        return self.state / "colleague.sqlite"
+
+    @property
     def logs(self) -> Path:
         return self.root / "logs"
 
@@ -58,6 +62,12 @@ class Home:
 
     def expert(self, name: str) -> Path:
         return self.experts / name
+
+    @contextlib.contextmanager
+    def working(self, *, wait_seconds: float = 3.0) -> Iterator[None]:
+        """Holding this proves that nobody else works on this home, and that every predecessor is dead."""
+        with locked(self.state / "lock", wait_seconds=wait_seconds):
+            yield
 
     @contextlib.contextmanager
     def changing_experts(self) -> Iterator[None]:

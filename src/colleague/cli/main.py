@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from colleague import __version__
-from colleague.cli import demo, expert, init
+from colleague.cli import agent, approval, demo, expert, grant, init, mcp, model
 from colleague.cli.output import note, say, say_error
 from colleague.errors import ColleagueError
 
@@ -22,6 +22,17 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("init")(init.init)
 app.add_typer(expert.app, name="expert")
+app.command("agent")(agent.agent)
+app.add_typer(approval.app, name="approval")
+app.command("approve")(approval.approve)
+app.command("reject")(approval.reject)
+app.command("respond")(approval.respond)
+app.command("done")(approval.done)
+app.command("not-done")(approval.not_done)
+app.command("resolve")(approval.resolve)
+app.add_typer(grant.app, name="grant")
+app.add_typer(mcp.app, name="mcp")
+app.add_typer(model.app, name="model")
 
 
 def _version(asked: bool) -> None:

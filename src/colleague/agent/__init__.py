@@ -1,0 +1,1 @@
+"""The engine: thinks, acts, observes. It knows nothing of experts."""

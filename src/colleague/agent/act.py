@@ -1,0 +1,354 @@
+"""Acting on a model answer: every call gets a result, in order, once, or a person is asked.
+
+`execute` is the only place that makes a call. It needs an automatic tier, a live grant or a recorded
+approval of exactly what would run, and asks the policy again at that moment."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+from typing import Any, cast
+
+from sqlalchemy import update
+
+from colleague.agent.conversation import Conversation, Result
+from colleague.agent.ending import Failed, Waiting
+from colleague.agent.events import Bus
+from colleague.agent.setting import Setting
+from colleague.agent.tool import NotSent, PreparedTool, Tool, ToolOutput, ToolRequest, ToolSpec, UnknownEnd
+from colleague.agent.toolbox import BadArguments, checked_arguments, digest_of
+from colleague.failpoints import failpoint
+from colleague.store import journal
+from colleague.store.approvals import Approval, Ask, Kind
+from colleague.store.grants import use_grant
+from colleague.store.journal import Call
+from colleague.store.run import fenced
+from colleague.store.tables import approvals as approvals_table
+from colleague.store.tables import calls as calls_table
+from colleague.store.tx import Tx
+
+MOST_SENDS = 3
+MAY_HAVE_HAPPENED = "The tool reported an error, but what was asked may have happened."
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Who acts where."""
+
+    conversation: Conversation
+    setting: Setting
+    bus: Bus
+
+    @property
+    def run_id(self) -> str:
+        return self.conversation.run.id
+
+
+async def act(scene: Scene) -> None:
+    """Settles the open calls. Raises Waiting when only a person can, Failed when the step has."""
+    while scene.conversation.open_calls:
+        ready = _ready(scene)
+        if ready:
+            await asyncio.gather(*(_settle(scene, call) for call in ready))
+            await scene.conversation.refresh()
+            continue
+        asks = _asks(scene)
+        if await scene.conversation.wait(asks):
+            _tell_asked(scene)
+            raise Waiting
+
+
+def _ready(scene: Scene) -> list[Call]:
+    """What can be settled now: everything before the first open question, and reading after it.
+
+    Effects go one after another; several readings go together."""
+    ready: list[Call] = []
+    held = False
+    for call in scene.conversation.open_calls:
+        reading = _is_reading(scene, call)
+        if _needs_person(scene, call):
+            held = True
+        elif reading and call.status == "allowed":
+            ready.append(call)
+        elif not held:
+            return ready or [call]
+    return ready
+
+
+def _is_reading(scene: Scene, call: Call) -> bool:
+    tool = scene.setting.toolbox.get(call.operation)
+    return tool is not None and tool.spec.read_only
+
+
+def _needs_person(scene: Scene, call: Call) -> bool:
+    if call.status not in ("asked", "unknown"):
+        return False
+    approval = scene.conversation.approval_of(call)
+    return approval is None or approval.status == "pending"
+
+
+def _asks(scene: Scene) -> list[Ask]:
+    """The questions that have not been raised yet, all together."""
+    missing = [
+        call
+        for call in scene.conversation.open_calls
+        if call.status in ("asked", "unknown") and scene.conversation.approval_of(call) is None
+    ]
+    return [_ask(scene, call) for call in missing]
+
+
+def _ask(scene: Scene, call: Call) -> Ask:
+    uncertain = call.status == "unknown"
+    kind: Kind = "uncertain" if uncertain else "confirm"
+    tool = scene.setting.toolbox.get(call.operation)
+    verdict = scene.setting.gate.judge(tool.spec, json.loads(call.arguments)) if tool else None
+    return Ask(
+        call_id=call.id,
+        kind=kind,
+        operation=call.operation,
+        arguments=call.arguments,
+        digest=call.digest,
+        reasoning=call.note or "",
+        send=call.sends if uncertain else None,
+        expires_ms=verdict.expires_ms if verdict and not uncertain else None,
+        on_timeout=verdict.on_timeout if verdict else "reject",
+    )
+
+
+def _tell_asked(scene: Scene) -> None:
+    for approval in scene.conversation.approvals:
+        if approval.status == "pending":
+            scene.bus.tell(
+                "approval_requested",
+                scene.run_id,
+                approval_id=approval.id,
+                question=approval.kind,
+                operation=approval.operation,
+                arguments=json.loads(approval.arguments),
+                digest=approval.digest,
+            )
+
+
+async def _settle(scene: Scene, call: Call) -> None:
+    """One call that nobody needs to be asked about any more."""
+    approval = scene.conversation.approval_of(call)
+    if call.status == "started":
+        await _recover(scene, call)
+    elif approval is None or call.status == "allowed":
+        await execute(scene, call, approval)
+    elif approval.decision in ("reject", "give_up") or approval.status == "expired":
+        await _reject(scene, call, approval)
+    elif approval.decision == "respond":
+        await _end(
+            scene,
+            call,
+            "answered",
+            Result(json.loads(approval.answer or '""'), f"person:{approval.decided_by}"),
+        )
+    elif approval.decision == "happened":
+        await _happened(scene, call, approval)
+    else:
+        await execute(scene, call, approval)
+
+
+async def _end(
+    scene: Scene, call: Call, status: journal.CallStatus, result: Result, *, error: bool = False
+) -> None:
+    hold = scene.conversation.hold
+    text = result.to_json()
+    await scene.conversation.write(
+        lambda tx: journal.settle_call(tx, hold, call.id, status, text, is_error=error)
+    )
+    _tell_end(scene, call, result.text, error)
+
+
+async def _happened(scene: Scene, call: Call, approval: Approval) -> None:
+    said = json.loads(approval.answer) if approval.answer else "A person checked: it happened."
+    text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+    await _end(scene, call, "finished", Result(text, f"person:{approval.decided_by}"))
+
+
+async def _reject(scene: Scene, call: Call, approval: Approval) -> None:
+    """The step has failed: this call is refused, later ones are not run, their questions are withdrawn."""
+    who = f" by {approval.decided_by}" if approval.decided_by else ""
+    why = f": {approval.note}" if approval.note else ""
+    word = "given up" if approval.decision == "give_up" else "rejected"
+    reason = f"{call.operation} was {word}{who}{why}"
+    later = [
+        each
+        for each in scene.conversation.open_calls
+        if (each.position, each.place) > (call.position, call.place)
+    ]
+
+    def work(tx: Tx) -> None:
+        hold = scene.conversation.hold
+        journal.settle_call(tx, hold, call.id, "refused", Result(reason).to_json(), is_error=True)
+        for each in later:
+            text = Result(f"not run, because {reason}").to_json()
+            journal.settle_call(tx, hold, each.id, "not_run", text, is_error=True)
+        open_ones = approvals_table.c.call_id.in_([each.id for each in later])
+        undone = approvals_table.c.status.in_(("pending", "decided"))
+        tx.execute(update(approvals_table).where(open_ones, undone).values(status="withdrawn", note=reason))
+
+    await scene.conversation.write(work)
+    _tell_end(scene, call, reason, True)
+    if scene.setting.rejection == "fail":
+        raise Failed(reason, retry=False)
+
+
+async def execute(scene: Scene, call: Call, approval: Approval | None) -> None:
+    """Makes one call, if it may be made now."""
+    tool = scene.setting.toolbox.get(call.operation)
+    if tool is None:
+        gone = scene.setting.toolbox.unknown(call.operation)
+        await _end(scene, call, "refused", Result(gone), error=True)
+        return
+    if call.status == "unknown":
+        await _send(scene, call, tool, json.loads(call.arguments))
+        return
+    try:
+        arguments = _arguments(tool.spec, call, approval)
+    except BadArguments as error:
+        await _void(scene, call, approval, str(error))
+        return
+    refusal = await _forbidden(scene, call, tool.spec, arguments, approval)
+    if refusal:
+        await _void(scene, call, approval, refusal)
+        return
+    await _send(scene, call, tool, arguments)
+
+
+def _arguments(spec: ToolSpec, call: Call, approval: Approval | None) -> dict[str, Any]:
+    """The call's arguments, or what a person made of them; they must fit the tool as it is now."""
+    edited = approval.answer if approval and approval.decision == "approve" else None
+    return checked_arguments(spec, edited or call.arguments)
+
+
+async def _forbidden(
+    scene: Scene, call: Call, spec: ToolSpec, arguments: dict[str, Any], approval: Approval | None
+) -> str:
+    """Why the call may not be made now; empty when it may."""
+    verdict = scene.setting.gate.judge(spec, arguments)
+    if verdict.kind == "allow" and call.status == "allowed":
+        return ""
+    if verdict.kind in ("draft", "refuse"):
+        return verdict.reason or f"{call.operation} is {verdict.tier} now"
+    if await _granted(scene, call):
+        return ""
+    if approval is None or approval.decision not in ("approve", "again"):
+        return "nobody has approved this"
+    seen = digest_of(scene.setting.owner, scene.setting.package_digest, spec, json.loads(call.arguments))
+    return "" if seen == approval.digest else "the tool has changed since it was approved"
+
+
+async def _granted(scene: Scene, call: Call) -> bool:
+    """A grant never decides a question already raised."""
+    if call.status != "allowed":
+        return False
+
+    expert = scene.conversation.run.expert
+    return await scene.conversation.write(lambda tx: use_grant(tx, expert, call.operation, scene.run_id))
+
+
+async def _void(scene: Scene, call: Call, approval: Approval | None, reason: str) -> None:
+    """What was approved is not what would run: shown as void, and asked anew (or left as a draft)."""
+    tool = scene.setting.toolbox.get(call.operation)
+    spec = tool.spec if tool else None
+    arguments = json.loads(call.arguments)
+    digest = (
+        digest_of(scene.setting.owner, scene.setting.package_digest, spec, arguments) if spec else call.digest
+    )
+
+    def work(tx: Tx) -> None:
+        fenced(tx, scene.conversation.hold, lane=True)
+        if approval is not None:
+            same = approvals_table.c.id == approval.id
+            tx.execute(update(approvals_table).where(same).values(status="void", note=reason))
+        values = {"status": "asked", "digest": digest, "note": reason}
+        tx.execute(update(calls_table).where(calls_table.c.id == call.id).values(values))
+
+    await scene.conversation.write(work)
+
+
+async def _send(scene: Scene, call: Call, tool: Tool, arguments: dict[str, Any]) -> None:
+    """*started*, the call itself, *finished*: three facts, kept apart."""
+    request = _request(scene, call, arguments)
+    prepared = await cast(PreparedTool, tool).prepare(request) if _is_prepared(tool) else None
+    text = json.dumps(arguments, ensure_ascii=False)
+    hold = scene.conversation.hold
+    number = await scene.conversation.write(
+        lambda tx: journal.start_call(tx, hold, call.id, arguments=text, note=prepared)
+    )
+    scene.bus.tell(
+        "tool_execution_start", scene.run_id, call_id=call.id, operation=call.operation, arguments=arguments
+    )
+    failpoint("call.started")
+    try:
+        output = await tool.call(request)
+    except UnknownEnd as error:
+        note = str(error)
+        await scene.conversation.write(lambda tx: journal.mark_unknown(tx, hold, call.id, note))
+        await _repeat_if_safe(scene, call, tool, arguments, number)
+        return
+    except NotSent as error:
+        output = ToolOutput(f"{error}", is_error=True)
+    failpoint("call.done")
+    await _finish(scene, call, tool.spec, number, output)
+
+
+def _request(scene: Scene, call: Call, arguments: dict[str, Any]) -> ToolRequest:
+    def progress(text: str) -> None:
+        scene.bus.tell("tool_execution_update", scene.run_id, call_id=call.id, text=text)
+
+    return ToolRequest(scene.run_id, call.id, call.id, arguments, progress)
+
+
+async def _repeat_if_safe(
+    scene: Scene, call: Call, tool: Tool, arguments: dict[str, Any], sends: int
+) -> None:
+    """A call without a definite end is sent again when that is safe; otherwise a person is asked later."""
+    if tool.spec.repeatable and sends < MOST_SENDS:
+        await _send(scene, call, tool, arguments)
+
+
+async def _recover(scene: Scene, call: Call) -> None:
+    """A call that a dead worker had begun."""
+    tool = scene.setting.toolbox.get(call.operation)
+    hold = scene.conversation.hold
+    arguments = json.loads(call.arguments)
+    if tool is not None and _is_prepared(tool) and call.note:
+        request = _request(scene, call, arguments)
+        output = await cast(PreparedTool, tool).recover(request, call.note)
+        await _finish(scene, call, tool.spec, call.sends, output)
+        return
+    note = "the worker died while the call was under way"
+    await scene.conversation.write(lambda tx: journal.mark_unknown(tx, hold, call.id, note))
+    if tool is not None:
+        await _repeat_if_safe(scene, call, tool, arguments, call.sends)
+
+
+def _is_prepared(tool: Tool) -> bool:
+    return hasattr(tool, "prepare")
+
+
+async def _finish(scene: Scene, call: Call, spec: ToolSpec, send: int, output: ToolOutput) -> None:
+    harmless = spec.repeatable or spec.read_only or not spec.server
+    text = output.text if harmless or not output.is_error else f"{MAY_HAVE_HAPPENED}\n{output.text}"
+    result = Result(text, output.source).to_json()
+    await scene.conversation.write(
+        lambda tx: journal.finish_call(tx, call.id, send, result, is_error=output.is_error)
+    )
+    failpoint("call.finished")
+    _tell_end(scene, call, output.text, output.is_error)
+
+
+def _tell_end(scene: Scene, call: Call, text: str, error: bool) -> None:
+    scene.bus.tell(
+        "tool_execution_end",
+        scene.run_id,
+        call_id=call.id,
+        operation=call.operation,
+        result=text,
+        is_error=error,
+    )

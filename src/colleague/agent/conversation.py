@@ -1,0 +1,186 @@
+"""A run's transcript in the worker's hands: loaded from the store, and written back one commit at a time."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from colleague.agent.models.messages import from_json, to_json
+from colleague.store import journal
+from colleague.store.approvals import Approval, Ask, approvals_of, wait
+from colleague.store.grants import granted_operations
+from colleague.store.journal import MAIN, Call, Message, NewCall
+from colleague.store.run import Run, fenced
+from colleague.store.spend import Spent, add_spend, spent_by_run, spent_today
+from colleague.store.tx import Database, Tx
+from colleague.store.work import Taken, attempt_error
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage
+
+    from colleague.agent.models.reply import Reply
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a call, as it is stored: the text, and whose word it is."""
+
+    text: str
+    source: str = ""
+
+    def to_json(self) -> str:
+        return json.dumps({"text": self.text, "source": self.source}, ensure_ascii=False)
+
+    @classmethod
+    def of(cls, call: Call) -> Result:
+        data = json.loads(call.result or "{}")
+        return cls(data.get("text", ""), data.get("source", ""))
+
+
+class Conversation:
+    """The messages, calls and questions of one session of a run."""
+
+    def __init__(self, database: Database, taken: Taken, session: str = MAIN) -> None:
+        self._database = database
+        self.run: Run = taken.run
+        self.hold = taken.hold
+        self.session = session
+        self.calls: list[Call] = []
+        self.approvals: list[Approval] = []
+        self._messages: list[Message] = []
+        self._parsed: list[list[ModelMessage]] = []
+        self._started = time.monotonic()
+
+    @property
+    def working_ms(self) -> int:
+        """Working time of this attempt; waiting for a person is no work."""
+        return self.run.working_ms + int((time.monotonic() - self._started) * 1000)
+
+    async def load(self) -> None:
+        """Everything, from the store."""
+        self._messages, self.calls, self.approvals = await self._database.read(
+            lambda tx: (journal.read_messages(tx, self.run.id, self.session), *self._open(tx))
+        )
+        self._parsed = [from_json(message.body) for message in self._messages]
+
+    async def refresh(self) -> None:
+        """Calls and questions, which others may have changed meanwhile."""
+        self.calls, self.approvals = await self._database.read(self._open)
+
+    def _open(self, tx: Tx) -> tuple[list[Call], list[Approval]]:
+        return journal.read_calls(tx, self.run.id, self.session), approvals_of(tx, self.run.id)
+
+    @property
+    def may_be_taken_over(self) -> bool:
+        return self._database.shared
+
+    async def write(self, work: Callable[[Tx], T]) -> T:
+        return await self._database.write(work)
+
+    @property
+    def turns(self) -> int:
+        return sum(1 for messages in self._parsed if messages and messages[0].kind == "response")
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._messages
+
+    @property
+    def final_text(self) -> str | None:
+        """The last answer, when it asks for nothing more."""
+        last = self._parsed[-1][-1] if self._parsed else None
+        if last is None or last.kind != "response" or last.tool_calls:
+            return None
+        return last.text or ""
+
+    @property
+    def open_calls(self) -> list[Call]:
+        """Calls of the last answer that have no result yet, in order."""
+        return [call for call in self.calls if call.result is None]
+
+    def approval_of(self, call: Call) -> Approval | None:
+        """The question about a call that counts now: about this very send once it is unknown."""
+        kind, send = ("uncertain", call.sends) if call.status == "unknown" else ("confirm", None)
+        about = [
+            each for each in self.approvals if (each.call_id, each.kind, each.send) == (call.id, kind, send)
+        ]
+        counting = [each for each in about if each.status in ("pending", "decided", "expired")]
+        return counting[-1] if counting else None
+
+    @property
+    def attempt_is_new(self) -> bool:
+        return self._messages[-1].attempt < self.run.attempt
+
+    async def last_error(self) -> str:
+        """Why the attempt before this one failed."""
+        error = await self._database.read(lambda tx: attempt_error(tx, self.run.id, self.run.attempt - 1))
+        return error or "no reason is known"
+
+    async def say(self, text: str) -> None:
+        """Adds what a person, or the framework, says to the agent."""
+        from pydantic_ai.messages import ModelRequest, UserPromptPart
+
+        await self._append([ModelRequest(parts=[UserPromptPart(content=text)])], (), Spent())
+
+    async def answer(self, reply: Reply, new_calls: Sequence[NewCall]) -> None:
+        """Adds a model answer with the calls it asks for: one commit."""
+        cost = float(reply.cost) if reply.cost is not None else 0.0
+        used = Spent(reply.usage.input_tokens, reply.usage.output_tokens, cost, len(new_calls))
+        await self._append([reply.response], new_calls, used)
+
+    async def _append(self, messages: list[ModelMessage], new_calls: Sequence[NewCall], used: Spent) -> None:
+        body = to_json(messages)
+        message = Message(self.session, len(self._messages), body, None, self.run.attempt)
+
+        def work(tx: Tx) -> None:
+            journal.append(tx, self.hold, message, new_calls=new_calls, working_ms=self.working_ms)
+            if used.tokens or used.tool_calls:
+                add_spend(tx, self.run.expert, self.run.id, used)
+
+        await self.write(work)
+        self._messages.append(message)
+        self._parsed.append(messages)
+        if new_calls:
+            await self.refresh()
+
+    async def spent(self) -> tuple[Spent, Spent]:
+        """What this run and its expert's day have cost. Raises Fenced when the run is no longer ours."""
+
+        def work(tx: Tx) -> tuple[Spent, Spent]:
+            run = fenced(tx, self.hold)
+            return spent_by_run(tx, run.id), spent_today(tx, run.expert)
+
+        return await self.write(work)
+
+    async def granted(self) -> frozenset[str]:
+        """Operations that a live grant covers in this run."""
+        return await self._database.read(lambda tx: granted_operations(tx, self.run.expert, self.run.id))
+
+    async def wait(self, asks: Sequence[Ask]) -> bool:
+        """Raises questions and lets go of the run; False when it can go on at once."""
+        waits = await self.write(lambda tx: wait(tx, self.hold, asks))
+        await self.refresh()
+        return waits
+
+    def provider_messages(self, present: Callable[[Call], str]) -> list[ModelMessage]:
+        """The transcript as a model reads it: after each answer the results of its calls."""
+        from pydantic_ai.messages import ModelRequest, ToolReturnPart
+
+        by_position: dict[int, list[Call]] = {}
+        for call in self.calls:
+            by_position.setdefault(call.position, []).append(call)
+        messages: list[ModelMessage] = []
+        for stored, parsed in zip(self._messages, self._parsed, strict=True):
+            messages.extend(parsed)
+            parts: list[Any] = [
+                ToolReturnPart(call.operation, present(call), tool_call_id=call.tool_call_id)
+                for call in by_position.get(stored.position, [])
+            ]
+            if parts:
+                messages.append(ModelRequest(parts=parts))
+        return messages

@@ -1,0 +1,28 @@
+"""How a stretch of work ends. Control leaves the loop by one of these."""
+
+from __future__ import annotations
+
+
+class Ending(Exception):
+    """The loop stops here."""
+
+
+class Completed(Ending):
+    """The model has given its final answer."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
+class Waiting(Ending):
+    """A person is asked; the run lets go of everything but its lane."""
+
+
+class Failed(Ending):
+    """The attempt has failed. `retry` says whether another one may help."""
+
+    def __init__(self, error: str, *, retry: bool = True) -> None:
+        super().__init__(error)
+        self.error = error
+        self.retry = retry

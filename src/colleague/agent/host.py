@@ -1,0 +1,114 @@
+"""Everything a process needs to do work on a home, put together in one place."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from colleague.agent.advance import Advancer
+from colleague.agent.conversation import Result
+from colleague.agent.events import Bus
+from colleague.agent.main_agent import MainAgent
+from colleague.agent.models.connections import Connections
+from colleague.clock import Clock, SystemClock
+from colleague.config import Settings, resolve
+from colleague.home import Home
+from colleague.mcp.answer import ToolAnswer
+from colleague.mcp.servers import Servers
+from colleague.packages.duration import parse_duration
+from colleague.store.journal import finish_call, get_call
+from colleague.store.lanes import with_earlier
+from colleague.store.run import Run, get_run
+from colleague.store.sqlite import SqliteDatabase
+from colleague.store.sweep import release_all
+from colleague.store.tx import Database
+from colleague.store.worker import Worker
+
+
+def open_database(home: Home, settings: Settings, environ: Mapping[str, str], clock: Clock) -> Database:
+    """PostgreSQL when `experts.database` names it, else the home's own SQLite file."""
+    url = settings.experts.database
+    if url is None:
+        return SqliteDatabase(home.database_file, clock)
+    from colleague.store.postgresql import PostgresDatabase
+
+    return PostgresDatabase(resolve(url, environ, key="experts.database"), clock)
+
+
+@dataclass(frozen=True)
+class Host:
+    """An open home: its database, its servers and a worker for its runs."""
+
+    database: Database
+    servers: Servers
+    bus: Bus
+    advancer: Advancer
+    limit: int
+    keep_ms: int | None = None
+
+    async def advance_only(self, run_ids: Collection[str]) -> list[Run]:
+        """Works on these runs until each is done, waiting, or stands behind a waiting one; returns them.
+
+        What stands before them in their lanes, left by a crash, is finished first: nobody else would."""
+        only = await self.database.read(lambda tx: with_earlier(tx, run_ids))
+        worker = Worker(self.database, self.advancer, limit=self.limit, only=only, keep_ms=self.keep_ms)
+        working = asyncio.create_task(worker.run())
+        try:
+            while True:
+                idle = not worker.busy
+                runs = await self.database.read(lambda tx: [get_run(tx, each) for each in only])
+                if idle and not any(_can_go_on(run) for run in runs):
+                    return runs[: len(run_ids)]
+                await asyncio.sleep(0.02)
+        finally:
+            worker.stop()
+            await working
+
+
+def _can_go_on(run: Run) -> bool:
+    return run.status in ("running", "retrying") or (run.status == "queued" and run.ready)
+
+
+@asynccontextmanager
+async def open_host(
+    home: Home, settings: Settings, environ: Mapping[str, str] | None = None, clock: Clock | None = None
+) -> AsyncIterator[Host]:
+    """Opens a home for work. On SQLite this takes the home's lock, so every earlier worker is dead."""
+    environ = os.environ if environ is None else environ
+    alone = settings.experts.database is None
+    with home.working() if alone else contextlib.nullcontext():
+        database = open_database(home, settings, environ, clock or SystemClock())
+        try:
+            if alone:
+                await database.write(release_all)
+            async with _served(home, settings, environ, database) as host:
+                yield host
+        finally:
+            await database.close()
+
+
+@asynccontextmanager
+async def _served(
+    home: Home, settings: Settings, environ: Mapping[str, str], database: Database
+) -> AsyncIterator[Host]:
+    async def late(key: str, answer: ToolAnswer) -> None:
+        await record_late_answer(database, key, answer)
+
+    bus = Bus()
+    async with Servers.of(home, settings, environ, on_late=late) as servers, Connections() as connections:
+        agent = MainAgent(home, settings, environ, database, servers)
+        advancer = Advancer(database, agent, bus, connections)
+        keep_ms = parse_duration(settings.experts.retention).seconds * 1000
+        yield Host(database, servers, bus, advancer, settings.experts.max_concurrent_runs, keep_ms)
+
+
+async def record_late_answer(database: Database, key: str, answer: ToolAnswer) -> None:
+    """An answer that came after the call had been given up as unknown."""
+    call = await database.read(lambda tx: get_call(tx, key))
+    if call is not None:
+        result = Result(answer.text, f"mcp:{call.server}/{call.tool}").to_json()
+        await database.write(lambda tx: finish_call(tx, key, call.sends, result, is_error=answer.is_error))

@@ -1,0 +1,112 @@
+"""Think, act, observe: ask the model, do what it asks for, show it the result."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from colleague.agent.act import Scene, act
+from colleague.agent.ending import Completed, Failed
+from colleague.agent.models.connections import Connections
+from colleague.agent.models.delta import Delta, TextDelta, ThinkingDelta
+from colleague.agent.models.failure import ModelFailure
+from colleague.agent.models.patience import Patience, think_patiently
+from colleague.agent.models.reply import Reply
+from colleague.agent.models.request import ThinkRequest
+from colleague.agent.presenting import presenter
+from colleague.agent.propose import proposed_calls
+from colleague.agent.setting import Budget
+
+if TYPE_CHECKING:
+    from pydantic_ai.tools import ToolDefinition
+
+    from colleague.agent.tool import ToolSpec
+    from colleague.store.spend import Spent
+
+
+async def loop(scene: Scene, connections: Connections) -> None:
+    """Goes on until an Ending is raised."""
+    conversation = scene.conversation
+    while True:
+        await act(scene)
+        if (text := conversation.final_text) is not None:
+            raise Completed(text)
+        await check_limits(scene)
+        reply = await think(scene, connections)
+        await conversation.answer(reply, await proposed_calls(scene, reply))
+        scene.bus.tell("message_end", scene.run_id, text=reply.text)
+
+
+async def think(scene: Scene, connections: Connections) -> Reply:
+    """One model answer, streamed to whoever watches; failures that pass are waited out."""
+    setting, conversation = scene.setting, scene.conversation
+    request = ThinkRequest(
+        messages=conversation.provider_messages(presenter(setting.result_chars)),
+        system=setting.system,
+        tools=[_definition(spec) for spec in setting.toolbox.specs],
+        thinking=setting.thinking,
+    )
+    scene.bus.tell("message_start", scene.run_id, turn=conversation.turns + 1)
+
+    def on_delta(delta: Delta) -> None:
+        if isinstance(delta, TextDelta):
+            scene.bus.tell("message_update", scene.run_id, text=delta.text)
+        elif isinstance(delta, ThinkingDelta):
+            scene.bus.tell("message_update", scene.run_id, thinking=delta.text)
+
+    try:
+        patience = Patience(lambda: remaining_seconds(scene))
+        return await think_patiently(setting.model, request, on_delta, patience, connections=connections)
+    except ModelFailure as failure:
+        hint = f" ({failure.hint})" if failure.hint else ""
+        raise Failed(
+            f"{failure.message}{hint}", retry=failure.reason not in ("auth", "billing", "not_found")
+        ) from None
+
+
+def _definition(spec: ToolSpec) -> ToolDefinition:
+    from pydantic_ai.tools import ToolDefinition
+
+    return ToolDefinition(
+        name=spec.name, description=spec.description, parameters_json_schema=spec.parameters
+    )
+
+
+def remaining_seconds(scene: Scene) -> float:
+    limit = scene.setting.timeout_seconds
+    return float("inf") if limit is None else limit - scene.conversation.working_ms / 1000
+
+
+async def check_limits(scene: Scene) -> None:
+    """Raises Failed when the run has had its time, turns, calls or money."""
+    setting, conversation = scene.setting, scene.conversation
+    if remaining_seconds(scene) <= 0:
+        raise Failed(f"the attempt took longer than {setting.timeout_seconds:.0f} seconds of work")
+    if conversation.turns >= setting.max_turns:
+        raise Failed(f"no final answer after {setting.max_turns} turns", retry=False)
+    if _repeats(scene):
+        raise Failed(f"the same call succeeded {setting.same_call_limit} times in a row", retry=False)
+    limited = setting.run_budget != Budget() or setting.day_budget != Budget()
+    if not limited and not conversation.may_be_taken_over:
+        return
+    run, day = await conversation.spent()
+    for used, budget, what in ((run, setting.run_budget, "run"), (day, setting.day_budget, "day")):
+        over = _over(used, budget)
+        if over:
+            raise Failed(f"the budget of the {what} is used up: {over}", retry=False)
+
+
+def _repeats(scene: Scene) -> bool:
+    last = scene.conversation.calls[-scene.setting.same_call_limit :]
+    same = {(call.operation, json.dumps(json.loads(call.arguments), sort_keys=True)) for call in last}
+    return len(last) == scene.setting.same_call_limit and len(same) == 1 and not any(c.is_error for c in last)
+
+
+def _over(used: Spent, budget: Budget) -> str:
+    if budget.tokens is not None and used.tokens >= budget.tokens:
+        return f"{used.tokens:,} of {budget.tokens:,} tokens"
+    if budget.cost is not None and used.cost >= budget.cost:
+        return f"{used.cost:.2f} of {budget.cost:.2f}"
+    if budget.tool_calls is not None and used.tool_calls >= budget.tool_calls:
+        return f"{used.tool_calls} of {budget.tool_calls} tool calls"
+    return ""

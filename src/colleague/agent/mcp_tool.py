@@ -1,0 +1,54 @@
+"""A tool of an MCP server, as the loop sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from colleague.agent.tool import NotSent, ToolOutput, ToolRequest, ToolSpec, UnknownEnd
+from colleague.mcp import errors
+from colleague.mcp.call import Progress
+from colleague.mcp.servers import Servers
+from colleague.mcp.tool import McpTool
+
+
+@dataclass(frozen=True)
+class ServedTool:
+    """One tool of one server, under the name the model uses."""
+
+    servers: Servers
+    spec: ToolSpec
+
+    async def call(self, request: ToolRequest) -> ToolOutput:
+        spec = self.spec
+
+        async def progress(made: Progress) -> None:
+            request.on_progress(made.message or f"{made.progress:g}")
+
+        try:
+            answer = await self.servers.call(
+                spec.server,
+                spec.server_tool,
+                request.arguments,
+                key=request.key,
+                timeout=request.timeout,
+                on_progress=progress,
+            )
+        except errors.Unknown as error:
+            raise UnknownEnd(error.message) from None
+        except errors.McpError as error:
+            hint = f" ({error.hint})" if error.hint else ""
+            raise NotSent(f"{error.message}{hint}") from None
+        return ToolOutput(answer.text, answer.is_error, f"mcp:{spec.server}/{spec.server_tool}")
+
+
+def served_tool(servers: Servers, tool: McpTool, name: str = "", *, repeatable: bool = False) -> ServedTool:
+    spec = ToolSpec(
+        name=name or f"{tool.server}.{tool.name}",
+        description=tool.description or tool.title,
+        parameters=dict(tool.input_schema),
+        read_only=tool.read_only,
+        repeatable=repeatable or tool.read_only or tool.idempotent,
+        server=tool.server,
+        server_tool=tool.name,
+    )
+    return ServedTool(servers, spec)

@@ -1,0 +1,106 @@
+"""Clients of providers, kept open between requests."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from colleague.agent.models.profile import is_openai, profile_over
+from colleague.agent.models.resolved import ResolvedModel
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+_NO_KEY = "no-key-set"
+
+
+@dataclass(frozen=True)
+class _Line:
+    """An open client of a provider, and the library's class of its models."""
+
+    provider: Any
+    model_class: Any
+
+    def model(self, model: ResolvedModel) -> Model:
+        profile = profile_over(model, self.provider.model_profile(model.id) or {})
+        built: Model = self.model_class(model.id, provider=self.provider, profile=profile)
+        return built
+
+
+class Connections:
+    """An async context manager, for one event loop. Leaving it closes every connection."""
+
+    def __init__(self) -> None:
+        self._stack = AsyncExitStack()
+        self._lines: dict[tuple[object, ...], _Line] = {}
+        self._lock = asyncio.Lock()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._lines.clear()
+        await self._stack.aclose()
+
+    async def open(self, model: ResolvedModel) -> Model:
+        """The library's model, ready for a request."""
+        if model.stand_in is not None:
+            return model.stand_in.open()
+        address = (model.api, model.provider, model.base_url, model.key)
+        async with self._lock:
+            if address not in self._lines:
+                self._lines[address] = await self._connect(model)
+        return self._lines[address].model(model)
+
+    async def _connect(self, model: ResolvedModel) -> _Line:
+        """In a thread: the first import of a provider's library takes a second or two."""
+        line = await asyncio.to_thread(_new_line, model)
+        await self._stack.enter_async_context(line.provider)
+        return line
+
+
+def _new_line(model: ResolvedModel) -> _Line:
+    key = model.key.text if model.key else _NO_KEY
+    if model.api == "anthropic-messages":
+        return _anthropic(key, _root(model.base_url, "/v1"))
+    if model.api == "google":
+        return _google(key, _root(model.base_url, "/v1", "/v1beta"))
+    return _openai(key, model)
+
+
+def _root(base_url: str | None, *versions: str) -> str | None:
+    """These two libraries add the version themselves."""
+    if base_url is None:
+        return None
+    address = base_url.rstrip("/")
+    return next((address.removesuffix(each) for each in versions if address.endswith(each)), address)
+
+
+def _anthropic(key: str, base_url: str | None) -> _Line:
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+
+    return _Line(AnthropicProvider(api_key=key, base_url=base_url), AnthropicModel)
+
+
+def _google(key: str, base_url: str | None) -> _Line:
+    from pydantic_ai.models.google import GoogleModel
+    from pydantic_ai.providers.google import GoogleProvider
+
+    return _Line(GoogleProvider(api_key=key, base_url=base_url), GoogleModel)
+
+
+def _openai(key: str, model: ResolvedModel) -> _Line:
+    from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
+    model_class = OpenAIResponsesModel if model.api == "openai-responses" else OpenAIChatModel
+    if is_openai(model) or model.base_url is None:
+        return _Line(OpenAIProvider(api_key=key, base_url=model.base_url), model_class)
+    return _Line(OpenAICompatibleProvider(model.provider, api_key=key, base_url=model.base_url), model_class)

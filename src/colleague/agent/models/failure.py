@@ -1,0 +1,77 @@
+"""Why a model did not answer, and what to do about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Literal
+
+from colleague.errors import ColleagueError
+
+Reason = Literal[
+    "auth",
+    "billing",
+    "rate_limit",
+    "overloaded",
+    "timeout",
+    "connection",
+    "context_overflow",
+    "format",
+    "not_found",
+    "server",
+    "cut",
+    "unknown",
+]
+
+TRANSIENT: frozenset[Reason] = frozenset(("rate_limit", "overloaded", "server", "connection"))
+
+WHAT: Mapping[Reason, str] = {
+    "auth": "the provider does not accept the key",
+    "billing": "the provider's account is out of credit",
+    "rate_limit": "the provider's rate limit is reached",
+    "overloaded": "the provider is overloaded",
+    "timeout": "the answer took too long",
+    "connection": "the provider cannot be reached",
+    "context_overflow": "the conversation is longer than the model can read",
+    "format": "the provider refused the request",
+    "not_found": "the provider does not know the model or the address",
+    "server": "the provider failed",
+    "cut": "the answer broke off in the middle",
+    "unknown": "the provider answered something unexpected",
+}
+
+_ABOUT_THINKING = re.compile(r"thinking|reasoning|budget_tokens", re.IGNORECASE)
+
+
+class ModelFailure(ColleagueError):
+    """A model did not answer.
+
+    `reason` is for programs, the message holds what the provider said without secrets, `retry_after` the
+    seconds it asked to wait, `streamed` whether some of the answer was already told.
+    """
+
+    def __init__(
+        self,
+        reason: Reason,
+        message: str,
+        *,
+        hint: str = "",
+        retry_after: float | None = None,
+        status: int | None = None,
+        streamed: bool = False,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.reason = reason
+        self.retry_after = retry_after
+        self.status = status
+        self.streamed = streamed
+
+    @property
+    def can_wait(self) -> bool:
+        """Whether the same request may succeed a little later, and nobody has seen a part of an answer."""
+        return self.reason in TRANSIENT and not self.streamed
+
+    @property
+    def about_thinking(self) -> bool:
+        """Whether the provider refused the thinking level; a lower one may pass."""
+        return self.reason == "format" and _ABOUT_THINKING.search(self.message) is not None

@@ -1,0 +1,83 @@
+"""Waiting out what passes: rate limits, overload, failing servers, lost connections."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import math
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+from colleague.agent.models.connections import Connections
+from colleague.agent.models.delta import OnDelta
+from colleague.agent.models.failure import ModelFailure
+from colleague.agent.models.reply import Reply
+from colleague.agent.models.request import ThinkRequest
+from colleague.agent.models.resolved import ResolvedModel
+from colleague.agent.models.think import think
+
+
+@dataclass(frozen=True)
+class Wait:
+    """One wait: why, how long, and how often it failed so far."""
+
+    failure: ModelFailure
+    seconds: float
+    attempt: int
+
+
+OnWait = Callable[[Wait], Awaitable[None] | None]
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long to go on trying. A wait that does not fit in `remaining()` seconds is not begun."""
+
+    remaining: Callable[[], float]
+    on_wait: OnWait | None = None
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    jitter: Callable[[], float] = random.random
+    """From 0 to 1."""
+    first_seconds: float = 1.0
+    most_seconds: float = 60.0
+
+    def seconds(self, failure: ModelFailure, attempt: int) -> float:
+        """Twice as long each time, and never less than the provider asked for; with a random share."""
+        longest = min(self.most_seconds, self.first_seconds * 2.0 ** min(attempt - 1, 30))
+        asked = failure.retry_after or 0.0
+        share = self.jitter()
+        return max(longest * (0.5 + share / 2), asked + share * min(1.0, asked / 10))
+
+    async def wait(self, failure: ModelFailure, attempt: int) -> None:
+        """Raises `failure` when it will not pass, or not in time."""
+        seconds = self.seconds(failure, attempt)
+        if not failure.can_wait or seconds >= self.remaining():
+            raise failure
+        if self.on_wait and inspect.isawaitable(telling := self.on_wait(Wait(failure, seconds, attempt))):
+            await telling
+        await self.sleep(seconds)
+
+
+async def think_patiently(
+    model: ResolvedModel,
+    request: ThinkRequest,
+    on_delta: OnDelta | None,
+    patience: Patience,
+    *,
+    connections: Connections | None = None,
+) -> Reply:
+    """Asks until there is an answer, or the time is up, or waiting does not help. Raises ModelFailure."""
+    attempt = 0
+    while True:
+        attempt += 1
+        try:
+            return await think(model, _within(request, model, patience), on_delta, connections=connections)
+        except ModelFailure as failure:
+            await patience.wait(failure, attempt)
+
+
+def _within(request: ThinkRequest, model: ResolvedModel, patience: Patience) -> ThinkRequest:
+    limits = [request.timeout_seconds, model.timeout_seconds, patience.remaining()]
+    least = min(limit for limit in limits if limit is not None)
+    return replace(request, timeout_seconds=max(0.0, least)) if least < math.inf else request

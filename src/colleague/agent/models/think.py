@@ -1,0 +1,153 @@
+"""One request to a model, streamed."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import time
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from colleague.agent.models.classify import cut_off, failure_of
+from colleague.agent.models.connections import Connections
+from colleague.agent.models.delta import Delta, OnDelta, TextDelta, ThinkingDelta, ToolCallDelta
+from colleague.agent.models.messages import with_shown_names
+from colleague.agent.models.reply import Reply, cost_of, usage_of
+from colleague.agent.models.request import ThinkRequest
+from colleague.agent.models.resolved import ResolvedModel
+from colleague.agent.models.tool_name import ToolNames
+from colleague.agent.models.wire import Wire, wire
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelResponse, ModelResponseStreamEvent
+
+
+async def think(
+    model: ResolvedModel,
+    request: ThinkRequest,
+    on_delta: OnDelta | None = None,
+    *,
+    connections: Connections | None = None,
+) -> Reply:
+    """Asks once. Raises ModelFailure; a half answer is never returned.
+
+    Without `connections` a connection is opened and closed for this request alone. Cancelling the task
+    cancels the request at the provider. What `on_delta` raises ends the request and comes out unchanged.
+    """
+    if connections is None:
+        async with Connections() as own:
+            return await think(model, request, on_delta, connections=own)
+    started = time.monotonic()
+    asking = _Asking(model)
+    with asking:
+        asking.wire = wire(model, await connections.open(model), request)
+    async with aclosing(asking.deltas()) as deltas:
+        async for delta in deltas:
+            await _tell(on_delta, delta)
+    return asking.reply(time.monotonic() - started)
+
+
+async def _tell(on_delta: OnDelta | None, delta: Delta) -> None:
+    if on_delta is not None and inspect.isawaitable(waiting := on_delta(delta)):
+        await waiting
+
+
+class _Asking:
+    """A request under way. Inside `with asking:` every error is the provider's: a ModelFailure."""
+
+    wire: Wire
+
+    def __init__(self, model: ResolvedModel) -> None:
+        self._model = model
+        self._streamed = False
+        self._response: ModelResponse | None = None
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """The cause is left out: it may hold the key."""
+        if isinstance(error, Exception):
+            raise failure_of(self._model, error, streamed=self._streamed) from None
+
+    async def deltas(self) -> AsyncGenerator[Delta, None]:
+        from pydantic_ai.direct import model_request_stream
+
+        with self:
+            async with model_request_stream(
+                self.wire.client,
+                self.wire.messages,
+                model_settings=self.wire.settings,
+                model_request_parameters=self.wire.parameters,
+            ) as stream:
+                reading = _Reading(self.wire.names)
+                async for event in stream:
+                    if (delta := reading.delta(event)) is not None:
+                        self._streamed = True
+                        yield delta
+                self._response = stream.get()
+
+    def reply(self, seconds: float) -> Reply:
+        response = self._whole()
+        return Reply(
+            with_shown_names(response, self.wire.names),
+            usage_of(response),
+            cost_of(self._model, response),
+            response.finish_reason or ("tool_call" if response.tool_calls else "stop"),
+            self.wire.thinking,
+            seconds,
+        )
+
+    def _whole(self) -> ModelResponse:
+        response = self._response
+        if response is None or response.state != "complete":
+            raise cut_off(self._model, "the stream ended too early", streamed=self._streamed)
+        if response.finish_reason is None and self._model.stand_in is None:
+            raise cut_off(self._model, "the stream ended without a reason", streamed=self._streamed)
+        if response.finish_reason == "error":
+            raise cut_off(self._model, "the model ended with an error", streamed=self._streamed)
+        return response
+
+
+class _Reading:
+    """From the library's events to ours. The first piece of a part comes with its start."""
+
+    def __init__(self, names: ToolNames) -> None:
+        self._names = names
+        self._calls: dict[int, tuple[str, str]] = {}
+
+    def delta(self, event: ModelResponseStreamEvent) -> Delta | None:
+        if event.event_kind == "part_start":
+            return self._start(event.index, event.part)
+        if event.event_kind == "part_delta":
+            return self._more(event.index, event.delta)
+        return None
+
+    def _start(self, index: int, part: Any) -> Delta | None:
+        if part.part_kind == "tool-call":
+            self._calls[index] = part.tool_call_id, self._names.shown(part.tool_name)
+            return ToolCallDelta(index, *self._calls[index], _json(part.args))
+        return _said(part.part_kind, index, getattr(part, "content", None))
+
+    def _more(self, index: int, delta: Any) -> Delta | None:
+        if delta.part_delta_kind == "tool_call":
+            return ToolCallDelta(index, *self._calls.get(index, ("", "")), _json(delta.args_delta))
+        return _said(delta.part_delta_kind, index, delta.content_delta)
+
+
+def _said(kind: str, index: int, text: Any) -> Delta | None:
+    if not text or not isinstance(text, str):
+        return None
+    if kind == "text":
+        return TextDelta(index, text)
+    return ThinkingDelta(index, text) if kind == "thinking" else None
+
+
+def _json(arguments: str | dict[str, Any] | None) -> str:
+    if arguments is None:
+        return ""
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)

@@ -1,0 +1,103 @@
+"""A request in the terms of the model library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from colleague.agent.models.messages import with_safe_names
+from colleague.agent.models.request import ThinkRequest
+from colleague.agent.models.resolved import ResolvedModel
+from colleague.agent.models.thinking import Level, choose_thinking
+from colleague.agent.models.tool_name import ToolNames, safe_name
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.models import Model, ModelRequestParameters
+    from pydantic_ai.settings import ModelSettings
+
+_PARAMS = {
+    "temperature": "temperature",
+    "topP": "top_p",
+    "top_p": "top_p",
+    "topK": "top_k",
+    "top_k": "top_k",
+    "seed": "seed",
+    "presencePenalty": "presence_penalty",
+    "presence_penalty": "presence_penalty",
+    "frequencyPenalty": "frequency_penalty",
+    "frequency_penalty": "frequency_penalty",
+    "parallelToolCalls": "parallel_tool_calls",
+    "parallel_tool_calls": "parallel_tool_calls",
+    "stop": "stop_sequences",
+    "serviceTier": "service_tier",
+    "service_tier": "service_tier",
+}
+
+
+@dataclass(frozen=True)
+class Wire:
+    """One request, ready for the library."""
+
+    client: Model
+    messages: list[ModelMessage]
+    settings: ModelSettings
+    parameters: ModelRequestParameters
+    names: ToolNames
+    thinking: Level
+
+
+def wire(model: ResolvedModel, client: Model, request: ThinkRequest) -> Wire:
+    max_tokens = request.max_tokens or model.max_tokens
+    choice = choose_thinking(request.thinking, model.api, client.profile, max_tokens)
+    settings = _settings(model, request, max_tokens) | dict(choice.settings)
+    return Wire(
+        client,
+        with_safe_names(request.messages),
+        settings,  # type: ignore[arg-type]
+        _parameters(request),
+        ToolNames.of(tool.name for tool in request.tools),
+        choice.level,
+    )
+
+
+def _parameters(request: ThinkRequest) -> ModelRequestParameters:
+    from pydantic_ai.messages import InstructionPart
+    from pydantic_ai.models import ModelRequestParameters
+
+    parts = [InstructionPart(content=request.system)] if request.system else []
+    if request.system_tail:
+        parts.append(InstructionPart(content=request.system_tail, dynamic=True))
+    tools = [replace(tool, name=safe_name(tool.name)) for tool in request.tools]
+    return ModelRequestParameters(function_tools=tools, instruction_parts=parts or None)
+
+
+def _settings(model: ResolvedModel, request: ThinkRequest, max_tokens: int | None) -> dict[str, Any]:
+    """The library retries nothing: waiting is `think_patiently`'s, which tells about it."""
+    settings: dict[str, Any] = {"max_retries": 0, "cache": True, "timeout": request.stall_seconds}
+    if model.stand_in is not None:
+        settings = {}
+    if max_tokens is not None:
+        settings["max_tokens"] = max_tokens
+    limit = model.timeout_seconds if request.timeout_seconds is None else request.timeout_seconds
+    if limit is not None:
+        settings["request_timeout"] = limit
+    if headers := _headers(model):
+        settings["extra_headers"] = headers
+    if model.api == "openai-responses":
+        settings["openai_store"] = False
+    return settings | _params(model)
+
+
+def _headers(model: ResolvedModel) -> dict[str, str]:
+    """Servers that imitate Anthropic look for the key where it used to be."""
+    imitates = model.api == "anthropic-messages" and model.base_url is not None
+    older = {"x-api-key": model.key.text} if imitates and model.key else {}
+    return {**older, **dict(model.headers)}
+
+
+def _params(model: ResolvedModel) -> dict[str, Any]:
+    """Parameters the library has a name for; the others go into the body as they are."""
+    known = {_PARAMS[key]: value for key, value in model.params.items() if key in _PARAMS}
+    others = {key: value for key, value in model.params.items() if key not in _PARAMS}
+    return known | ({"extra_body": others} if others else {})

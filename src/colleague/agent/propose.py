@@ -1,0 +1,104 @@
+"""From what a model asks for to calls with a verdict: all are gated before the first is made."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from colleague.agent.conversation import Result
+from colleague.agent.toolbox import BadArguments, checked_arguments, digest_of
+from colleague.store.journal import NewCall
+
+if TYPE_CHECKING:
+    from colleague.agent.act import Scene
+    from colleague.agent.models.reply import Reply
+    from colleague.agent.tool import ToolSpec
+
+DRAFTED = "Left as a draft for a person; this step is done."
+
+
+async def proposed_calls(scene: Scene, reply: Reply) -> list[NewCall]:
+    calls = [_proposed(scene, place, part, reply.text) for place, part in enumerate(reply.tool_calls)]
+    if not any(call.status == "asked" for call in calls):
+        return calls
+    granted = await scene.conversation.granted()
+    return [_relaxed(call, granted) for call in calls]
+
+
+def _relaxed(call: NewCall, granted: frozenset[str]) -> NewCall:
+    """A live grant stands for the yes that would be asked for."""
+    return replace(call, status="allowed") if call.status == "asked" and call.operation in granted else call
+
+
+def _proposed(scene: Scene, place: int, part: Any, reasoning: str) -> NewCall:
+    tool = scene.setting.toolbox.get(part.tool_name)
+    raw = part.args if isinstance(part.args, str) else json.dumps(part.args or {}, ensure_ascii=False)
+    if tool is None:
+        return _refused(part, place, raw, scene.setting.toolbox.unknown(part.tool_name))
+    try:
+        arguments = checked_arguments(tool.spec, part.args)
+    except BadArguments as error:
+        return _refused(part, place, raw, str(error))
+    return _judged(scene, place, part, tool.spec, arguments, reasoning)
+
+
+def _refused(part: Any, place: int, raw: str, reason: str) -> NewCall:
+    return NewCall(
+        place=place,
+        tool_call_id=part.tool_call_id,
+        operation=part.tool_name,
+        arguments=_valid_json(raw),
+        tier="none",
+        status="refused",
+        result=Result(reason).to_json(),
+        is_error=True,
+    )
+
+
+def _valid_json(raw: str) -> str:
+    try:
+        json.loads(raw)
+    except ValueError:
+        return json.dumps(raw)
+    return raw
+
+
+def _judged(
+    scene: Scene, place: int, part: Any, spec: ToolSpec, arguments: dict[str, Any], reasoning: str
+) -> NewCall:
+    verdict = scene.setting.gate.judge(spec, arguments)
+    text = json.dumps(arguments, ensure_ascii=False)
+    kind = verdict.kind
+    note = reasoning[:2000] or None
+    if kind == "allow" and _may_have_happened(scene, spec, text):
+        kind, note = "ask", "the same call ended with an error before; it may have happened"
+    status = {"allow": "allowed", "ask": "asked", "draft": "drafted", "refuse": "refused"}[kind]
+    results = {"draft": Result(DRAFTED), "refuse": Result(verdict.reason or f"{spec.name} is not allowed")}
+    result = results.get(kind)
+    return NewCall(
+        place=place,
+        tool_call_id=part.tool_call_id,
+        operation=spec.name,
+        arguments=text,
+        tier=verdict.tier,
+        status=status,  # type: ignore[arg-type]
+        server=spec.server,
+        tool=spec.server_tool,
+        digest=digest_of(scene.setting.owner, scene.setting.package_digest, spec, arguments),
+        repeatable=spec.repeatable or spec.read_only,
+        result=result.to_json() if result else None,
+        is_error=kind == "refuse",
+        note=note,
+        draft=kind == "draft",
+    )
+
+
+def _may_have_happened(scene: Scene, spec: ToolSpec, arguments: str) -> bool:
+    """An error is no proof that nothing happened, so the same call again asks."""
+    if spec.repeatable or spec.read_only or not spec.server:
+        return False
+    return any(
+        call.operation == spec.name and call.arguments == arguments and call.is_error and call.sends
+        for call in scene.conversation.calls
+    )

@@ -1,0 +1,73 @@
+"""What the loop knows of a tool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True)
+class ToolSpec:
+    """A tool as the model and the gate see it. `repeatable`: sending it twice does no harm."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+    read_only: bool = False
+    repeatable: bool = False
+    server: str = ""
+    server_tool: str = ""
+    private: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True)
+class ToolRequest:
+    """One call to be made. `key` is the idempotency key; it stays the same when the call is sent again."""
+
+    run_id: str
+    call_id: str
+    key: str
+    arguments: dict[str, Any]
+    on_progress: Callable[[str], None] = lambda _: None
+    timeout: float = 60.0
+
+
+@dataclass(frozen=True)
+class ToolOutput:
+    """What a tool said. `source` names where untrusted text comes from; without one it is our own word."""
+
+    text: str
+    is_error: bool = False
+    source: str = ""
+
+
+class UnknownEnd(Exception):
+    """The call was sent and there is no definite answer: it may have happened."""
+
+
+class NotSent(Exception):
+    """The call never left: surely nothing happened."""
+
+
+class Tool(Protocol):
+    """Something the model can call."""
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    async def call(self, request: ToolRequest) -> ToolOutput:
+        """Does it. Raises UnknownEnd or NotSent when it did not end with an answer."""
+        ...
+
+
+class PreparedTool(Tool, Protocol):
+    """A tool that can tell after a crash whether it had happened, and so never needs to ask."""
+
+    async def prepare(self, request: ToolRequest) -> str:
+        """What is stored with the call before it begins (for a file: the hash before and after)."""
+        ...
+
+    async def recover(self, request: ToolRequest, prepared: str) -> ToolOutput:
+        """Finishes or repeats a call that was begun; an error for the model when neither is possible."""
+        ...

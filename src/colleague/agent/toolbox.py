@@ -1,0 +1,72 @@
+"""The tools of one run, and the checks on what a model wants of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from colleague.agent.tool import Tool, ToolSpec
+from colleague.packages.fields import nearest
+
+
+class BadArguments(Exception):
+    """The arguments do not fit; the message is for the model."""
+
+
+class Toolbox:
+    """Tools by the name the model uses."""
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        self._tools = {tool.spec.name: tool for tool in tools}
+
+    def get(self, name: str) -> Tool | None:
+        return self._tools.get(name)
+
+    @property
+    def specs(self) -> list[ToolSpec]:
+        return [tool.spec for tool in self._tools.values()]
+
+    def unknown(self, name: str) -> str:
+        """What to tell a model that asks for a tool there is not."""
+        hint = nearest(name, self._tools) or f"there are: {', '.join(self._tools) or 'none'}"
+        return f"there is no tool {name!r}; {hint}"
+
+
+def checked_arguments(spec: ToolSpec, raw: str | dict[str, Any] | None) -> dict[str, Any]:
+    """The arguments as a dict that fits the tool's schema. Raises BadArguments with every reason."""
+    arguments = _decoded(raw)
+    import jsonschema_rs
+
+    try:
+        validator = jsonschema_rs.validator_for(spec.parameters)
+    except jsonschema_rs.ValidationError:
+        return arguments  # the tool's own schema is broken; the tool will judge
+    problems = [_told(error) for error in validator.iter_errors(arguments)]
+    if problems:
+        raise BadArguments(f"the arguments of {spec.name} do not fit: " + "; ".join(problems[:10]))
+    return arguments
+
+
+def _decoded(raw: str | dict[str, Any] | None) -> dict[str, Any]:
+    if isinstance(raw, dict):
+        return raw
+    try:
+        arguments = json.loads(raw or "{}")
+    except ValueError as error:
+        raise BadArguments(f"the arguments are no JSON: {error}") from None
+    if not isinstance(arguments, dict):
+        raise BadArguments("the arguments must be a JSON object")
+    return arguments
+
+
+def _told(error: Any) -> str:
+    where = "/".join(str(part) for part in error.instance_path)
+    return f"{where}: {error.message}" if where else str(error.message)
+
+
+def digest_of(owner: str, package_digest: str, spec: ToolSpec, arguments: dict[str, Any]) -> str:
+    """What a person decides on: who, which package, which server and tool, which schema, which arguments."""
+    seen = [owner, package_digest, spec.name, spec.server, spec.server_tool, spec.parameters, arguments]
+    return hashlib.sha256(json.dumps(seen, sort_keys=True, ensure_ascii=False).encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""Native tools: reading, searching and changing the files of one tree."""

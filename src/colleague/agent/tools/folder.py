@@ -1,0 +1,147 @@
+"""One open folder. Every step goes through its descriptor and follows no link, so nothing can be swapped."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from dataclasses import dataclass
+from typing import Literal
+
+from colleague.agent.tools.path import Missing, PathError, composed, is_temporary, join, shown
+
+Kind = Literal["file", "folder", "link", "special"]
+
+FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Something in a folder. `size` is that of a file."""
+
+    path: str
+    kind: Kind
+    size: int = 0
+
+    @property
+    def name(self) -> str:
+        return self.path.rpartition("/")[2]
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """Tells whether a file is still the one that was read."""
+
+    inode: int
+    size: int
+    changed_at: int
+    written_at: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> Stamp:
+        return cls(status.st_ino, status.st_size, status.st_ctime_ns, status.st_mtime_ns)
+
+
+@dataclass(frozen=True)
+class Folder:
+    """An open folder and its path in the tree. Whoever opened it closes it."""
+
+    descriptor: int
+    path: str
+
+    def close(self) -> None:
+        os.close(self.descriptor)
+
+    def entry(self, name: str) -> Entry | None:
+        """The entry of exactly this name."""
+        try:
+            status = self.status(name)
+        except FileNotFoundError:
+            return None
+        kind = _kind(status.st_mode)
+        return Entry(join(self.path, name), kind, status.st_size if kind == "file" else 0)
+
+    def status(self, name: str) -> os.stat_result:
+        return os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
+
+    def names(self) -> list[str]:
+        return os.listdir(self.descriptor)  # noqa: PTH208 - a Path is no descriptor
+
+    def entries(self) -> list[Entry]:
+        """All that is here, by name."""
+        names = sorted(name for name in self.names() if not is_temporary(name))
+        found = [self.entry(name) for name in names]
+        return [entry for entry in found if entry is not None]
+
+    def spelled(self, name: str) -> str | None:
+        """The name as on disk: exactly this, or the only one that differs in how accents are written."""
+        names = self.names()
+        if name in names:
+            return name
+        same = [each for each in names if composed(each) == composed(name)]
+        return same[0] if len(same) == 1 else None
+
+    def open_folder(self, name: str) -> Folder:
+        """A folder in this one; `name` as it is on disk."""
+        path = join(self.path, name)
+        self._check(name, path, "folder")
+        try:
+            return Folder(os.open(name, FOLDER_FLAGS, dir_fd=self.descriptor), path)
+        except FileNotFoundError:
+            raise Missing(path, self.path, name) from None
+        except OSError as error:
+            raise PathError(f"{shown(path)} cannot be opened: {error.strerror}.") from error
+
+    def open_file(self, name: str) -> int:
+        """A descriptor to read a plain file with. A pipe or device is not even opened."""
+        path = join(self.path, name)
+        self._check(name, path, "file")
+        try:
+            descriptor = os.open(name, _FILE_FLAGS, dir_fd=self.descriptor)
+        except FileNotFoundError:
+            raise Missing(path, self.path, name) from None
+        except OSError as error:
+            raise PathError(f"{shown(path)} cannot be opened: {error.strerror}.") from error
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise PathError(f"{shown(path)} changed while it was being opened. Try again.")
+        return descriptor
+
+    def make_folder(self, name: str) -> None:
+        """A new folder, that survives a power cut; fine when it is there by now."""
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(name, 0o755, dir_fd=self.descriptor)
+            os.fsync(self.descriptor)
+
+    def check_new(self, name: str) -> None:
+        """Refuses a name that differs from an existing one in nothing but capitals."""
+        for each in self.names():
+            if each != name and composed(each).casefold() == composed(name).casefold():
+                raise PathError(
+                    f"There is already {shown(join(self.path, each))}, which differs from "
+                    f"{shown(name)} only in capitals. Use that name, or another one."
+                )
+
+    def _check(self, name: str, path: str, wanted: Kind) -> None:
+        entry = self.entry(name)
+        if entry is None:
+            raise Missing(path, self.path, name)
+        if entry.kind != wanted:
+            raise PathError(_MISTAKES[entry.kind].format(path=shown(path)))
+
+
+_MISTAKES: dict[Kind, str] = {
+    "file": "{path} is a file, not a folder. Read it.",
+    "folder": "{path} is a folder, not a file. List it with ls.",
+    "link": "{path} is a link, and links are not followed here. Use the path of the file itself.",
+    "special": "{path} is a pipe, socket or device, not a plain file. It cannot be used.",
+}
+
+
+def _kind(mode: int) -> Kind:
+    if stat.S_ISREG(mode):
+        return "file"
+    if stat.S_ISDIR(mode):
+        return "folder"
+    return "link" if stat.S_ISLNK(mode) else "special"

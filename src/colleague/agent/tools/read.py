@@ -1,0 +1,80 @@
+"""The tool that reads a file, and remembers that its run has seen it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec
+from colleague.agent.tools.arguments import ArgumentError, Arguments, flag, number, parameters, text
+from colleague.agent.tools.file_tool import FileTool
+from colleague.agent.tools.page import MOST_LINES, Page, count_lines, kind_of, page
+from colleague.agent.tools.path import shown
+from colleague.agent.tools.tree import Content
+from colleague.agent.tools.versioned import VersionedTree
+
+
+class ReadTool(FileTool):
+    """`read`: a file, or a part of it."""
+
+    spec = ToolSpec(
+        name="read",
+        description=(
+            "Reads a text file. Long files come in parts; the end of a part says how to read on. "
+            "A file must have been read in whole before it is replaced with write."
+        ),
+        parameters=parameters(
+            "path",
+            path=text("Path in the tree, such as state/pipeline.md"),
+            offset=number("First line to read, from 1"),
+            limit=number(f"How many lines at most; {MOST_LINES} when not given"),
+            column=number("Where to begin in the first line, from 1; for very long lines"),
+            line_numbers=flag("Put the number in front of every line"),
+        ),
+        read_only=True,
+        repeatable=True,
+    )
+
+    def __init__(self, files: VersionedTree, run_id: str) -> None:
+        super().__init__(files.tree)
+        self._files = files
+        self._run_id = run_id
+
+    async def answer(self, arguments: Arguments, request: ToolRequest) -> ToolOutput:
+        window = _Window.of(arguments)
+        content = await asyncio.to_thread(self.tree.read, arguments.text("path"))
+        kind = kind_of(content.data)
+        part = Page("", 0, 0, 0) if kind else await asyncio.to_thread(window.part, content)
+        await self._files.note_read(self._run_id, request.call_id, content, part)
+        if kind:
+            size = f"{len(content.data):,} bytes"
+            return ToolOutput(f"{shown(content.path)} is {kind} of {size}, which is not shown as text.")
+        return ToolOutput(part.shown, source=self.source(content.path))
+
+
+@dataclass(frozen=True)
+class _Window:
+    """Which part of a file is asked for."""
+
+    offset: int
+    limit: int
+    column: int
+    numbered: bool
+
+    @classmethod
+    def of(cls, arguments: Arguments) -> _Window:
+        return cls(
+            arguments.number("offset", 1),
+            arguments.number("limit", MOST_LINES),
+            arguments.number("column", 1),
+            arguments.flag("line_numbers"),
+        )
+
+    def part(self, content: Content) -> Page:
+        whole = content.data.decode("utf-8", "replace")
+        lines = count_lines(whole)
+        if self.offset > max(lines, 1):
+            raise ArgumentError(
+                f"{shown(content.path)} has {lines} lines; offset {self.offset} is past its end."
+            )
+        return page(whole, line=self.offset, column=self.column, limit=self.limit, numbered=self.numbered)

@@ -1,0 +1,281 @@
+"""The one tree an agent sees. What is not in it does not exist, and no path or link leads out."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from colleague.agent.tools.folder import FOLDER_FLAGS, Entry, Folder, Stamp
+from colleague.agent.tools.path import Missing, PathError, composed, join, shown, split
+from colleague.agent.tools.staged import Staged, remove_temporary
+
+MOST_BYTES_READ = 16_000_000
+MOST_BYTES_WRITTEN = 4_000_000
+MOST_ENTRIES_WALKED = 50_000
+NOT_WALKED = frozenset({".git", ".venv", "__pycache__", "node_modules"})
+
+
+@dataclass(frozen=True)
+class Root:
+    """A real folder under a name of the tree. The text of a `trusted` one is our own word, not data."""
+
+    folder: Path
+    writable: bool = False
+    trusted: bool = False
+
+
+@dataclass(frozen=True)
+class Content:
+    """A file as it was read; `path` is spelled as on disk."""
+
+    path: str
+    data: bytes
+    stamp: Stamp
+
+
+@dataclass(frozen=True)
+class Walked:
+    """All that is below a folder, unless it was too much."""
+
+    entries: list[Entry]
+    complete: bool
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A path, resolved to a root and the names below it. The top of several roots has no root."""
+
+    root: str | None
+    names: tuple[str, ...]
+
+    @property
+    def path(self) -> str:
+        return "/".join(((self.root,) if self.root else ()) + self.names)
+
+    @property
+    def folder(self) -> _Place:
+        return _Place(self.root, self.names[:-1])
+
+
+class Tree:
+    """Folders by name. The name "" is for a tree that is one folder: its content is the top.
+
+    That one may be reached through a link, as the person who set it up wants; a named root may not be one."""
+
+    def __init__(self, roots: Mapping[str, Root]) -> None:
+        self._roots = dict(roots)
+        self.read_only = {name for name, root in roots.items() if not root.writable}
+
+    def read(self, path: str) -> Content:
+        """A file's content. Raises PathError, Missing among them."""
+        place = self._file_place(path)
+        with self._open(place.folder) as folder:
+            return _content(folder, _spelled(folder, place.names[-1]))
+
+    def read_if_there(self, path: str) -> Content | None:
+        """The same, for a writer: nothing at all when the file or its folder does not exist."""
+        try:
+            return self.read(path)
+        except Missing:
+            return None
+
+    def entries(self, path: str) -> list[Entry]:
+        """What is in a folder. A root that was never written to is empty."""
+        return self._entries(self._place(path))
+
+    def walk(self, path: str) -> Walked:
+        """All that is below a folder, folder by folder; just itself for a file."""
+        if self.is_file(path):
+            return Walked([self._entry(path)], True)
+        found: list[Entry] = []
+        for entry in self.entries(path):
+            self._collect(entry, found)
+        return Walked(found[:MOST_ENTRIES_WALKED], len(found) < MOST_ENTRIES_WALKED)
+
+    def contents(self, entries: list[Entry]) -> Iterator[Content]:
+        """The files among what was walked, as far as they still exist and are not too large."""
+        for entry in entries:
+            if entry.kind != "file" or entry.size > MOST_BYTES_READ:
+                continue
+            with contextlib.suppress(PathError, OSError):
+                place = self._place(entry.path)
+                with self._open(place.folder, exact=True) as folder:
+                    content = _content(folder, place.names[-1])
+                yield content
+
+    def is_file(self, path: str) -> bool:
+        try:
+            return self._entry(path).kind == "file"
+        except PathError:
+            return False
+
+    def is_trusted(self, path: str) -> bool:
+        root = self._place(path).root
+        return (
+            all(each.trusted for each in self._roots.values()) if root is None else self._roots[root].trusted
+        )
+
+    def to_write(self, path: str) -> str:
+        """The path as it is, or will be, on disk. Raises PathError when nothing can be written there."""
+        try:
+            place = self._file_place(path)
+        except Missing as missing:
+            raise PathError(f"{shown(missing.path)} cannot be written. {self._writable_names()}") from None
+        if place.root in self.read_only:
+            raise PathError(f"{shown(place.path)} is read only. {self._writable_names()}")
+        try:
+            return self._entry(path).path
+        except Missing as missing:
+            done = len(split(missing.folder))
+            return "/".join((*split(missing.folder), *map(composed, split(place.path)[done:])))
+
+    def real(self, path: str) -> Path:
+        """Where a path is on disk, for naming its lock; never to be opened."""
+        place = self._file_place(path)
+        return self._roots[place.root or ""].folder.resolve().joinpath(*place.names)
+
+    def stage(self, path: str, data: bytes) -> Staged:
+        """Writes `data` beside the file, making its folders. `path` comes from `to_write`."""
+        place = self._file_place(path)
+        if len(data) > MOST_BYTES_WRITTEN:
+            raise PathError(
+                f"{shown(place.path)} would have {len(data):,} bytes; {MOST_BYTES_WRITTEN:,} is the most. "
+                "Split it into several files."
+            )
+        with self._open(place.folder, create=True) as folder:
+            name = place.names[-1]
+            if folder.spelled(name) is None:
+                folder.check_new(name)
+            own = Folder(os.dup(folder.descriptor), folder.path)
+        return Staged(own, name, data)
+
+    def clear_temporary(self, path: str) -> None:
+        """Removes what a crashed write left beside a file."""
+        place = self._file_place(path)
+        with contextlib.suppress(Missing), self._open(place.folder) as folder:
+            remove_temporary(folder, place.names[-1])
+
+    def _place(self, path: str) -> _Place:
+        try:
+            names = tuple(split(path))
+        except PathError as error:
+            raise self._as_relative(path) or error from None
+        if names and composed(names[0]) in self._roots:
+            return _Place(composed(names[0]), names[1:])
+        if "" in self._roots:
+            return _Place("", names)
+        if names:
+            raise Missing("/".join(names), "", names[0])
+        return _Place(None, ())
+
+    def _file_place(self, path: str) -> _Place:
+        place = self._place(path)
+        if not place.names:
+            what = f"{place.path} is a folder" if place.path else "The path is missing or is the top folder"
+            raise PathError(f"{what}. Name a file.")
+        return place
+
+    def _as_relative(self, path: str) -> PathError | None:
+        """A real path that lies in the tree is a slip that is easy to cure."""
+        for name, root in self._roots.items():
+            for folder in {root.folder, root.folder.resolve()}:
+                if path.startswith(f"{folder}/") and ".." not in path:
+                    inside = join(name, path.removeprefix(f"{folder}/"))
+                    return PathError(f"{shown(path)} is absolute. Here it is called {shown(inside)}.")
+        return None
+
+    def _writable_names(self) -> str:
+        names = [f"{name}/" for name, root in sorted(self._roots.items()) if root.writable and name]
+        return f"Files can be written in {', '.join(names)}." if names else "Nothing can be written here."
+
+    def _entry(self, path: str) -> Entry:
+        place = self._file_place(path)
+        with self._open(place.folder) as folder:
+            name = _spelled(folder, place.names[-1])
+            entry = folder.entry(name)
+            if entry is None:
+                raise Missing(place.path, folder.path, name)
+            return entry
+
+    def _entries(self, place: _Place, *, exact: bool = False) -> list[Entry]:
+        if place.root is None:
+            return [Entry(name, "folder") for name in sorted(self._roots)]
+        try:
+            with self._open(place, exact=exact) as folder:
+                return folder.entries()
+        except Missing:
+            if place.names:
+                raise
+            return []
+
+    def _collect(self, entry: Entry, found: list[Entry]) -> None:
+        if len(found) >= MOST_ENTRIES_WALKED:
+            return
+        found.append(entry)
+        if entry.kind != "folder" or entry.name in NOT_WALKED:
+            return
+        try:
+            inside = self._entries(self._place(entry.path), exact=True)
+        except (PathError, OSError):
+            return
+        for each in inside:
+            self._collect(each, found)
+
+    @contextlib.contextmanager
+    def _open(self, place: _Place, *, create: bool = False, exact: bool = False) -> Iterator[Folder]:
+        """Walks down to a folder, one descriptor after another."""
+        folder = self._open_root(place.root or "", create=create)
+        try:
+            for name in place.names:
+                inner = _step(folder, name, create=create, exact=exact)
+                folder.close()
+                folder = inner
+            yield folder
+        finally:
+            folder.close()
+
+    def _open_root(self, name: str, *, create: bool) -> Folder:
+        root = self._roots[name]
+        if create:
+            root.folder.mkdir(parents=True, exist_ok=True)
+        flags = FOLDER_FLAGS if name else FOLDER_FLAGS & ~os.O_NOFOLLOW
+        try:
+            return Folder(os.open(root.folder, flags), name)
+        except FileNotFoundError:
+            raise Missing(name or "the top folder", "", name) from None
+        except OSError as error:
+            what = "is a link or not a folder" if isinstance(error, NotADirectoryError) else error.strerror
+            raise PathError(f"{shown(name) or 'The top folder'} cannot be opened: it {what}.") from error
+
+
+def _step(folder: Folder, name: str, *, create: bool, exact: bool) -> Folder:
+    actual = name if exact else folder.spelled(name)
+    if actual is not None:
+        return folder.open_folder(actual)
+    if not create:
+        raise Missing(join(folder.path, name), folder.path, name)
+    folder.check_new(composed(name))
+    folder.make_folder(composed(name))
+    return folder.open_folder(composed(name))
+
+
+def _spelled(folder: Folder, name: str) -> str:
+    actual = folder.spelled(name)
+    if actual is None:
+        raise Missing(join(folder.path, name), folder.path, name)
+    return actual
+
+
+def _content(folder: Folder, name: str) -> Content:
+    with os.fdopen(folder.open_file(name), "rb") as file:
+        stamp = Stamp.of(os.fstat(file.fileno()))
+        data = file.read(MOST_BYTES_READ + 1)
+    if len(data) > MOST_BYTES_READ:
+        raise PathError(
+            f"{shown(join(folder.path, name))} has {stamp.size:,} bytes; {MOST_BYTES_READ:,} is the most "
+            "that can be read here."
+        )
+    return Content(join(folder.path, name), data, stamp)

@@ -1,0 +1,228 @@
+"""Changing files so that nothing is lost: one writer at a time, version first, then the file."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+
+from colleague.agent.tool import UnknownEnd
+from colleague.agent.tools.folder import Stamp
+from colleague.agent.tools.lock import FileBusy, file_lock
+from colleague.agent.tools.page import Page
+from colleague.agent.tools.path import shown
+from colleague.agent.tools.tree import Content, Tree
+from colleague.errors import ColleagueError
+from colleague.failpoints import failpoint
+from colleague.store import versions
+from colleague.store.tx import Database, Tx
+from colleague.store.versions import A_PERSON, Author, FileKey, Pending, Seen, StaleVersion, Version, hash_of
+
+_MOST_TRIES = 20
+
+
+class ChangeRefused(ColleagueError):
+    """A change is not made. `shows` is the text that the model has to know first."""
+
+    def __init__(self, message: str, shows: Content | None = None) -> None:
+        super().__init__(message)
+        self.shows = shows
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A file as its writer finds it, under the lock."""
+
+    key: FileKey
+    content: Content | None
+    latest: int
+    seen: bool
+    own: Version | None
+    pending: Pending | None
+
+    @property
+    def data(self) -> bytes | None:
+        return self.content.data if self.content else None
+
+    @property
+    def stamp(self) -> Stamp | None:
+        return self.content.stamp if self.content else None
+
+
+@dataclass(frozen=True)
+class Written:
+    """How a change ended. No version: the file had this text already."""
+
+    path: str
+    version: Version | None
+    in_place: bool = True
+
+
+@dataclass(frozen=True)
+class Change:
+    """What `author` makes of a file. `whole`: all of the text is the author's own, so it has seen it.
+
+    With `expected` only a file of this hash is changed."""
+
+    author: Author
+    make: Callable[[Standing], bytes]
+    whole: bool = False
+    expected: str | None = None
+
+
+class VersionedTree:
+    """The tree of one owner (an expert, or `main`), with every version of what is written in it.
+
+    `locks` is a folder that all processes of the home share."""
+
+    def __init__(self, tree: Tree, database: Database, owner: str, locks: Path) -> None:
+        self.tree = tree
+        self._database = database
+        self._owner = owner
+        self._locks = locks
+        self._changes: set[asyncio.Task[Written]] = set()
+
+    async def change(self, path: str, change: Change) -> Written:
+        """Makes a change. A call that has made it before does not make it again.
+
+        A caller that is cancelled leaves the change to go on to its end."""
+        path = await asyncio.to_thread(self.tree.to_write, path)
+        task = asyncio.create_task(self._change(FileKey(self._owner, path), change))
+        self._changes.add(task)
+        task.add_done_callback(self._changes.discard)
+        return await asyncio.shield(task)
+
+    async def restore(self, path: str, number: int, author: Author = A_PERSON) -> Written:
+        """Puts an old version back, as a new one."""
+        key = FileKey(self._owner, await asyncio.to_thread(self.tree.to_write, path))
+        old = await self._database.read(lambda tx: versions.get_version(tx, key, number))
+        return await self.change(path, Change(author, lambda _: old.data))
+
+    async def settle(self, path: str) -> None:
+        """Finishes what a crash left between a version and its file. A person's newer edit stays."""
+        key = FileKey(self._owner, path)
+        async with file_lock(self._locks, self.tree.real(path)):
+            await self._standing(key, A_PERSON)
+            await asyncio.to_thread(self.tree.clear_temporary, path)
+
+    async def note_read(self, run_id: str, call_id: str, content: Content, part: Page) -> None:
+        """Remembers that a run was shown a part of a text."""
+        key = FileKey(self._owner, content.path)
+        seen = Seen(hash_of(content.data), part.first, part.last, part.size)
+        await self._database.write(lambda tx: versions.record_read(tx, key, run_id, call_id, seen))
+
+    async def _change(self, key: FileKey, change: Change) -> Written:
+        async with file_lock(self._locks, self.tree.real(key.path)):
+            for _ in range(_MOST_TRIES):
+                standing = await self._standing(key, change.author)
+                written = await self._try(standing, change)
+                if written is not None:
+                    return written
+        raise FileBusy(f"{shown(key.path)} is changed by someone else all the time. Try again later.")
+
+    async def _try(self, standing: Standing, change: Change) -> Written | None:
+        """None when someone else was faster, and nothing has changed then."""
+        path, own = standing.key.path, standing.own
+        if own is not None:
+            return Written(path, own, in_place=hash_of(standing.data) == own.hash)
+        if change.expected is not None and hash_of(standing.data) != change.expected:
+            raise _changed_meanwhile(standing)
+        data = await asyncio.to_thread(change.make, standing)
+        if data == standing.data:
+            await self._database.write(lambda tx: _note_written(tx, standing, change, data))
+            return Written(path, None)
+        version = await self._replace(standing, data, change)
+        return Written(path, version) if version else None
+
+    async def _standing(self, key: FileKey, author: Author) -> Standing:
+        """How a file stands, once what a crash left half done is finished."""
+        while True:
+            content = await asyncio.to_thread(self.tree.read_if_there, key.path)
+            standing = await self._database.read(partial(_look, key=key, content=content, author=author))
+            if standing.pending is None:
+                return standing
+            await self._finish(standing, standing.pending)
+
+    async def _finish(self, standing: Standing, pending: Pending) -> None:
+        key = standing.key
+        if hash_of(standing.data) == pending.before:
+            version = await self._database.read(lambda tx: versions.get_version(tx, key, pending.number))
+            try:
+                if not await self._put(standing, version.data):
+                    return
+            except OSError as error:
+                raise ChangeRefused(
+                    f"Version {version.number} of {shown(key.path)} is recorded, but cannot be put into its "
+                    f"place: {error.strerror}. That is tried again with every write and at every start."
+                ) from error
+        await self._database.write(lambda tx: versions.settle_pending(tx, key))
+
+    async def _put(self, standing: Standing, data: bytes) -> bool:
+        staged = await asyncio.to_thread(self.tree.stage, standing.key.path, data)
+        try:
+            return await asyncio.to_thread(staged.put, standing.stamp)
+        finally:
+            staged.close()
+
+    async def _replace(self, standing: Standing, data: bytes, change: Change) -> Version | None:
+        """Version first, then the file."""
+        staged = await asyncio.to_thread(self.tree.stage, standing.key.path, data)
+        try:
+            failpoint("file.version.before")
+            version = await self._record(standing, data, change)
+            if version is None:
+                return None
+            failpoint("file.version.after")
+            if not await asyncio.to_thread(staged.put, standing.stamp):
+                await self._database.write(lambda tx: versions.withdraw(tx, version))
+                return None
+            await self._database.write(lambda tx: versions.settle_pending(tx, standing.key))
+        except (SQLAlchemyError, OSError) as error:
+            raise UnknownEnd(f"{standing.key.path}: {error}") from error
+        finally:
+            staged.close()
+        return version
+
+    async def _record(self, standing: Standing, data: bytes, change: Change) -> Version | None:
+        def record(tx: Tx) -> Version:
+            _note_written(tx, standing, change, data)
+            return versions.record_change(
+                tx, standing.key, standing.data, data, change.author, latest=standing.latest
+            )
+
+        try:
+            return await self._database.write(record)
+        except (StaleVersion, IntegrityError):
+            return None
+
+
+def _look(tx: Tx, key: FileKey, content: Content | None, author: Author) -> Standing:
+    newest = versions.latest_version(tx, key)
+    data = content.data if content else None
+    return Standing(
+        key=key,
+        content=content,
+        latest=newest.number if newest else 0,
+        seen=bool(author.run_id) and versions.has_seen(tx, key, str(author.run_id), hash_of(data)),
+        own=versions.version_of_call(tx, author.call_id) if author.call_id else None,
+        pending=versions.pending_version(tx, key),
+    )
+
+
+def _note_written(tx: Tx, standing: Standing, change: Change, data: bytes) -> None:
+    """A run knows what it wrote; of an edit only when it knew the text before."""
+    run_id, call_id = change.author.run_id, change.author.call_id
+    if run_id and call_id and (change.whole or standing.seen):
+        versions.record_read(tx, standing.key, run_id, call_id, Seen(hash_of(data), 0, 0, 0))
+
+
+def _changed_meanwhile(standing: Standing) -> ChangeRefused:
+    return ChangeRefused(
+        f"{shown(standing.key.path)} was changed by someone else while this call was interrupted. "
+        "Nothing of the call was done.",
+        standing.content,
+    )

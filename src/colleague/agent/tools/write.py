@@ -1,0 +1,42 @@
+"""The tool that writes a whole file."""
+
+from __future__ import annotations
+
+from colleague.agent.tool import ToolSpec
+from colleague.agent.tools.arguments import Arguments, parameters, text
+from colleague.agent.tools.changing_tool import ChangingTool
+from colleague.agent.tools.path import shown
+from colleague.agent.tools.versioned import ChangeRefused, Standing
+
+
+class WriteTool(ChangingTool):
+    """`write`: a new file, or all of an existing one that the run has seen."""
+
+    whole = True
+
+    spec = ToolSpec(
+        name="write",
+        description=(
+            "Writes a whole file, making its folders. An existing file must have been read in whole before; "
+            "to change a part of it use edit. Earlier versions are kept."
+        ),
+        parameters=parameters(
+            "path",
+            "text",
+            path=text("Path in the tree, such as scratch/notes.md"),
+            text=text("The whole new content"),
+        ),
+        repeatable=True,
+    )
+
+    def new_data(self, path: str, arguments: Arguments, before: bytes | None) -> bytes:  # noqa: ARG002
+        return arguments.text("text").encode()
+
+    def check(self, standing: Standing, after: bytes) -> None:
+        if standing.content is None or standing.seen or standing.data == after:
+            return
+        raise ChangeRefused(
+            f"{shown(standing.key.path)} exists and this session has not seen its present text, so it was "
+            "not replaced. Here it is; work what matters of it into your text and write again, or use edit.",
+            standing.content,
+        )

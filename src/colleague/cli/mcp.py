@@ -1,0 +1,306 @@
+"""colleague mcp ...: the MCP servers that experts act with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from colleague.cli.options import HomeOption, JsonOption
+
+if TYPE_CHECKING:
+    from colleague.config import Settings
+    from colleague.config.settings import McpServer
+    from colleague.home import Home
+    from colleague.mcp.probe import Probed
+    from colleague.mcp.tool import McpTool
+
+app = typer.Typer(no_args_is_help=True, help="Add, list and try MCP servers.")
+
+_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}"
+
+
+def complete_server(incomplete: str) -> list[str]:
+    from colleague.config import load_settings
+    from colleague.errors import ColleagueError
+    from colleague.home import Home
+
+    try:
+        known = load_settings(Home.find()).mcp.servers
+    except ColleagueError:
+        return []
+    return [name for name in known if name.startswith(incomplete)]
+
+
+ServerArgument = Annotated[
+    str, typer.Argument(metavar="NAME", help="A configured server.", autocompletion=complete_server)
+]
+
+
+@app.command("list")
+def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """The configured servers. Starts none of them."""
+    from colleague.cli.output import say, say_json, say_table
+
+    place, settings = _settings(home)
+    found = [_row(place, name, server) for name, server in settings.mcp.servers.items()]
+    if as_json:
+        say_json(found)
+    elif found:
+        columns = ("NAME", "TRANSPORT", "WHERE", "DEMO", "ENABLED")
+        say_table(columns, (tuple(_cell(row[key.lower()]) for key in columns) for row in found))
+    else:
+        say("No MCP servers are configured. Add one with: colleague mcp add NAME -- COMMAND")
+
+
+def _row(home: Home, name: str, server: McpServer) -> dict[str, Any]:
+    from colleague.mcp.entries import defined_at
+    from colleague.mcp.launch import shown_command
+
+    place = defined_at(home, name)
+    return {
+        "name": name,
+        "transport": server.protocol,
+        "where": shown_command(server),
+        "demo": server.demo,
+        "enabled": server.enabled,
+        "defined_in": str(place.file) if place else "",
+    }
+
+
+def _cell(value: object) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+
+
+@app.command()
+def add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name of your choice.")],
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="-- COMMAND ARGS...", help="The program of a local server.", show_default=False
+        ),
+    ] = None,
+    url: Annotated[str, typer.Option("--url", help="Where a remote server is.")] = "",
+    env: Annotated[
+        list[str] | None,
+        typer.Option("--env", metavar="K=V", help="A variable for the server; best as K='${NAME}'."),
+    ] = None,
+    header: Annotated[
+        list[str] | None,
+        typer.Option("--header", metavar="K=V", help="An HTTP header; best as K='Bearer ${NAME}'."),
+    ] = None,
+    transport: Annotated[
+        str, typer.Option("--transport", help="streamable-http (the default for a URL) or sse.")
+    ] = "",
+    demo: Annotated[bool, typer.Option("--demo", help="Rehearsals may really act on it.")] = False,
+    home: HomeOption = None,
+) -> None:
+    """Add a server to colleague.json. Your comments in it stay."""
+    from colleague.cli.output import TICK, note, say
+    from colleague.mcp.entries import add_entry
+
+    _check(name, command or [], url, transport)
+    entry = _remote(url, transport, header or []) if url else _local(command or [], header or [])
+    if env:
+        entry["env"] = dict(_pair("--env", text) for text in env)
+    if demo:
+        entry["demo"] = True
+    place, _ = _settings(home)
+    add_entry(place, name, entry)
+    if secret := _literal_secret(entry):
+        place.settings_file.chmod(0o600)
+        note(f"{secret} is now in {place.settings_file}, readable by you alone; better: '${{NAME}}'")
+    say(f"{TICK} {name} is added to {place.settings_file}")
+    say(f"Next: colleague mcp probe {name}")
+
+
+def _check(name: str, command: list[str], url: str, transport: str) -> None:
+    import re
+
+    from colleague.errors import UsageError
+
+    if not re.fullmatch(_NAME, name):
+        raise UsageError(f"{name!r} is not a name", hint="use letters, digits, dots, dashes and underscores")
+    if bool(command) == bool(url):
+        raise UsageError(
+            "give either --url URL or -- COMMAND ARGS...",
+            hint=f"such as: colleague mcp add {name} -- npx -y it",
+        )
+    if transport not in ("", "sse", "streamable-http"):
+        raise UsageError(f"--transport {transport!r} is neither sse nor streamable-http")
+    if transport and command:
+        raise UsageError("--transport is for a --url; a command speaks over stdio")
+    if url and not url.startswith(("http://", "https://", "${")):
+        raise UsageError(f"--url {url!r} does not begin with http:// or https://")
+
+
+def _remote(url: str, transport: str, headers: list[str]) -> dict[str, Any]:
+    entry: dict[str, Any] = {"url": url}
+    if transport:
+        entry["transport"] = transport
+    if headers:
+        entry["headers"] = dict(_pair("--header", text) for text in headers)
+    return entry
+
+
+def _local(command: list[str], headers: list[str]) -> dict[str, Any]:
+    from colleague.errors import UsageError
+
+    if headers:
+        raise UsageError("--header is for a --url; give a command its secrets with --env")
+    entry: dict[str, Any] = {"command": command[0]}
+    if command[1:]:
+        entry["args"] = command[1:]
+    if any(not Path(part).is_absolute() and Path(part).is_file() for part in command):
+        entry["cwd"] = str(Path.cwd())
+    return entry
+
+
+def _pair(option: str, text: str) -> tuple[str, str]:
+    from colleague.errors import UsageError
+
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        raise UsageError(f"{option} {key!r} is not written as K=V")
+    return key, value
+
+
+def _literal_secret(entry: dict[str, Any]) -> str:
+    """The name of a secret that was given as it is and not as ${NAME}."""
+    from colleague.config.secret import is_telling
+
+    given = {**entry.get("env", {}), **entry.get("headers", {})}
+    return next((key for key, value in given.items() if is_telling(key) and "${" not in value), "")
+
+
+@app.command()
+def remove(name: ServerArgument, home: HomeOption = None) -> None:
+    """Remove a server from colleague.json. Your comments in it stay."""
+    from colleague.cli.output import TICK, say
+    from colleague.mcp.entries import remove_entry
+
+    place, _ = _settings(home)
+    still = remove_entry(place, name)
+    say(f"{TICK} {name} is removed from {place.settings_file}" + (f"; {still} still has it" if still else ""))
+
+
+@app.command()
+def probe(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="Only this server.", autocompletion=complete_server),
+    ] = "",
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Start each server and list its tools. Exit code 1 when one cannot be used."""
+    from colleague.cli.output import say, say_json
+
+    place, settings = _settings(home)
+    names = _names(settings, name)
+    probed = _run_probe(place, settings, names)
+    if as_json:
+        say_json([_document(each) for each in probed])
+    elif not probed:
+        say("No MCP servers are configured. Add one with: colleague mcp add NAME -- COMMAND")
+    for each in [] if as_json else probed:
+        _say_probed(each)
+    if not all(each.ok for each in probed):
+        raise typer.Exit(1)
+
+
+def _names(settings: Settings, name: str) -> list[str]:
+    from colleague.errors import NotFound
+    from colleague.mcp.servers import unknown_server
+
+    known = settings.mcp.servers
+    if not name:
+        return [each for each, server in known.items() if server.enabled]
+    if name not in known:
+        error = unknown_server(name, known)
+        raise NotFound(error.message, hint=error.hint)
+    return [name]
+
+
+def _run_probe(home: Home, settings: Settings, names: list[str]) -> list[Probed]:
+    import asyncio
+    import os
+
+    from colleague.cli.output import progress
+    from colleague.mcp.probe import probe as probe_servers
+    from colleague.mcp.servers import Servers
+
+    waiting = list(names)
+
+    async def main() -> list[Probed]:
+        async with Servers.of(home, settings, os.environ) as servers:
+            return await probe_servers(servers, names, done)
+
+    with progress(f"Starting {', '.join(names)}") as tell:
+
+        def done(probed: Probed) -> None:
+            waiting.remove(probed.name)
+            tell(f"Waiting for {', '.join(waiting)}" if waiting else "Stopping them again")
+
+        return asyncio.run(main())
+
+
+def _document(probed: Probed) -> dict[str, Any]:
+    return {
+        "name": probed.name,
+        "transport": probed.transport,
+        "ok": probed.ok,
+        "seconds": probed.seconds,
+        "software": probed.software,
+        "protocol_version": probed.protocol_version,
+        "tools": [_tool(each) for each in probed.tools],
+        "error": probed.error,
+        "hint": probed.hint,
+    }
+
+
+def _tool(tool: McpTool) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "read_only": tool.read_only,
+        "idempotent": tool.idempotent,
+        "destructive": tool.destructive,
+        "input_schema": tool.input_schema,
+    }
+
+
+def _say_probed(probed: Probed) -> None:
+    from colleague.cli.output import mark, say
+
+    if not probed.ok:
+        say(f"{mark(False)} {probed.error}")
+        say(f"  {probed.hint}")
+        return
+    count = f"{len(probed.tools)} tool{'' if len(probed.tools) == 1 else 's'}"
+    software = f", {probed.software}" if probed.software else ""
+    say(f"{mark(True)} {probed.name}: {count} in {probed.seconds:.1f} s ({probed.transport}{software})")
+    width = max((len(each.name) for each in probed.tools), default=0)
+    for tool in probed.tools:
+        say(f"    {tool.name:{width}}  {_marks(tool):22}  {_first_line(tool.description)}".rstrip())
+
+
+def _marks(tool: McpTool) -> str:
+    marks = ["read-only"] * tool.read_only + ["idempotent"] * tool.idempotent
+    return ", ".join(marks)
+
+
+def _first_line(text: str) -> str:
+    line = text.strip().partition("\n")[0]
+    return line if len(line) <= 80 else f"{line[:79]}…"
+
+
+def _settings(home: Path | None) -> tuple[Home, Settings]:
+    from colleague.config import load_settings
+    from colleague.home import Home
+
+    place = Home.find(home)
+    return place, load_settings(place)

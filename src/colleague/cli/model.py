@@ -1,0 +1,122 @@
+"""colleague model ...: what experts think with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from colleague.cli.options import HomeOption, JsonOption
+
+if TYPE_CHECKING:
+    from colleague.agent.models.listing import ListedModel
+    from colleague.agent.models.reply import Reply
+    from colleague.agent.models.resolved import ResolvedModel
+    from colleague.errors import ColleagueError
+
+app = typer.Typer(no_args_is_help=True, help="See and try the models.")
+
+_QUESTION = "Answer with one word: ready"
+_LONGEST_ANSWER = 1024
+
+
+@app.command("list")
+def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """The configured and the built-in models, and which of them have a key."""
+    import os
+    from dataclasses import asdict
+
+    from colleague.agent.models.catalogue import NoModel
+    from colleague.agent.models.listing import list_models
+    from colleague.cli.output import note, say_json, say_table
+    from colleague.config import load_settings
+    from colleague.home import Home
+
+    place = Home.find(home)
+    models = list_models(load_settings(place), os.environ, folder=place.root)
+    if as_json:
+        say_json([asdict(model) for model in models])
+        return
+    say_table(("MODEL", "DEFAULT", "KEY", "API", "CONTEXT", "FROM"), map(_row, models))
+    for model in models:
+        if model.problem and (model.origin == "settings" or model.key == "unknown"):
+            note(f"{model.name}: {model.problem}")
+    if not any(model.default for model in models):
+        note(f"{NoModel().message}: {NoModel().hint}")
+
+
+def _row(model: ListedModel) -> tuple[str, ...]:
+    key = f"{model.key} ({model.key_source})" if model.key_source else model.key
+    context = str(model.context_window or "")
+    return model.name, "*" if model.default else "", key, model.api, context, model.origin
+
+
+@app.command()
+def probe(
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL", help="As provider/model, or script/FILE; the default one when left out."
+        ),
+    ] = "",
+    seconds: Annotated[float, typer.Option("--timeout", help="Seconds to wait for an answer.", min=1)] = 60,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Send one tiny request. Exit code 1 when there is no answer."""
+    from colleague.cli.output import TICK, say, say_json
+    from colleague.errors import ColleagueError
+
+    try:
+        resolved, reply = _probed(home, model, seconds)
+    except ColleagueError as error:
+        if not as_json:
+            raise
+        say_json(_failed(error))
+        raise typer.Exit(1) from None
+    if as_json:
+        say_json(_answered(resolved, reply))
+        return
+    say(f"{TICK} {resolved.name} answered in {reply.seconds:.1f} s: {reply.text.strip()}")
+    cost = "" if reply.cost is None else f", ${reply.cost:f}"
+    say(f"  {reply.usage.input_tokens} tokens in, {reply.usage.output_tokens} out{cost}")
+
+
+def _probed(home: Path | None, name: str, seconds: float) -> tuple[ResolvedModel, Reply]:
+    import asyncio
+    import os
+
+    from colleague.agent.models.catalogue import resolve_model
+    from colleague.agent.models.request import ThinkRequest
+    from colleague.agent.models.think import think
+    from colleague.cli.output import progress
+    from colleague.config import load_settings
+    from colleague.home import Home
+
+    place = Home.find(home)
+    folder = None if name else place.root
+    model = resolve_model(load_settings(place), os.environ, name, folder=folder)
+    with progress(f"Asking {model.name}"):
+        from pydantic_ai.messages import ModelRequest
+
+        messages = [ModelRequest.user_text_prompt(_QUESTION)]
+        request = ThinkRequest(messages, max_tokens=_LONGEST_ANSWER, timeout_seconds=seconds)
+        return model, asyncio.run(think(model, request))
+
+
+def _answered(model: ResolvedModel, reply: Reply) -> dict[str, Any]:
+    return {
+        "model": model.name,
+        "ok": True,
+        "seconds": round(reply.seconds, 3),
+        "input_tokens": reply.usage.input_tokens,
+        "output_tokens": reply.usage.output_tokens,
+        "cost": None if reply.cost is None else float(reply.cost),
+        "answer": reply.text.strip(),
+    }
+
+
+def _failed(error: ColleagueError) -> dict[str, Any]:
+    reason = getattr(error, "reason", "config")
+    return {"ok": False, "error": {"code": reason, "message": error.message, "hint": error.hint}}

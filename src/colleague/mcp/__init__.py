@@ -1,0 +1,1 @@
+"""MCP servers as tools, supervised. The library `mcp` is imported when a server is used."""

@@ -1,0 +1,87 @@
+"""One tools/call on its way, and what is known about how far it got."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from colleague.mcp.errors import NotSent
+
+if TYPE_CHECKING:
+    from colleague.mcp.answer import ToolAnswer
+
+IDEMPOTENCY_KEY = "colleague/idempotency-key"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a tool says it is."""
+
+    progress: float
+    total: float | None = None
+    message: str | None = None
+
+
+OnProgress = Callable[[Progress], Awaitable[None]]
+OnLate = Callable[[str, "ToolAnswer"], Awaitable[None]]
+
+
+@dataclass(eq=False)
+class Call:
+    """What the transport notes down while the call passes through it."""
+
+    server: str
+    tool: str
+    arguments: Mapping[str, Any]
+    key: str
+    on_progress: OnProgress | None = None
+    request_id: str | int | None = None
+    written: bool = False
+    """The transport began to write it."""
+    handed_over: bool = False
+    """The transport has taken it."""
+    refused: str = ""
+    """Why it surely did not reach the tool."""
+    trouble: str = ""
+    """What went wrong on the way, when it may have reached the tool."""
+    abandoned: bool = False
+    """Nobody waits for its answer any more."""
+    task: asyncio.Task[ToolAnswer] | None = field(default=None, repr=False)
+
+    @property
+    def name(self) -> str:
+        return f"{self.server}/{self.tool}"
+
+    async def tell(self, progress: float, total: float | None, message: str | None) -> None:
+        if self.on_progress and not self.abandoned:
+            under_way.set(None)
+            await self.on_progress(Progress(progress, total, message))
+
+
+under_way: ContextVar[Call | None] = ContextVar("under_way", default=None)
+"""The call whose message is being sent. Transports carry it along with the message."""
+
+
+def encoded(server: str, tool: str, arguments: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """The arguments as plain JSON values; NotSent when they, or the key, are none."""
+    try:
+        text = json.dumps(arguments, allow_nan=False, ensure_ascii=False)
+        f"{text}{key}".encode()
+        plain = json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise NotSent(
+            f"{server}/{tool}: the arguments cannot be written as JSON: {_told(error)}",
+            server=server,
+            hint="call it again with plain texts, numbers, lists and objects",
+        ) from None
+    if not isinstance(plain, dict):
+        raise NotSent(f"{server}/{tool}: the arguments are not an object", server=server)
+    return plain
+
+
+def _told(error: Exception) -> str:
+    return "a text is not valid Unicode" if isinstance(error, UnicodeError) else str(error)

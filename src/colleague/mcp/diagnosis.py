@@ -1,0 +1,112 @@
+"""Why a server is not there, in one sentence, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from colleague.errors import ConfigError
+from colleague.mcp.errors import ServerDown
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from colleague.mcp.http import HttpServer
+    from colleague.mcp.launch import Launch
+    from colleague.mcp.log import ServerLog
+    from colleague.mcp.stdio import StdioServer
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is wrong, following the server's name in a sentence, and the next thing to do."""
+
+    what: str
+    hint: str
+
+
+def down(name: str, what: str, hint: str) -> ServerDown:
+    return ServerDown(f"MCP server {name} {what}", server=name, hint=hint)
+
+
+def misconfigured(name: str, error: ConfigError) -> ServerDown:
+    return ServerDown(error.message, server=name, hint=error.hint)
+
+
+async def not_started(
+    launch: Launch, server: StdioServer | HttpServer, log: ServerLog, error: BaseException | None
+) -> ServerDown:
+    """The reason for a start that failed with `error`, or timed out (None)."""
+    from colleague.mcp.stdio import StdioServer
+
+    if isinstance(server, StdioServer):
+        finding = await _stdio(launch, server, log, error)
+    else:
+        finding = _http(launch, server, error)
+    return down(launch.name, launch.redact(finding.what), finding.hint)
+
+
+async def _stdio(launch: Launch, server: StdioServer, log: ServerLog, error: BaseException | None) -> Finding:
+    if not server.was_started:
+        return _not_spawned(launch, error)
+    garbage = f"; it printed {server.garbage!r} on stdout, which is not MCP" if server.garbage else ""
+    said = f"; it said: {log.tail()}" if log.tail() else ""
+    look = f"run the command by hand, or read {log.path}"
+    if error is None:
+        seconds = f"{launch.start_seconds:g} s"
+        more = f"{look}; mcp.servers.{launch.name}.connectionTimeoutMs gives it more time"
+        return Finding(f"did not answer within {seconds}{garbage}{said}", more)
+    if ended := await server.exit_text():
+        return Finding(f"{ended} before it answered{said}{garbage}", look)
+    return Finding(f"could not be spoken to: {_told(error)}{garbage}{said}", look)
+
+
+def _not_spawned(launch: Launch, error: BaseException | None) -> Finding:
+    from colleague.mcp.stdio import find_command
+
+    if launch.cwd and not launch.cwd.is_dir():
+        return Finding(f"cannot start: its folder {launch.cwd} does not exist", f"correct {launch.key}.cwd")
+    if find_command(launch) is None:
+        what = f"cannot start: the command {launch.where!r} is not found"
+        return Finding(what, f"install it, or correct {launch.key}.command")
+    reason = f"{error.strerror}: {error.filename}" if isinstance(error, OSError) else str(error)
+    return Finding(f"cannot start {launch.where!r}: {reason}", f"mend that, or correct {launch.key}")
+
+
+def _http(launch: Launch, server: HttpServer, error: BaseException | None) -> Finding:
+    if server.problem:
+        return Finding(f"cannot be used: {launch.where} {server.problem}", _http_hint(launch, server.status))
+    if error is None:
+        what = f"did not answer within {launch.start_seconds:g} s at {launch.where}"
+        return Finding(what, f"check that it runs; {launch.key}.connectionTimeoutMs gives it more time")
+    return Finding(
+        f"could not be spoken to at {launch.where}: {_told(error)}", f"check that {launch.key}.url is MCP"
+    )
+
+
+def _http_hint(launch: Launch, status: int | None) -> str:
+    if status in (401, 403):
+        return f"check the credentials in {launch.key}.headers"
+    if status in (404, 405, 406):
+        return f"check the path in {launch.key}.url, and its transport"
+    if status is not None:
+        return "try again later, or ask whoever runs it"
+    return f"start it, or correct {launch.key}.url"
+
+
+def _told(error: BaseException) -> str:
+    return next(_causes(error), "") or type(error).__name__
+
+
+def _causes(error: BaseException) -> Iterator[str]:
+    if isinstance(error, BaseExceptionGroup):
+        for each in error.exceptions:
+            yield from _causes(each)
+    elif text := str(error):
+        yield text
+
+
+def lost(log: Path) -> str:
+    """What to do about a server that ended by itself."""
+    return f"read {log} to see why; it is started again by itself"

@@ -1,0 +1,29 @@
+"""How a call can end without an answer: surely not sent, or nobody knows."""
+
+from __future__ import annotations
+
+from colleague.errors import ColleagueError
+
+
+class McpError(ColleagueError):
+    """Something about an MCP server, named in `server`."""
+
+    def __init__(self, message: str, *, server: str, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.server = server
+
+
+class NotSent(McpError):
+    """Surely nothing happened: the call never reached the server, or was turned away at its door."""
+
+
+class ServerDown(NotSent):
+    """The server is not there: it is unknown, disabled, stopped, or cannot be started or reached."""
+
+
+class UnknownTool(NotSent):
+    """The server has no such tool, or its filter hides it."""
+
+
+class Unknown(McpError):
+    """The call was sent and no answer came: it may have happened, and must not be repeated blindly."""

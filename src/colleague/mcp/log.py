@@ -1,0 +1,84 @@
+"""What a server writes on stderr: in a file of limited size, without secrets, the last lines at hand."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections import deque
+from datetime import UTC, datetime
+from pathlib import Path
+
+from colleague.mcp.redaction import Redactor
+
+MAX_BYTES = 5 * 1024 * 1024
+_LONGEST_LINE = 64 * 1024
+_TAIL_LINES = 20
+
+
+def log_file(logs: Path, server: str) -> Path:
+    return logs / f"mcp-{re.sub(r'[^A-Za-z0-9._-]', '_', server)}.log"
+
+
+class ServerLog:
+    """The log of one server. A full disk costs log lines, never the server."""
+
+    def __init__(self, path: Path, redact: Redactor) -> None:
+        self.path = path
+        self._redact = redact
+        self._part = ""
+        self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
+
+    def feed(self, data: bytes) -> None:
+        """Takes stderr as it comes; whole lines are written."""
+        *lines, self._part = (self._part + data.decode(errors="replace")).split("\n")
+        if len(self._part) > _LONGEST_LINE:
+            kept = max(self._redact.longest - 1, 0)
+            clean = self._redact(self._part)
+            cut = max(len(clean) - kept, 0)
+            lines.append(clean[:cut])
+            self._part = clean[cut:]
+        self._write(lines)
+
+    def flush(self) -> None:
+        if self._part:
+            self._write([self._part])
+            self._part = ""
+
+    def note(self, text: str) -> None:
+        """A line of our own, such as the start of the server."""
+        self._append(f"--- {datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {self._redact(text)}\n")
+
+    def aside(self, line: str) -> None:
+        """A line that it did not write on stderr."""
+        self._append(f"{self._redact(line)}\n")
+
+    def forget_tail(self) -> None:
+        self._tail.clear()
+
+    def tail(self, lines: int = 3) -> str:
+        """The last lines it said, as part of a sentence."""
+        said = [line.strip() for line in self._tail if line.strip()]
+        return " / ".join(said[-lines:])[-600:]
+
+    def _write(self, lines: list[str]) -> None:
+        clean = [self._redact(line) for line in lines]
+        self._tail.extend(clean)
+        if clean:
+            self._append("".join(f"{line}\n" for line in clean))
+
+    def _append(self, text: str) -> None:
+        with contextlib.suppress(OSError):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            data = text.encode(errors="replace")
+            self._rotate(len(data))
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+            try:
+                os.write(descriptor, data)
+            finally:
+                os.close(descriptor)
+
+    def _rotate(self, more: int) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            if self.path.stat().st_size + more > MAX_BYTES:
+                self.path.replace(self.path.with_name(f"{self.path.name}.1"))

@@ -1,0 +1,243 @@
+"""One server, supervised: started on first use, kept warm, started again when it dies."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from colleague.errors import ConfigError
+from colleague.mcp import diagnosis
+from colleague.mcp.backoff import Backoff, Pace
+from colleague.mcp.call import Call, OnLate, OnProgress, encoded
+from colleague.mcp.errors import NotSent, ServerDown, UnknownTool
+from colleague.mcp.launch import prepare, shown_command
+from colleague.mcp.link import Link, Parts, load_library
+from colleague.mcp.log import ServerLog, log_file
+from colleague.mcp.records import Records
+from colleague.mcp.tool import McpTool, is_used
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from colleague.config.settings import McpServer
+    from colleague.mcp.answer import ToolAnswer
+
+State = Literal["disabled", "idle", "starting", "up", "waiting", "stopped"]
+_HINTS = {"disabled": "set mcp.servers.{}.enabled to true", "stopped": "start Colleague again"}
+
+
+@dataclass(frozen=True)
+class ServerStatus:
+    """How a server is now."""
+
+    name: str
+    transport: str
+    where: str
+    state: State
+    pid: int | None = None
+    software: str = ""
+    protocol_version: str = ""
+    tools: int | None = None
+    calls: int = 0
+    starts: int = 0
+    error: str = ""
+    retry_seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What all servers of a process share."""
+
+    environ: Mapping[str, str]
+    records: Records
+    logs: Path
+    pace: Pace
+    on_late: OnLate | None = None
+
+
+class Server:
+    """Holds at most one open link; the task that opens links lives until `stop`."""
+
+    def __init__(self, name: str, settings: McpServer, around: Surroundings) -> None:
+        self.name = name
+        self._settings, self._around = settings, around
+        self._mode = "auto"
+        self._link: Link | None = None
+        self._keeper: asyncio.Task[None] | None = None
+        self._retiring: dict[asyncio.Task[None], Link] = {}
+        self._wanted = asyncio.Event()
+        self._waiters: list[asyncio.Future[Link]] = []
+        self._backoff = Backoff(around.pace)
+        self._error: NotSent | None = None
+        self._state: State = "idle" if settings.enabled else "disabled"
+        self._starts = 0
+        self._turn = asyncio.Lock() if _is_serial(settings) else None
+
+    @property
+    def _seconds(self) -> float:
+        return self._settings.request_timeout_ms / 1000
+
+    async def tools(self) -> list[McpTool]:
+        """Those its filter lets through."""
+        link = await self._up()
+        listed = await link.tools(self._seconds)
+        return [each for each in listed if is_used(each.name, self._settings.tool_filter)]
+
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        key: str,
+        timeout: float | None,
+        on_progress: OnProgress | None = None,
+    ) -> ToolAnswer:
+        call = Call(self.name, tool, encoded(self.name, tool, arguments, key), key, on_progress)
+        self._check_tool(tool, [each.name for each in await self.tools()])
+        seconds = self._seconds if timeout is None else timeout
+        if self._turn is None:
+            return await (await self._up()).call(call, seconds)
+        async with self._turn:
+            return await (await self._up()).call(call, seconds)
+
+    def _check_tool(self, tool: str, known: list[str]) -> None:
+        if tool in known:
+            return
+        near = difflib.get_close_matches(tool, known, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"run colleague mcp probe {self.name} to see its tools"
+        raise UnknownTool(
+            f"MCP server {self.name} has no tool {tool!r} that may be used", server=self.name, hint=hint
+        )
+
+    async def _up(self) -> Link:
+        """The open link; starts the server when there is none. ServerDown when it cannot be had."""
+        if self._link and not self._link.lost.is_set():
+            return self._link
+        self._check_usable()
+        if self._keeper is None:
+            self._keeper = asyncio.create_task(self._keep(), name=f"mcp keeper {self.name}")
+        waiter: asyncio.Future[Link] = asyncio.get_running_loop().create_future()
+        self._waiters.append(waiter)
+        self._wanted.set()
+        return await waiter
+
+    def _check_usable(self) -> None:
+        if self._state in _HINTS:
+            raise diagnosis.down(self.name, f"is {self._state}", _HINTS[self._state].format(self.name))
+        if self._error and self._backoff.left > self._around.pace.patience:
+            raise ServerDown(
+                f"{self._error.message} (it is tried again in {self._backoff.left:.0f} s)",
+                server=self.name,
+                hint=self._error.hint,
+            )
+
+    async def _keep(self) -> None:
+        """Opens a link whenever one is wanted, and again when it is lost."""
+        while True:
+            await self._wanted.wait()
+            self._state = "waiting"
+            await asyncio.sleep(self._backoff.left)
+            self._state = "starting"
+            try:
+                link = await self._open()
+            except NotSent as error:
+                self._failed(error)
+                continue
+            self._opened(link)
+            await link.lost.wait()
+            retiring = self._lost(link)
+            if self._settings.protocol == "stdio":
+                await asyncio.wait({retiring})
+
+    async def _open(self) -> Link:
+        try:
+            launch = prepare(self.name, self._settings, self._around.environ)
+        except ConfigError as error:
+            raise diagnosis.misconfigured(self.name, error) from None
+        await asyncio.to_thread(load_library)
+        self._starts += 1
+        log = ServerLog(self._log_file, launch.redact)
+        parts = Parts(launch, log, self._around.records, self._around.on_late)
+        link = Link(parts, mode=self._mode)
+        try:
+            await link.open()
+        except ServerDown:
+            if self._mode == "legacy" or not link.hung_up:
+                raise
+            # Some older servers end when the first message is not the one they know.
+            link = Link(parts, mode="legacy")
+            await link.open()
+            self._mode = "legacy"
+        return link
+
+    @property
+    def _log_file(self) -> Path:
+        return log_file(self._around.logs, self.name)
+
+    def _opened(self, link: Link) -> None:
+        self._link, self._error, self._state = link, None, "up"
+        for waiter in self._take_waiters():
+            waiter.set_result(link)
+
+    def _failed(self, error: NotSent) -> None:
+        """Tried again when somebody wants it, not before the wait is over."""
+        self._error, self._state = error, "waiting"
+        self._backoff.failed(0)
+        self._wanted.clear()
+        for waiter in self._take_waiters():
+            waiter.set_exception(error)
+
+    def _lost(self, link: Link) -> asyncio.Task[None]:
+        """Wanted still, so that it is warm again soon; not beside what is left of the old process."""
+        self._link, self._state = None, "waiting"
+        self._backoff.failed(time.monotonic() - link.since)
+        self._error = diagnosis.down(self.name, "ended by itself", diagnosis.lost(self._log_file))
+        retiring = asyncio.create_task(link.retire())
+        self._retiring[retiring] = link
+        retiring.add_done_callback(lambda task: self._retiring.pop(task, None))
+        return retiring
+
+    def _take_waiters(self) -> list[asyncio.Future[Link]]:
+        waiters, self._waiters = self._waiters, []
+        return [each for each in waiters if not each.done()]
+
+    async def stop(self) -> None:
+        """Ends the server. Calls under way end as Unknown."""
+        if self._state != "disabled":
+            self._state = "stopped"
+        if self._keeper:
+            self._keeper.cancel()
+            await asyncio.wait({self._keeper})
+        for waiter in self._take_waiters():
+            waiter.set_exception(diagnosis.down(self.name, "is stopped", _HINTS["stopped"]))
+        links = [*self._retiring.values(), *([self._link] if self._link else [])]
+        retiring = list(self._retiring)
+        await asyncio.gather(*(link.close() for link in links))
+        await asyncio.gather(*retiring)
+
+    def status(self) -> ServerStatus:
+        link = self._link
+        return ServerStatus(
+            name=self.name,
+            transport=self._settings.protocol,
+            where=shown_command(self._settings),
+            state=self._state,
+            pid=link.pid if link else None,
+            software=link.software if link else "",
+            protocol_version=link.protocol_version if link else "",
+            tools=link.known_tools if link else None,
+            calls=link.calls if link else 0,
+            starts=self._starts,
+            error=self._error.message if self._error else "",
+            retry_seconds=round(self._backoff.left, 1) if self._state == "waiting" else 0.0,
+        )
+
+
+def _is_serial(settings: McpServer) -> bool:
+    """Only when the settings say so: calls run at once by default."""
+    said = "supports_parallel_tool_calls" in settings.model_fields_set
+    return said and not settings.supports_parallel_tool_calls

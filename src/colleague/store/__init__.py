@@ -1,0 +1,1 @@
+"""The database: every accepted event, run, message, call and approval. The exact rules are its tests."""

@@ -1,0 +1,262 @@
+"""Questions to a person: raised with the run's wait, decided once, first decision wins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlalchemy import and_, bindparam, or_, select
+
+from colleague.errors import ColleagueError, NotFound
+from colleague.store.ids import new_id
+from colleague.store.record import columns_of, record
+from colleague.store.run import Hold, Run, fenced, lock_run
+from colleague.store.statement import PLUS_ONE
+from colleague.store.tables import approvals, calls, runs
+from colleague.store.timers import clear_timer, set_timer
+from colleague.store.tx import Tx
+from colleague.store.work import wake_run
+
+Kind = Literal["confirm", "draft", "uncertain", "learning", "low_confidence"]
+ApprovalStatus = Literal["pending", "decided", "expired", "withdrawn", "void"]
+Decision = Literal["approve", "reject", "respond", "done", "not_done", "happened", "again", "give_up"]
+
+DECISIONS: dict[Kind, tuple[Decision, ...]] = {
+    "confirm": ("approve", "reject", "respond"),
+    "draft": ("done", "not_done"),
+    "uncertain": ("happened", "again", "give_up"),
+    "learning": ("approve", "reject"),
+    "low_confidence": ("approve", "reject", "respond"),
+}
+
+
+class AlreadyDecided(ColleagueError):
+    """Someone was quicker."""
+
+
+class WrongDigest(ColleagueError):
+    """What the person saw is not what would run."""
+
+
+class WrongDecision(ColleagueError):
+    """This kind of question has other answers."""
+
+
+@dataclass(frozen=True)
+class Approval:
+    """One row of `approvals`."""
+
+    id: str
+    run_id: str
+    call_id: str | None
+    send: int | None
+    kind: Kind
+    expert: str
+    operation: str
+    arguments: str
+    digest: str
+    reasoning: str
+    status: ApprovalStatus
+    requested_at: int
+    expires_at: int | None
+    on_timeout: str
+    decided_at: int | None
+    decided_by: str | None
+    decision: Decision | None
+    note: str | None
+    answer: str | None
+
+    @property
+    def holds(self) -> bool:
+        """A draft never holds its run."""
+        return self.status == "pending" and self.kind != "draft"
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A question to be raised."""
+
+    call_id: str | None
+    kind: Kind
+    operation: str
+    arguments: str
+    digest: str
+    reasoning: str = ""
+    send: int | None = None
+    expires_ms: int | None = None
+    on_timeout: str = "reject"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a person said about one question."""
+
+    approval_id: str
+    digest: str
+    decision: Decision
+    by: str
+    note: str = ""
+    answer: str | None = None
+    """Edited arguments, a response or a result, as JSON."""
+
+
+_COLUMNS = columns_of(Approval, approvals)
+
+
+def get_approval(tx: Tx, approval_id: str) -> Approval:
+    found = tx.find(Approval, approvals, {"id": approval_id})
+    if not found:
+        raise NotFound(f"there is no approval {approval_id!r}")
+    return found[0]
+
+
+def approvals_of(tx: Tx, run_id: str) -> list[Approval]:
+    return tx.find(Approval, approvals, {"run_id": run_id}, order=("requested_at", "id"))
+
+
+def pending_approvals(tx: Tx, limit: int = 1000) -> list[Approval]:
+    query = (
+        select(*_COLUMNS)
+        .where(approvals.c.status == "pending")
+        .order_by(approvals.c.requested_at)
+        .limit(limit)
+    )
+    return [record(Approval, row) for row in tx.all(query)]
+
+
+def recent_approvals(tx: Tx, *, every: bool, limit: int = 1000) -> list[Approval]:
+    """The pending ones, the oldest first; or all, the newest first."""
+    query = select(*_COLUMNS).limit(limit)
+    if every:
+        return [record(Approval, row) for row in tx.all(query.order_by(approvals.c.requested_at.desc()))]
+    return pending_approvals(tx, limit)
+
+
+def raise_asks(tx: Tx, run: Run, asks: Sequence[Ask]) -> list[str]:
+    """Stores the questions of a locked run; notifying comes after the commit."""
+    return [_raise(tx, run, ask) for ask in asks]
+
+
+def _raise(tx: Tx, run: Run, ask: Ask) -> str:
+    approval_id = new_id()
+    expires_at = None if ask.expires_ms is None else tx.now + ask.expires_ms
+    tx.insert(
+        approvals,
+        id=approval_id,
+        run_id=run.id,
+        call_id=ask.call_id,
+        send=ask.send,
+        kind=ask.kind,
+        expert=run.expert,
+        operation=ask.operation,
+        arguments=ask.arguments,
+        digest=ask.digest,
+        reasoning=ask.reasoning,
+        status="pending",
+        requested_at=tx.now,
+        expires_at=expires_at,
+        on_timeout=ask.on_timeout,
+    )
+    if expires_at is not None:
+        set_timer(tx, "expiry", approval_id, run.id, expires_at)
+    return approval_id
+
+
+def wait(tx: Tx, hold: Hold, asks: Sequence[Ask] = ()) -> bool:
+    """Raises the questions and lets go of the run, in one commit. False when it can go on already.
+
+    What holds the run is read again under the lock: a decision may have come meanwhile."""
+    run = fenced(tx, hold, lane=True)
+    raise_asks(tx, run, asks)
+    if can_go_on(tx, run.id):
+        return False
+    tx.update(runs, {"id": run.id}, status="waiting", ready=0, worker=None, lease_until=None, epoch=PLUS_ONE)
+    return True
+
+
+_COUNTS = approvals.c.status.in_(("pending", "decided", "expired"))
+_OPEN_CALL = and_(approvals.c.call_id.is_not(None), calls.c.result.is_(None), _COUNTS)
+_WITHOUT_CALL = and_(approvals.c.call_id.is_(None), approvals.c.status == "pending")
+_OPEN = (
+    select(approvals.c.call_id, approvals.c.status)
+    .select_from(approvals.outerjoin(calls, approvals.c.call_id == calls.c.id))
+    .where(
+        approvals.c.run_id == bindparam("run"), approvals.c.kind != "draft", or_(_OPEN_CALL, _WITHOUT_CALL)
+    )
+    .order_by(calls.c.position, calls.c.place, approvals.c.requested_at, approvals.c.id)
+)
+
+
+def can_go_on(tx: Tx, run_id: str) -> bool:
+    """Whether the next call in order can be settled: the newest question about it is not open."""
+    newest = {row.call_id: row.status for row in tx.execute(_OPEN, {"run": run_id})}
+    return not newest or next(iter(newest.values())) != "pending"
+
+
+def decide(tx: Tx, answer: Answer) -> Approval:
+    """Records a decision, and wakes the run when it can go on. Raises when it does not count."""
+    run = lock_run(tx, get_approval(tx, answer.approval_id).run_id)
+    approval = get_approval(tx, answer.approval_id)
+    _check(approval, answer)
+    values = {
+        "status": "decided",
+        "decision": answer.decision,
+        "decided_at": tx.now,
+        "decided_by": answer.by,
+        "note": answer.note,
+        "answer": answer.answer,
+    }
+    tx.update(approvals, {"id": approval.id}, **values)
+    clear_timer(tx, "expiry", approval.id)
+    if can_go_on(tx, run.id):
+        wake_run(tx, run)
+    return get_approval(tx, approval.id)
+
+
+def _check(approval: Approval, answer: Answer) -> None:
+    if approval.status not in ("pending",):
+        who = f" by {approval.decided_by}" if approval.decided_by else ""
+        raise AlreadyDecided(
+            f"approval {approval.id[-8:]} was {_past(approval)}{who} already",
+            hint=f"see it with: colleague approval show {approval.id[-8:]}",
+        )
+    if approval.digest != answer.digest:
+        raise WrongDigest(
+            f"approval {approval.id[-8:]} has another digest than the one you decided on",
+            hint="look at it again, then decide",
+        )
+    if answer.decision not in DECISIONS[approval.kind]:
+        raise WrongDecision(
+            f"{answer.decision} is no answer to a question of kind {approval.kind}",
+            hint=f"answers: {', '.join(DECISIONS[approval.kind])}",
+        )
+
+
+def _past(approval: Approval) -> str:
+    """How a question ended, as people say it."""
+    said = {
+        "approve": "approved",
+        "reject": "rejected",
+        "respond": "answered",
+        "done": "done",
+        "not_done": "declined",
+    }
+    return said.get(approval.decision or "", "settled" if approval.decision else approval.status)
+
+
+def expire(tx: Tx, approval_id: str) -> None:
+    """Its time is up: rejected, or escalated and still open. The caller has claimed the timer."""
+    approval = get_approval(tx, approval_id)
+    if approval.status != "pending" or approval.on_timeout != "reject":
+        return
+    run = lock_run(tx, approval.run_id)
+    late = {
+        "status": "expired",
+        "decision": "reject",
+        "decided_at": tx.now,
+        "note": "nobody answered in time",
+    }
+    tx.update(approvals, {"id": approval_id, "status": "pending"}, **late)
+    if can_go_on(tx, run.id):
+        wake_run(tx, run)

@@ -1,0 +1,210 @@
+"""What was said and done in a run: messages and calls. The transcript is the checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from colleague.store.approvals import Ask, can_go_on, raise_asks
+from colleague.store.ids import new_id
+from colleague.store.run import Hold, Run, fenced, get_run, lock_run
+from colleague.store.tables import approvals, calls, messages, sends
+from colleague.store.tx import Tx
+from colleague.store.work import progress, wake_run
+
+CallStatus = Literal[
+    "allowed", "asked", "started", "finished", "unknown", "refused", "drafted", "answered", "not_run"
+]
+
+MAIN = "main"
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message of a session, as the model layer wrote it."""
+
+    session: str
+    position: int
+    body: str
+    parent_call: str | None
+    attempt: int
+
+
+@dataclass(frozen=True)
+class NewCall:
+    """A call a model answer asks for, gated but not yet made."""
+
+    place: int
+    tool_call_id: str
+    operation: str
+    arguments: str
+    tier: str
+    status: CallStatus
+    server: str = ""
+    tool: str = ""
+    digest: str = ""
+    repeatable: bool = False
+    result: str | None = None
+    is_error: bool = False
+    note: str | None = None
+    draft: bool = False
+    """Whether it is left for a person to do, which is asked in the same commit."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One row of `calls`. It is settled when it has a result."""
+
+    id: str
+    run_id: str
+    session: str
+    position: int
+    place: int
+    tool_call_id: str
+    operation: str
+    server: str
+    tool: str
+    tier: str
+    arguments: str
+    digest: str
+    repeatable: bool
+    status: CallStatus
+    sends: int
+    result: str | None
+    is_error: bool
+    note: str | None
+    started_at: int | None
+    ended_at: int | None
+
+
+def read_messages(tx: Tx, run_id: str, session: str = MAIN) -> list[Message]:
+    return tx.find(Message, messages, {"run_id": run_id, "session": session}, order=("position",))
+
+
+def read_calls(tx: Tx, run_id: str, session: str | None = None) -> list[Call]:
+    where = {"run_id": run_id} if session is None else {"run_id": run_id, "session": session}
+    return tx.find(Call, calls, where, order=("position", "place"))
+
+
+def get_call(tx: Tx, call_id: str) -> Call | None:
+    found = tx.find(Call, calls, {"id": call_id})
+    return found[0] if found else None
+
+
+def append(
+    tx: Tx,
+    hold: Hold,
+    message: Message,
+    *,
+    new_calls: Sequence[NewCall] = (),
+    working_ms: int = 0,
+) -> list[str]:
+    """A message with the calls it asks for, in one commit. Its place is unique: no second answer fits."""
+    progress(tx, hold, working_ms)
+    tx.insert(
+        messages,
+        run_id=hold.run_id,
+        session=message.session,
+        position=message.position,
+        parent_call=message.parent_call,
+        attempt=message.attempt,
+        body=message.body,
+        created_at=tx.now,
+    )
+    return [_add_call(tx, hold.run_id, message, call) for call in new_calls]
+
+
+def _add_call(tx: Tx, run_id: str, message: Message, call: NewCall) -> str:
+    call_id = new_id()
+    tx.insert(
+        calls,
+        id=call_id,
+        run_id=run_id,
+        session=message.session,
+        position=message.position,
+        place=call.place,
+        tool_call_id=call.tool_call_id,
+        operation=call.operation,
+        server=call.server,
+        tool=call.tool,
+        tier=call.tier,
+        arguments=call.arguments,
+        digest=call.digest,
+        repeatable=int(call.repeatable),
+        status=call.status,
+        sends=0,
+        result=call.result,
+        is_error=int(call.is_error),
+        note=call.note,
+        ended_at=None if call.result is None else tx.now,
+    )
+    if call.draft:
+        raise_asks(
+            tx,
+            get_run(tx, run_id),
+            [Ask(call_id, "draft", call.operation, call.arguments, call.digest, call.note or "")],
+        )
+    return call_id
+
+
+def start_call(
+    tx: Tx, hold: Hold, call_id: str, *, arguments: str | None = None, note: str | None = None
+) -> int:
+    """Commits a call as started, before it is sent; returns the number of this send.
+
+    `arguments` are the final ones, which a person may have edited."""
+    run = fenced(tx, hold)
+    call = get_call(tx, call_id)
+    assert call is not None  # noqa: S101 - the caller read it off this run
+    number = call.sends + 1
+    tx.insert(sends, call_id=call_id, number=number, epoch=run.epoch, started_at=tx.now)
+    values: dict[str, object] = {"status": "started", "sends": number, "started_at": tx.now}
+    values |= {"arguments": arguments or call.arguments, "note": note or call.note}
+    tx.update(calls, {"id": call_id}, **values)
+    return number
+
+
+def finish_call(tx: Tx, call_id: str, send: int, result: str, *, is_error: bool = False) -> bool:
+    """Commits the answer to one send. Not fenced: a late answer is a decision about its own send.
+
+    It closes the question that was asked about this send, and wakes the run when that held it. False when
+    the call was settled in another way meanwhile."""
+    named = get_call(tx, call_id)
+    if named is None:
+        return False
+    run = lock_run(tx, named.run_id)
+    tx.update(sends, {"call_id": call_id, "number": send}, ended_at=tx.now)
+    [call] = tx.find(Call, calls, {"id": call_id})
+    if call.result is not None or call.sends != send:
+        return False
+    ended = {"status": "finished", "result": result, "is_error": int(is_error), "ended_at": tx.now}
+    tx.update(calls, {"id": call_id}, **ended)
+    if call.status == "unknown":
+        _close_question(tx, run, call_id, send)
+    return True
+
+
+def _close_question(tx: Tx, run: Run, call_id: str, send: int) -> None:
+    about = {"call_id": call_id, "send": send, "status": "pending"}
+    note = "the answer came after all"
+    closed = tx.update(approvals, about, status="withdrawn", decided_at=tx.now, note=note)
+    if closed and run.status == "waiting" and can_go_on(tx, run.id):
+        wake_run(tx, run)
+
+
+def settle_call(
+    tx: Tx, hold: Hold, call_id: str, status: CallStatus, result: str, *, is_error: bool = False
+) -> None:
+    """A call that ends without being sent: refused, drafted, answered by a person, or not run."""
+    fenced(tx, hold)
+    [call] = tx.find(Call, calls, {"id": call_id})
+    if call.result is None:
+        ended = {"status": status, "result": result, "is_error": int(is_error), "ended_at": tx.now}
+        tx.update(calls, {"id": call_id}, **ended)
+
+
+def mark_unknown(tx: Tx, hold: Hold, call_id: str, note: str) -> None:
+    """Sent, and no definite answer: crash, timeout, connection closed, cancel."""
+    fenced(tx, hold)
+    tx.update(calls, {"id": call_id, "status": "started"}, status="unknown", note=note)

@@ -1,0 +1,24 @@
+"""Finding a row by any unique ending of its id, of at least four characters."""
+
+from __future__ import annotations
+
+from sqlalchemy import Table, select
+
+from colleague.errors import NotFound, UsageError
+from colleague.store.tx import Tx
+
+SHORTEST = 4
+
+
+def full_id(tx: Tx, table: Table, noun: str, ending: str) -> str:
+    """The whole id. Raises when nothing, or more than one thing, ends like this."""
+    if len(ending) < SHORTEST:
+        raise UsageError(
+            f"{ending!r} is too short for an id", hint=f"type at least {SHORTEST} characters of its ending"
+        )
+    rows = tx.all(select(table.c.id).where(table.c.id.endswith(ending, autoescape=True)).limit(3))
+    if not rows:
+        raise NotFound(f"there is no {noun} {ending!r}", hint=f"see them with: colleague {noun} list")
+    if len(rows) > 1:
+        raise UsageError(f"more than one {noun} ends with {ending!r}", hint="type more of it")
+    return str(rows[0][0])

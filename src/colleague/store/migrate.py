@@ -1,0 +1,46 @@
+"""Bringing a database to the version of the code, one numbered file after another."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+from sqlalchemy import Connection, text
+
+from colleague.errors import ColleagueError
+
+
+class NewerDatabase(ColleagueError):
+    """The database was written by a newer Colleague."""
+
+
+def migrations() -> list[tuple[int, str]]:
+    """Number and SQL of every migration, in order."""
+    folder = resources.files("colleague.store.migrations")
+    files = sorted(
+        (file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda file: file.name
+    )
+    return [(int(file.name[:4]), file.read_text(encoding="utf-8")) for file in files]
+
+
+def migrate(connection: Connection, where: str) -> None:
+    """Applies what is missing, inside the caller's transaction."""
+    connection.execute(text("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)"))
+    current = connection.execute(text("SELECT COALESCE(MAX(version), 0) FROM schema_version")).scalar_one()
+    known = migrations()
+    if current > known[-1][0]:
+        raise NewerDatabase(
+            f"{where} is of version {current}, this Colleague knows {known[-1][0]}",
+            hint="update Colleague, or use another home",
+        )
+    for number, sql in known:
+        if number > current:
+            for statement in _statements(sql):
+                connection.execute(text(statement))
+            connection.execute(
+                text("INSERT INTO schema_version (version) VALUES (:number)"), {"number": number}
+            )
+
+
+def _statements(sql: str) -> list[str]:
+    lines = [line for line in sql.splitlines() if not line.lstrip().startswith("--")]
+    return [statement for statement in "\n".join(lines).split(";\n") if statement.strip(" \n;")]

@@ -1,0 +1,1 @@
+"""Numbered SQL files, the same for SQLite and PostgreSQL."""

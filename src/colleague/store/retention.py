@@ -1,0 +1,53 @@
+"""Forgetting what ended long ago. Never what is unfinished, dead or unknown."""
+
+from __future__ import annotations
+
+from sqlalchemy import and_, delete, exists, or_, select
+
+from colleague.store.tables import (
+    approvals,
+    attempts,
+    calls,
+    dedupe,
+    events,
+    messages,
+    outbox,
+    runs,
+    sends,
+    spend,
+    timers,
+)
+from colleague.store.tx import Tx
+
+DAY_MS = 86_400_000
+
+
+def forget_old(tx: Tx, keep_ms: int = 30 * DAY_MS, *, limit: int = 500) -> int:
+    """Deletes runs that ended longer ago than `keep_ms`, with all that belongs to them; returns how many."""
+    limit_at = tx.now - keep_ms
+    unsettled = exists().where(and_(calls.c.run_id == runs.c.id, calls.c.status == "unknown"))
+    old = (
+        select(runs.c.id, runs.c.event_id)
+        .where(
+            runs.c.status == "done", runs.c.ended_at < limit_at, runs.c.outcome != "dead_letter", ~unsettled
+        )
+        .order_by(runs.c.ended_at)
+        .limit(limit)
+    )
+    rows = tx.all(old)
+    ids = [row.id for row in rows]
+    if ids:
+        _delete_runs(tx, ids, [row.event_id for row in rows if row.event_id])
+    tx.execute(delete(dedupe).where(dedupe.c.expires_at < tx.now))
+    without_run = and_(events.c.run_id.is_(None), events.c.held == 0, events.c.received_at < limit_at)
+    tx.execute(delete(events).where(without_run))
+    return len(ids)
+
+
+def _delete_runs(tx: Tx, ids: list[str], event_ids: list[str]) -> None:
+    call_ids = select(calls.c.id).where(calls.c.run_id.in_(ids))
+    tx.execute(delete(sends).where(sends.c.call_id.in_(call_ids)))
+    for table in (calls, messages, attempts, approvals, outbox, spend, timers):
+        tx.execute(delete(table).where(table.c.run_id.in_(ids)))
+    tx.execute(delete(runs).where(runs.c.id.in_(ids)))
+    tx.execute(delete(events).where(or_(events.c.id.in_(event_ids), events.c.run_id.in_(ids))))

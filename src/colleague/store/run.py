@@ -1,0 +1,91 @@
+"""A run as it is stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from colleague.errors import NotFound
+from colleague.store.lanes import lock_lane
+from colleague.store.tables import runs
+from colleague.store.tx import Fenced, Tx
+
+Status = Literal["queued", "running", "waiting", "retrying", "done"]
+Outcome = Literal["completed", "failed", "dead_letter", "abandoned", "cancelled"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One row of `runs`."""
+
+    id: str
+    event_id: str | None
+    expert: str
+    version: str
+    digest: str
+    process: str
+    inputs: str
+    session_key: str
+    model: str
+    lane: str | None
+    seq: int
+    status: Status
+    ready: bool
+    outcome: Outcome | None
+    error: str | None
+    narrative: str | None
+    outputs: str | None
+    attempt: int
+    dispatch: int
+    epoch: int
+    stalls: int
+    worker: str | None
+    working_ms: int
+    retry_at: int | None
+    created_at: int
+    started_at: int | None
+    ended_at: int | None
+
+
+def get_run(tx: Tx, run_id: str) -> Run:
+    return _one(tx, run_id, lock=False)
+
+
+def _one(tx: Tx, run_id: str, *, lock: bool) -> Run:
+    found = tx.find(Run, runs, {"id": run_id}, lock=lock)
+    if not found:
+        raise NotFound(f"there is no run {run_id!r}")
+    return found[0]
+
+
+def lock_run(tx: Tx, run_id: str) -> Run:
+    """Holds the lane of a run, then the run itself, and reads it under that lock.
+
+    Everything that decides whether a run or its lane may go on comes through here: two people who each
+    decide one of two approvals must not both see the other one pending."""
+    if tx.locks_rows:
+        lane = get_run(tx, run_id).lane
+        if lane is not None:
+            lock_lane(tx, lane)
+    return lock_run_row(tx, run_id)
+
+
+def lock_run_row(tx: Tx, run_id: str) -> Run:
+    """The run alone, for writes that touch no lane."""
+    return _one(tx, run_id, lock=True)
+
+
+@dataclass(frozen=True)
+class Hold:
+    """A worker's claim on a run it took. Whatever it writes is fenced by the epoch."""
+
+    run_id: str
+    epoch: int
+
+
+def fenced(tx: Tx, hold: Hold, *, lane: bool = False) -> Run:
+    """The held run, locked; raises Fenced when someone else has taken it over or ended it."""
+    run = lock_run(tx, hold.run_id) if lane else lock_run_row(tx, hold.run_id)
+    if run.epoch != hold.epoch or run.status != "running":
+        raise Fenced(hold.run_id)
+    return run

@@ -1,0 +1,62 @@
+"""What runs cost: tokens, money and tool calls, per run and per expert and day."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import cache
+
+from sqlalchemy import ColumnElement, Insert, bindparam, func, select
+from sqlalchemy.dialects.postgresql import insert as pg_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+
+from colleague.store.record import columns_of, record
+from colleague.store.tables import spend
+from colleague.store.tx import Tx
+
+
+@dataclass(frozen=True)
+class Spent:
+    """A sum of usage."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+    tool_calls: int = 0
+
+    @property
+    def tokens(self) -> int:
+        return self.input_tokens + self.output_tokens
+
+
+def add_spend(tx: Tx, expert: str, run_id: str, used: Spent) -> None:
+    this = {"expert": expert, "day": day_of(tx.now), "run_id": run_id}
+    tx.execute(_add(tx.locks_rows), this | asdict(used))
+
+
+@cache
+def _add(postgresql: bool) -> Insert:
+    """A row for the day, or more on the one that is there."""
+    names = [column.name for column in spend.c]
+    dialect = pg_insert if postgresql else sqlite_insert
+    statement = dialect(spend).values({name: bindparam(name) for name in names})
+    more = {name: spend.c[name] + statement.excluded[name] for name in Spent.__dataclass_fields__}
+    return statement.on_conflict_do_update(index_elements=["expert", "day", "run_id"], set_=more)
+
+
+def spent_by_run(tx: Tx, run_id: str) -> Spent:
+    return _sum(tx, spend.c.run_id == run_id)
+
+
+def spent_today(tx: Tx, expert: str) -> Spent:
+    return _sum(tx, (spend.c.expert == expert) & (spend.c.day == day_of(tx.now)))
+
+
+def day_of(now: int) -> str:
+    return datetime.fromtimestamp(now / 1000, UTC).date().isoformat()
+
+
+def _sum(tx: Tx, which: ColumnElement[bool]) -> Spent:
+    columns = [func.coalesce(func.sum(column), 0) for column in columns_of(Spent, spend)]
+    total = record(Spent, tx.all(select(*columns).where(which))[0])
+    return Spent(int(total.input_tokens), int(total.output_tokens), float(total.cost), int(total.tool_calls))

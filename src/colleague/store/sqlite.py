@@ -1,0 +1,176 @@
+"""SQLite: one writer thread, whose commits are shared by everyone who asked meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.pool import QueuePool
+
+from colleague.clock import Clock
+from colleague.failpoints import failpoint
+from colleague.store.migrate import migrate
+from colleague.store.tx import Tx
+
+T = TypeVar("T")
+
+MOST_PER_COMMIT = 200
+
+
+@dataclass(frozen=True)
+class _Job:
+    """Work that waits for the writer."""
+
+    work: Callable[[Tx], Any]
+    future: Future[Any]
+
+
+class SqliteDatabase:
+    """The database of one home. Only the process that holds the home's lock writes to it."""
+
+    shared = False
+
+    def __init__(self, file: Path, clock: Clock) -> None:
+        self.listeners: list[Callable[[], None]] = []
+        self._clock = clock
+        self._engine = _engine(file)
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._readers = ThreadPoolExecutor(2, thread_name_prefix="sqlite-read")
+        with self._engine.connect() as connection:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            migrate(connection, str(file))
+            connection.exec_driver_sql("COMMIT")
+        self._writer = threading.Thread(target=self._write_forever, name="sqlite-write", daemon=True)
+        self._writer.start()
+
+    async def write(self, work: Callable[[Tx], T]) -> T:
+        job = _Job(work, Future())
+        self._jobs.put(job)
+        result: T = await asyncio.wrap_future(job.future)
+        return result
+
+    async def read(self, work: Callable[[Tx], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
+
+    async def close(self) -> None:
+        self._jobs.put(None)
+        await asyncio.to_thread(self._writer.join)
+        self._readers.shutdown()
+        self._engine.dispose()
+
+    def lease_now(self, tx: Tx) -> int:  # noqa: ARG002 - PostgreSQL asks the database
+        clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+        return time.clock_gettime_ns(clock) // 1_000_000
+
+    def _read(self, work: Callable[[Tx], T]) -> T:
+        with self._engine.connect() as connection:
+            connection.exec_driver_sql("BEGIN")
+            try:
+                return work(Tx(connection, self._clock, locks_rows=False))
+            finally:
+                connection.exec_driver_sql("ROLLBACK")
+
+    def _write_forever(self) -> None:
+        with self._engine.connect() as connection:
+            while (first := self._jobs.get()) is not None:
+                if not self._write_batch(connection, first):
+                    return
+
+    def _write_batch(self, connection: Connection, first: _Job) -> bool:
+        """One outer transaction for all that is waiting. False when the writer was asked to end."""
+        done: list[tuple[_Job, Tx, Any]] = []
+        job: _Job | None = first
+        open_for_more = True
+        try:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            while job is not None:
+                self._write_one(connection, job, done)
+                job = self._next(len(done))
+                open_for_more = job is not _END
+                job = job if open_for_more else None
+            failpoint("commit.before")
+            connection.exec_driver_sql("COMMIT")
+            failpoint("commit.after")
+        except BaseException as error:  # noqa: BLE001 - every waiter must learn of it, whatever it was
+            _roll_back(connection)
+            for waiting, _, _ in done:
+                waiting.future.set_exception(error)
+            if job is not None and not job.future.done():
+                job.future.set_exception(error)
+            return open_for_more
+        _tell(done)
+        return open_for_more
+
+    def _next(self, count: int) -> _Job | None:
+        if count >= MOST_PER_COMMIT:
+            return None
+        try:
+            job = self._jobs.get_nowait()
+        except queue.Empty:
+            return None
+        return _END if job is None else job
+
+    def _write_one(self, connection: Connection, job: _Job, done: list[tuple[_Job, Tx, Any]]) -> None:
+        """A refused request leaves no row behind and does not disturb the others."""
+        if not job.future.set_running_or_notify_cancel():
+            return  # whoever asked has gone, and nothing was done yet
+        tx = Tx(connection, self._clock, locks_rows=False, listeners=self.listeners)
+        connection.exec_driver_sql("SAVEPOINT job")
+        try:
+            result = job.work(tx)
+        except Exception as error:
+            if not _in_transaction(connection):
+                raise
+            connection.exec_driver_sql("ROLLBACK TO job")
+            connection.exec_driver_sql("RELEASE job")
+            job.future.set_exception(error)
+            return
+        connection.exec_driver_sql("RELEASE job")
+        done.append((job, tx, result))
+
+
+_END = _Job(lambda _: None, Future())
+
+
+def _tell(done: list[tuple[_Job, Tx, Any]]) -> None:
+    """Only now, after the outer commit, does anyone hear of what was done."""
+    for job, tx, result in done:
+        for callback in tx.callbacks:
+            callback()
+        job.future.set_result(result)
+
+
+def _in_transaction(connection: Connection) -> bool:
+    """A full disk can roll everything back; what came after would commit by itself."""
+    raw: Any = connection.connection.dbapi_connection
+    return bool(raw.in_transaction)
+
+
+def _roll_back(connection: Connection) -> None:
+    if _in_transaction(connection):
+        connection.exec_driver_sql("ROLLBACK")
+
+
+def _engine(file: Path) -> Engine:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(
+        f"sqlite:///{file}",
+        poolclass=QueuePool,
+        isolation_level="AUTOCOMMIT",
+        connect_args={"check_same_thread": False, "timeout": 30},
+    )
+
+    @event.listens_for(engine, "connect")
+    def _configure(raw: Any, _: Any) -> None:
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "temp_store=MEMORY"):
+            raw.execute(f"PRAGMA {pragma}")
+
+    return engine

@@ -1,0 +1,87 @@
+"""Mending what a crash left between two commits, and acting on what has become due."""
+
+from __future__ import annotations
+
+from sqlalchemy import select
+
+from colleague.store.approvals import can_go_on, expire
+from colleague.store.retention import forget_old
+from colleague.store.run import lock_run
+from colleague.store.tables import runs
+from colleague.store.timers import Timer, claim, due_timers
+from colleague.store.tx import Database, Tx
+from colleague.store.wake import wake
+from colleague.store.work import next_attempt, release, wake_run
+
+GRACE_MS = 5_000
+
+
+async def sweep(database: Database, *, take_over_lost: bool | None = None) -> int:
+    """Due timers, lost workers, forgotten wake-ups. Returns how many things it did.
+
+    Only in a shared database can a worker be lost while this process lives."""
+    timers = await database.read(due_timers)
+    done = 0
+    for timer in timers:
+        done += await database.write(lambda tx, timer=timer: fire(tx, timer))  # type: ignore[misc]
+    look = database.shared if take_over_lost is None else take_over_lost
+    lost = await database.read(lambda tx: lost_runs(tx, database.lease_now(tx))) if look else []
+    for run_id in lost:
+        done += await database.write(lambda tx, run_id=run_id: take_over(tx, run_id, database.lease_now(tx)))  # type: ignore[misc]
+    await database.write(_wake_if_work)
+    return done
+
+
+async def forget(database: Database, keep_ms: int) -> int:
+    """What ended longer ago than is kept, a little at a time, so that nobody has to wait for it."""
+    gone = 0
+    while count := await database.write(lambda tx: forget_old(tx, keep_ms)):
+        gone += count
+    return gone
+
+
+def fire(tx: Tx, timer: Timer) -> bool:
+    """Claims one timer and does what it is for, together."""
+    run = lock_run(tx, timer.run_id) if timer.run_id else None
+    if not claim(tx, timer) or run is None:
+        return False
+    if timer.kind == "retry" and run.status == "retrying":
+        next_attempt(tx, run)
+    elif timer.kind == "expiry":
+        expire(tx, timer.subject)
+    return True
+
+
+def lost_runs(tx: Tx, lease_now: int) -> list[str]:
+    """Runs whose worker has not renewed its lease for longer than a lease."""
+    late = runs.c.lease_until < lease_now - GRACE_MS
+    return [row[0] for row in tx.all(select(runs.c.id).where(runs.c.status == "running", late).limit(100))]
+
+
+def take_over(tx: Tx, run_id: str, lease_now: int) -> bool:
+    """Puts a lost run back in the queue."""
+    run = lock_run(tx, run_id)
+    lease = tx.one(select(runs.c.lease_until).where(runs.c.id == run_id))
+    if run.status != "running" or lease is None or (lease[0] or 0) >= lease_now - GRACE_MS:
+        return False
+    release(tx, run)
+    return True
+
+
+def release_all(tx: Tx) -> int:
+    """On SQLite holding the home's lock proves that every earlier worker is dead."""
+    held = [row[0] for row in tx.all(select(runs.c.id).where(runs.c.status == "running"))]
+    for run_id in held:
+        release(tx, lock_run(tx, run_id))
+    waiting = [row[0] for row in tx.all(select(runs.c.id).where(runs.c.status == "waiting"))]
+    for run_id in waiting:
+        run = lock_run(tx, run_id)
+        if can_go_on(tx, run_id):
+            wake_run(tx, run)
+    return len(held)
+
+
+def _wake_if_work(tx: Tx) -> None:
+    query = select(runs.c.id).where(runs.c.status == "queued", runs.c.ready == 1).limit(1)
+    if tx.one(query) is not None:
+        wake(tx)

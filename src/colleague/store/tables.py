@@ -1,0 +1,94 @@
+"""The tables as SQLAlchemy knows them, read off the migrations' columns."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, Float, MetaData, Table, Text
+
+metadata = MetaData()
+
+
+def _table(name: str, *, text: str = "", number: str = "", real: str = "", key: str) -> Table:
+    keys = key.split()
+    columns: list[Column[object]] = [Column(each, Text, primary_key=each in keys) for each in text.split()]
+    columns += [Column(each, BigInteger, primary_key=each in keys) for each in number.split()]
+    columns += [Column(each, Float) for each in real.split()]
+    return Table(name, metadata, *columns)
+
+
+events = _table(
+    "events",
+    key="id",
+    text="id expert trigger_name source payload run_id outcome reason warning",
+    number="received_at duplicates held",
+)
+dedupe = _table(
+    "dedupe",
+    key="expert trigger_name dedupe_key",
+    text="expert trigger_name dedupe_key event_id",
+    number="expires_at",
+)
+lanes = _table("lanes", key="lane", text="lane", number="next_seq")
+runs = _table(
+    "runs",
+    key="id",
+    text="id event_id expert version digest process inputs session_key model lane status outcome error "
+    "narrative outputs worker",
+    number="seq ready attempt dispatch epoch stalls lease_until working_ms retry_at created_at started_at "
+    "ended_at",
+)
+attempts = _table(
+    "attempts", key="run_id number", text="run_id outcome error", number="number started_at ended_at"
+)
+messages = _table(
+    "messages",
+    key="run_id session position",
+    text="run_id session parent_call body",
+    number="position attempt created_at",
+)
+calls = _table(
+    "calls",
+    key="id",
+    text="id run_id session tool_call_id operation server tool tier arguments digest status result note",
+    number="position place repeatable sends is_error started_at ended_at",
+)
+sends = _table("sends", key="call_id number", text="call_id", number="number epoch started_at ended_at")
+approvals = _table(
+    "approvals",
+    key="id",
+    text="id run_id call_id kind expert operation arguments digest reasoning status on_timeout decided_by "
+    "decision note answer",
+    number="send requested_at expires_at decided_at",
+)
+grants = _table(
+    "grants",
+    key="id",
+    text="id expert operation run_id created_by",
+    number="created_at expires_at revoked_at uses",
+)
+timers = _table("timers", key="kind subject", text="kind subject run_id", number="due_at")
+outbox = _table(
+    "outbox",
+    key="id",
+    text="id run_id kind subject channel body status error",
+    number="sends created_at sent_at",
+)
+spend = _table(
+    "spend",
+    key="expert day run_id",
+    text="expert day run_id",
+    number="input_tokens output_tokens tool_calls",
+    real="cost",
+)
+file_versions = _table(
+    "file_versions",
+    key="expert path version",
+    text="expert path hash text run_id call_id",
+    number="version written_at",
+)
+file_reads = _table(
+    "file_reads",
+    key="run_id call_id",
+    text="run_id call_id expert path hash",
+    number="first last size",
+)
+file_pending = _table("file_pending", key="expert path", text="expert path before", number="version")

@@ -1,0 +1,51 @@
+"""Rows with a due time. A timer's claim and its effect are one transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlalchemy import bindparam, delete, select
+
+from colleague.store.lanes import insert_into
+from colleague.store.record import columns_of, record
+from colleague.store.tables import timers
+from colleague.store.tx import Tx
+
+TimerKind = Literal["retry", "expiry", "sla"]
+
+
+@dataclass(frozen=True)
+class Timer:
+    """Something that becomes due."""
+
+    kind: TimerKind
+    subject: str
+    run_id: str | None
+    due_at: int
+
+
+_CLEAR = delete(timers).where(
+    timers.c.kind == bindparam("timer_kind"), timers.c.subject == bindparam("about")
+)
+
+
+def set_timer(tx: Tx, kind: TimerKind, subject: str, run_id: str | None, due_at: int) -> None:
+    statement = insert_into(tx)(timers).values(kind=kind, subject=subject, run_id=run_id, due_at=due_at)
+    tx.execute(statement.on_conflict_do_update(index_elements=["kind", "subject"], set_={"due_at": due_at}))
+
+
+def clear_timer(tx: Tx, kind: TimerKind, subject: str) -> None:
+    tx.execute(_CLEAR, {"timer_kind": kind, "about": subject})
+
+
+def due_timers(tx: Tx, limit: int = 100) -> list[Timer]:
+    """What is due, unlocked: whoever acts on one claims it first."""
+    query = select(*columns_of(Timer, timers)).where(timers.c.due_at <= tx.now)
+    return [record(Timer, row) for row in tx.all(query.order_by(timers.c.due_at).limit(limit))]
+
+
+def claim(tx: Tx, timer: Timer) -> bool:
+    """True for the one who may act on it. Call it after locking what the timer is about."""
+    same = (timers.c.kind == timer.kind, timers.c.subject == timer.subject, timers.c.due_at == timer.due_at)
+    return tx.changed(delete(timers).where(*same))

@@ -1,0 +1,201 @@
+"""What a worker does with a run: take it, keep it, give it back, end it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import bindparam, func, select, update
+
+from colleague.store.lanes import free_next, take_place
+from colleague.store.run import Hold, Outcome, Run, fenced, get_run, lock_run
+from colleague.store.statement import PLUS_ONE
+from colleague.store.tables import approvals, attempts, calls, runs
+from colleague.store.timers import clear_timer, set_timer
+from colleague.store.tx import Fenced, Tx
+from colleague.store.wake import wake
+
+LEASE_MS = 30_000
+ALONE_AFTER = 2
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A run in a worker's hands."""
+
+    run: Run
+    hold: Hold
+
+    @property
+    def alone(self) -> bool:
+        """Two workers died with it, so nothing else may run beside it."""
+        return self.run.stalls >= ALONE_AFTER
+
+    @property
+    def poisonous(self) -> bool:
+        """It took a worker down that ran nothing else: the attempt has failed."""
+        return self.run.stalls > ALONE_AFTER
+
+
+def take(
+    tx: Tx, worker: str, lease_now: int, after_expert: str = "", *, only: Collection[str] | None = None
+) -> Taken | None:
+    """The fairest run that may start now: of the next expert in turn, its oldest one.
+
+    A host for one command takes `only` the runs it made or woke."""
+    for lowest in (after_expert, ""):
+        row = _eligible(tx, lowest, only)
+        if row is not None:
+            return _take(tx, row, worker, lease_now)
+        if not lowest:
+            break
+    return None
+
+
+_ELIGIBLE = (
+    select(runs.c.id, runs.c.dispatch)
+    .where(runs.c.status == "queued", runs.c.ready == 1, runs.c.expert > bindparam("after"))
+    .order_by(runs.c.expert, runs.c.id)
+    .limit(1)
+)
+_ELIGIBLE_UNLOCKED = _ELIGIBLE.with_for_update(skip_locked=True)
+_TAKE = (
+    update(runs)
+    .where(runs.c.id == bindparam("run"), runs.c.status == "queued", runs.c.dispatch == bindparam("sent"))
+    .values(
+        status="running",
+        epoch=runs.c.epoch + 1,
+        worker=bindparam("by"),
+        lease_until=bindparam("until"),
+        started_at=func.coalesce(runs.c.started_at, bindparam("now")),
+    )
+)
+
+
+def _eligible(tx: Tx, after_expert: str, only: Collection[str] | None) -> Any:
+    query = _ELIGIBLE_UNLOCKED if tx.locks_rows else _ELIGIBLE
+    if only is not None:
+        query = query.where(runs.c.id.in_(only))
+    return tx.execute(query, {"after": after_expert}).first()
+
+
+def _take(tx: Tx, row: Any, worker: str, lease_now: int) -> Taken | None:
+    """A compare-and-set of status and dispatch number, which raises the epoch."""
+    given = {"run": row.id, "sent": row.dispatch, "by": worker, "until": lease_now + LEASE_MS, "now": tx.now}
+    if tx.execute(_TAKE, given).rowcount == 0:
+        return None
+    run = get_run(tx, row.id)
+    return Taken(run, Hold(run.id, run.epoch))
+
+
+def renew(tx: Tx, hold: Hold, lease_now: int) -> None:
+    """Keeps the lease; `lease_now` was read before this was sent."""
+    _fenced_update(tx, hold, lease_until=lease_now + LEASE_MS)
+
+
+def _fenced_update(tx: Tx, hold: Hold, **values: Any) -> None:
+    """The fence and the change in one statement."""
+    ours = {"id": hold.run_id, "epoch": hold.epoch, "status": "running"}
+    if not tx.update(runs, ours, **values):
+        raise Fenced(hold.run_id)
+
+
+def give_back(tx: Tx, hold: Hold) -> None:
+    """A worker that stops on purpose; the run can be taken again at once."""
+    fenced(tx, hold)
+    _queue(tx, hold.run_id)
+
+
+def release(tx: Tx, run: Run) -> None:
+    """A locked run whose worker is dead can be taken again."""
+    tx.update(runs, {"id": run.id}, stalls=PLUS_ONE)
+    _queue(tx, run.id)
+
+
+def progress(tx: Tx, hold: Hold, working_ms: int) -> None:
+    """A model answer or a finished call: the worker is no poison, and its working time is kept."""
+    _fenced_update(tx, hold, stalls=0, working_ms=working_ms)
+
+
+def finish(tx: Tx, hold: Hold, outcome: Outcome, **result: str | None) -> None:
+    """Ends a run and frees the next one in its lane, in one transaction."""
+    run = fenced(tx, hold, lane=True)
+    end_run(tx, run, outcome, **result)
+
+
+def end_run(tx: Tx, run: Run, outcome: Outcome, **result: str | None) -> None:
+    """For a run that is locked already. Nothing of it stays open."""
+    values: dict[str, Any] = {"status": "done", "outcome": outcome, "ready": 0, "ended_at": tx.now}
+    values |= {"worker": None, "epoch": PLUS_ONE, "retry_at": None, **result}
+    tx.update(runs, {"id": run.id}, **values)
+    end_attempt(tx, run, outcome, result.get("error"))
+    if run.retry_at is not None:
+        clear_timer(tx, "retry", run.id)
+    if run.lane is not None and free_next(tx, run.lane):
+        wake(tx)
+
+
+def end_attempt(tx: Tx, run: Run, outcome: str, error: str | None) -> None:
+    this = {"run_id": run.id, "number": run.attempt}
+    tx.update(attempts, this, ended_at=tx.now, outcome=outcome, error=error)
+
+
+def attempt_error(tx: Tx, run_id: str, number: int) -> str | None:
+    row = tx.one(select(attempts.c.error).where(attempts.c.run_id == run_id, attempts.c.number == number))
+    return row[0] if row else None
+
+
+def retry_later(tx: Tx, hold: Hold, error: str, delay_ms: int) -> None:
+    """The attempt failed; the next one continues after a pause that survives restarts. The lane is kept."""
+    run = fenced(tx, hold, lane=True)
+    end_attempt(tx, run, "failed", error)
+    due = tx.now + delay_ms
+    tx.update(runs, {"id": run.id}, status="retrying", ready=0, retry_at=due, worker=None, epoch=PLUS_ONE)
+    set_timer(tx, "retry", run.id, run.id, due)
+
+
+def next_attempt(tx: Tx, run: Run) -> None:
+    """Begins the next attempt of a locked run that is retrying or dead."""
+    number = run.attempt + 1
+    tx.insert(attempts, run_id=run.id, number=number, started_at=tx.now)
+    tx.update(runs, {"id": run.id}, attempt=number, working_ms=0, retry_at=None)
+    _queue(tx, run.id)
+
+
+def revive(tx: Tx, run_id: str) -> None:
+    """A dead letter goes to the end of its lane, with the same transcript and the next attempt."""
+    run = lock_run(tx, run_id)
+    if run.status != "done":
+        return
+    seq, first = take_place(tx, run.lane) if run.lane is not None else (0, True)
+    tx.update(runs, {"id": run_id}, seq=seq, outcome=None, error=None, ended_at=None, stalls=0)
+    next_attempt(tx, run)
+    if not first:
+        tx.update(runs, {"id": run_id}, ready=0)
+
+
+def cancel(tx: Tx, run_id: str, reason: str) -> bool:
+    """Ends a run at once, whatever it is doing, and frees its lane. False when it had ended already.
+
+    A call in flight becomes unknown: a person is asked what came of it, but it is not sent again."""
+    run = lock_run(tx, run_id)
+    if run.status == "done":
+        return False
+    pending = {"run_id": run_id, "status": "pending"}
+    tx.update(approvals, pending, status="withdrawn", decided_at=tx.now, note=reason)
+    tx.update(calls, {"run_id": run_id, "status": "started"}, status="unknown")
+    end_run(tx, run, "cancelled", error=reason)
+    return True
+
+
+def wake_run(tx: Tx, run: Run) -> None:
+    """A locked run that waited can go on. It kept its lane, so it is first there."""
+    if run.status in ("waiting", "retrying"):
+        _queue(tx, run.id)
+
+
+def _queue(tx: Tx, run_id: str) -> None:
+    again = {"status": "queued", "ready": 1, "worker": None, "lease_until": None}
+    tx.update(runs, {"id": run_id}, dispatch=PLUS_ONE, epoch=PLUS_ONE, **again)
+    wake(tx)

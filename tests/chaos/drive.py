@@ -1,0 +1,91 @@
+"""A process that works on one home, for tests that kill it: accepts one turn, advances it, decides.
+
+Usage: drive.py HOME MODEL [--lease MS] [--decide]"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from colleague.agent.host import Host, open_host
+from colleague.config import load_settings
+from colleague.home import Home
+from colleague.store import sweep, work
+from colleague.store.accept import Arrival, accept
+from colleague.store.approvals import Answer, Approval, decide, pending_approvals
+from colleague.store.grants import give_grant
+from colleague.store.tx import Tx
+
+ARRIVAL = Arrival(
+    expert="main",
+    trigger="test",
+    source="test",
+    payload="{}",
+    inputs=json.dumps({"message": "go"}),
+    session_key="agent:main:main",
+    lane="agent:main:main",
+    dedupe_key="the only turn",
+)
+
+
+async def drive(home: Home, model: str, *, decides: bool) -> dict[str, Any]:
+    settings = load_settings(home)
+    arrival = Arrival(**{**ARRIVAL.__dict__, "model": model})
+    async with open_host(home, settings) as host:
+        accepted = await host.database.write(lambda tx: accept(tx, arrival))
+        run_ids = [str(accepted.run_id)]
+        while True:
+            [run] = await host.advance_only(run_ids)
+            pending = await host.database.read(pending_approvals)
+            if run.status != "waiting" or not decides:
+                return {
+                    "status": run.status,
+                    "outcome": run.outcome,
+                    "text": run.narrative,
+                    "error": run.error,
+                }
+            for approval in pending:
+                await decide_one(host, home, approval)
+
+
+async def decide_one(host: Host, home: Home, approval: Approval) -> None:
+    """Says yes for the whole run; of an uncertain effect, says what the ledger says."""
+    if approval.kind == "uncertain":
+        line = json.loads(approval.arguments)["line"]
+        ledger = home.root / "ledger.txt"
+        happened = ledger.exists() and line in ledger.read_text().split("\n")
+        answer = Answer(approval.id, approval.digest, "happened" if happened else "again", "test")
+    else:
+        answer = Answer(approval.id, approval.digest, "approve", "test")
+
+    def work_(tx: Tx) -> None:
+        if approval.kind == "confirm":
+            give_grant(tx, approval.expert, approval.operation, by="test", run_id=approval.run_id)
+        decide(tx, answer)
+
+    await host.database.write(work_)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("home")
+    parser.add_argument("model")
+    parser.add_argument("--lease", type=int)
+    parser.add_argument("--decide", action="store_true")
+    given = parser.parse_args()
+    if given.lease:
+        work.LEASE_MS = given.lease
+        sweep.GRACE_MS = given.lease // 2
+    # The first import of the model library can take longer than a test's short lease.
+    import pydantic_ai.direct  # noqa: F401
+
+    result = asyncio.run(drive(Home(Path(given.home)), given.model, decides=given.decide))
+    sys.stdout.write(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""A worker frozen in the middle of a call, past its lease, taken over, and woken again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+from colleague.store.ids import new_id
+from tests.chaos.test_turn_kills import _admin, make_home
+from tests.conftest import ROOT
+
+
+def begin(home: Path, slow: str) -> subprocess.Popen[str]:
+    command = [sys.executable, str(ROOT / "tests/chaos/drive.py"), str(home), "script/turn.yaml", "--decide"]
+    settings = json.loads((home / "colleague.json").read_text())
+    settings["mcp"]["servers"]["ledger"]["env"] = {"LEDGER_SLOW": slow}
+    (home / "colleague.json").write_text(json.dumps(settings))
+    return subprocess.Popen(
+        [*command, "--lease", "3000"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ,
+    )
+
+
+def wait_for_line(ledger: Path, line: str) -> None:
+    deadline = time.monotonic() + 60
+    while not (ledger.exists() and line in ledger.read_text().split("\n")):
+        assert time.monotonic() < deadline, "the effect never came"
+        time.sleep(0.02)
+
+
+def test_nothing_is_overwritten_and_nothing_is_sent_twice(tmp_path: Path, postgres_url: str) -> None:
+    name = "f" + new_id().replace("-", "")
+    _admin(postgres_url, f"CREATE DATABASE {name}")
+    home = make_home(tmp_path / "home", postgres_url.replace("/postgres?", f"/{name}?"))
+    frozen = begin(home, "2")
+    wait_for_line(home / "ledger.txt", "two")
+    frozen.send_signal(signal.SIGSTOP)
+    other = begin(home, "0")
+    said, errors = other.communicate(timeout=120)
+    assert other.returncode == 0, errors[-1000:]
+    assert json.loads(said)["outcome"] == "completed"
+    frozen.send_signal(signal.SIGCONT)
+    woken, errors = frozen.communicate(timeout=60)
+    assert frozen.returncode == 0, errors[-1000:]
+    assert json.loads(woken)["outcome"] == "completed"
+    lines = Counter((home / "ledger.txt").read_text().splitlines())
+    assert lines == {"one": 1, "two": 1, "three": 1}
+    assert len((home / "asked.jsonl").read_text().splitlines()) == 3
+    _admin(postgres_url, f"DROP DATABASE {name} WITH (FORCE)")

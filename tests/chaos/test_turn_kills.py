@@ -1,0 +1,127 @@
+"""A turn with three effects, one reading and one approval, killed with -9 at commits and around effects.
+
+After each kill it is started again. Every effect is in the ledger exactly once, the transcript ends the
+same, and the model is not asked again for what it had answered."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import sqlalchemy
+
+from colleague.store.ids import new_id
+from tests.conftest import ROOT
+
+SCRIPT = """
+log: asked.jsonl
+replies:
+  - text: First the greeting.
+    calls: [{operation: ledger.append, arguments: {line: one}}]
+  - text: Then the rest.
+    calls:
+      - {operation: ledger.read_all, arguments: {}}
+      - {operation: ledger.append, arguments: {line: two}}
+      - {operation: ledger.append, arguments: {line: three}}
+  - text: All three lines are there.
+"""
+LONG = bool(os.environ.get("COLLEAGUE_LONG"))
+KILLED = -9
+
+
+def make_home(folder: Path, database: str = "") -> Path:
+    folder.mkdir(parents=True)
+    (folder / "turn.yaml").write_text(SCRIPT)
+    server = {
+        "command": sys.executable,
+        "args": [str(ROOT / "tests/chaos/ledger_server.py"), str(folder / "ledger.txt")],
+    }
+    settings: dict[str, object] = {"mcp": {"servers": {"ledger": server}}}
+    if database:
+        settings["experts"] = {"database": database}
+    (folder / "colleague.json").write_text(json.dumps(settings))
+    return folder
+
+
+def drive(home: Path, *, kill: str = "", log: Path | None = None) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | ({"COLLEAGUE_FAILPOINT": kill} if kill else {})
+    if log:
+        environment["COLLEAGUE_FAILPOINT_LOG"] = str(log)
+    command = [sys.executable, str(ROOT / "tests/chaos/drive.py"), str(home), "script/turn.yaml", "--decide"]
+    return subprocess.run(
+        [*command, "--lease", "4000"],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=90,
+        check=False,
+    )
+
+
+def asked(home: Path) -> int:
+    log = home / "asked.jsonl"
+    return len(log.read_text().splitlines()) if log.exists() else 0
+
+
+def check_end(home: Path, point: str, done: subprocess.CompletedProcess[str]) -> None:
+    assert done.returncode == 0, f"{point}: {done.stderr[-2000:]}"
+    assert json.loads(done.stdout)["text"] == "All three lines are there.", point
+    lines = Counter((home / "ledger.txt").read_text().splitlines())
+    assert lines == {"one": 1, "two": 1, "three": 1}, f"{point}: {lines}"
+    # An answer that was not yet committed when the process died is asked for again, and no other.
+    assert asked(home) <= 3 + point.startswith("commit.before"), f"{point}: asked {asked(home)} times"
+
+
+@pytest.fixture(scope="module")
+def points(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """Every place at which a whole turn can die, in the order in which it comes there."""
+    folder = tmp_path_factory.mktemp("whole")
+    home = make_home(folder / "home")
+    done = drive(home, log=folder / "points")
+    check_end(home, "none", done)
+    return (folder / "points").read_text().splitlines()
+
+
+def sample(points: list[str]) -> list[str]:
+    """All of them in the long run; else some of each kind."""
+    if LONG:
+        return points
+    effects = [point for point in points if point.startswith("call.")]
+    return effects[::2] + [point for point in points if point not in effects][::7]
+
+
+def test_killed_on_sqlite(points: list[str], tmp_path: Path) -> None:
+    chosen = sample(points)
+    for number, point in enumerate(chosen):
+        home = make_home(tmp_path / f"home{number}")
+        killed = drive(home, kill=point)
+        assert killed.returncode == KILLED, f"{point} was not reached: {killed.stderr[-500:]}"
+        check_end(home, point, drive(home))
+        shutil.rmtree(home)
+    print(f"killed at {len(chosen)} of {len(points)} points on SQLite")
+
+
+def test_killed_on_postgresql_with_two_workers(points: list[str], tmp_path: Path, postgres_url: str) -> None:
+    effects = sample(points) if LONG else ["call.started@2", "call.done@1", "call.done@3"]
+    for number, point in enumerate(effects):
+        name = "c" + new_id().replace("-", "")
+        _admin(postgres_url, f"CREATE DATABASE {name}")
+        home = make_home(tmp_path / f"home{number}", postgres_url.replace("/postgres?", f"/{name}?"))
+        killed = drive(home, kill=point)
+        assert killed.returncode == KILLED, f"{point} was not reached: {killed.stderr[-500:]}"
+        check_end(home, point, drive(home))
+        _admin(postgres_url, f"DROP DATABASE {name} WITH (FORCE)")
+    print(f"killed at {len(effects)} of {len(points)} points on PostgreSQL")
+
+
+def _admin(url: str, statement: str) -> None:
+    engine = sqlalchemy.create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(sqlalchemy.text(statement))
+    engine.dispose()

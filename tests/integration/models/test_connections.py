@@ -1,0 +1,53 @@
+"""Connections that are kept, and closed."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from colleague.agent.models.connections import Connections
+from colleague.agent.models.resolved import Key
+from colleague.agent.models.think import think
+from tests.integration.models import openai_wire as wire
+from tests.integration.models.asking import HELLO, at, with_server
+from tests.integration.models.server import Stream, WireServer
+
+SAID = Stream(wire.said("Hi."))
+
+
+def test_one_connection_serves_many_requests() -> None:
+    async def run(server: WireServer) -> tuple[int, int]:
+        async with Connections() as connections:
+            for name in ("m1", "m1", "m2"):
+                await think(replace(at(server), id=name), HELLO, connections=connections)
+        return len(server.requests), server.connections
+
+    assert with_server(run, SAID) == (3, 1)
+
+
+def test_requests_at_the_same_time_share_the_client() -> None:
+    async def run(server: WireServer) -> list[str]:
+        async with Connections() as connections:
+            asking = (think(at(server), HELLO, connections=connections) for _ in range(5))
+            return [reply.text for reply in await asyncio.gather(*asking)]
+
+    assert with_server(run, SAID) == ["Hi."] * 5
+
+
+def test_another_key_is_another_client() -> None:
+    async def run(server: WireServer) -> list[str]:
+        async with Connections() as connections:
+            for text in ("first-key", "second-key"):
+                await think(at(server, key=Key(text, "K")), HELLO, connections=connections)
+        return [request.headers["authorization"] for request in server.requests]
+
+    assert with_server(run, SAID) == ["Bearer first-key", "Bearer second-key"]
+
+
+def test_without_connections_each_request_has_its_own() -> None:
+    async def run(server: WireServer) -> int:
+        await think(at(server), HELLO)
+        await think(at(server), HELLO)
+        return server.connections
+
+    assert with_server(run, SAID) == 2

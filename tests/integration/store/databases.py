@@ -1,0 +1,55 @@
+"""Both databases, for real: SQLite in a file, PostgreSQL in a server of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy
+
+from colleague.clock import MovableClock
+from colleague.store.ids import new_id
+from colleague.store.postgresql import PostgresDatabase
+from colleague.store.sqlite import SqliteDatabase
+from colleague.store.tx import Database
+
+Opener = Callable[[MovableClock], Database]
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    import pgserver
+
+    with tempfile.TemporaryDirectory(prefix="colleague-pg-") as folder:
+        server = pgserver.get_server(folder, cleanup_mode="stop")
+        yield server.get_uri()
+        server.cleanup()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
+    """Opens the same database as often as asked; each time stands for a process."""
+    if request.param == "sqlite":
+        yield lambda clock: SqliteDatabase(tmp_path / "state" / "colleague.sqlite", clock)
+        return
+    url: str = request.getfixturevalue("postgres_url")
+    name = "t" + new_id().replace("-", "")
+    _admin(url, f"CREATE DATABASE {name}")
+    yield lambda clock: PostgresDatabase(url.replace("/postgres?", f"/{name}?"), clock)
+    _admin(url, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def _admin(url: str, statement: str) -> None:
+    engine = sqlalchemy.create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(sqlalchemy.text(statement))
+    engine.dispose()
+
+
+@pytest.fixture
+def run_async() -> Callable[[Any], Any]:
+    return asyncio.run

@@ -1,0 +1,99 @@
+"""Strict order per lane, nothing overlapping, nothing forgotten, no deadlock: with real concurrency."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import Any
+
+import pytest
+from sqlalchemy import func, select
+
+from colleague.clock import MovableClock
+from colleague.store import approvals, journal, run, work
+from colleague.store.tables import events, runs
+from colleague.store.tx import Database, Tx
+from tests.integration.store.databases import Opener
+from tests.integration.store.world import World
+
+LONG = bool(os.environ.get("COLLEAGUE_LONG"))
+ROUNDS = 40 if LONG else 4
+ARRIVALS = 400 if LONG else 120
+
+
+async def live(opener: Opener, seed: int, *, seconds: float = 60, arrivals: int = ARRIVALS) -> World:
+    clock = MovableClock()
+    databases = [opener(clock)]
+    if not type(databases[0]).__name__.startswith("Sqlite"):
+        databases.append(opener(clock))
+    world = World(databases, clock, seed, lanes=1 + seed % 5)
+    await world.live(arrivals, seconds=seconds)
+    for database in databases:
+        await database.close()
+    return world
+
+
+@pytest.mark.parametrize("seed", range(ROUNDS))
+def test_a_random_world_stays_in_order(opener: Opener, seed: int) -> None:
+    world = asyncio.run(live(opener, seed))
+    assert world.violations == []
+    assert min(world.counts.get(what, 0) for what in ("take", "finish", "wait", "decide", "fenced")) > 0, (
+        world.counts
+    )
+    asyncio.run(check_ends(opener, world))
+
+
+async def check_ends(opener: Opener, world: World) -> None:
+    """Every accepted event has exactly one run, and every run exactly one outcome."""
+    database: Database = opener(MovableClock())
+    counted = await database.read(
+        lambda tx: (
+            tx.execute(select(func.count()).select_from(runs).where(runs.c.outcome.is_(None))).scalar_one(),
+            tx.execute(select(func.count()).select_from(runs)).scalar_one(),
+            tx.execute(select(func.count(events.c.run_id.distinct())).select_from(events)).scalar_one(),
+        )
+    )
+    await database.close()
+    assert counted == (0, len(world.accepted), len(world.accepted))
+
+
+class TestSeededBugs:
+    """The test is worth something only if it finds the bug each rule prevents."""
+
+    def found(self, opener: Opener, word: str, *, seeds: int = 12, seconds: float = 6) -> bool:
+        for seed in range(seeds):
+            world = asyncio.run(live(opener, seed, seconds=seconds))
+            if any(word in violation for violation in world.violations):
+                return True
+        return False
+
+    def test_no_run_lock(self, opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Two people decide one of two questions each; both see the other pending; the run is forgotten."""
+        if "sqlite" in os.environ["PYTEST_CURRENT_TEST"]:
+            pytest.skip("SQLite has one writer, which is the lock")
+        monkeypatch.setattr(approvals, "lock_run", run.get_run)
+        assert self.found(opener, "forgotten")
+
+    def test_an_unfenced_answer(self, opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+        def unfenced(tx: Tx, hold: run.Hold, **values: Any) -> None:
+            tx.update(runs, {"id": hold.run_id}, **values)
+
+        monkeypatch.setattr(work, "_fenced_update", unfenced)
+        assert self.found(opener, "unfenced")
+
+    def test_a_late_answer_that_does_not_wake(self, opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(journal, "wake_run", lambda *_: None)
+        assert self.found(opener, "forgotten")
+
+    def test_a_lane_that_is_not_freed(self, opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(work, "free_next", lambda *_: None)
+        assert self.found(opener, "forgotten")
+
+    def test_a_place_taken_without_the_lane_lock(
+        self, opener: Opener, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A finish and an accept that do not see each other leave a run that nobody frees."""
+        if "sqlite" in os.environ["PYTEST_CURRENT_TEST"]:
+            pytest.skip("SQLite has one writer, which is the lock")
+        monkeypatch.setattr(work, "fenced", lambda tx, hold, **_: run.fenced(tx, hold))
+        assert self.found(opener, "forgotten") or self.found(opener, "crash")
