@@ -15,6 +15,7 @@ from sqlalchemy import update
 from colleague.agent.conversation import Conversation, Result
 from colleague.agent.ending import Failed, Waiting
 from colleague.agent.events import Bus
+from colleague.agent.payload_log import PayloadLog
 from colleague.agent.setting import Setting
 from colleague.agent.tool import NotSent, PreparedTool, Tool, ToolOutput, ToolRequest, ToolSpec, UnknownEnd
 from colleague.agent.toolbox import BadArguments, checked_arguments, digest_of
@@ -39,6 +40,7 @@ class Scene:
     conversation: Conversation
     setting: Setting
     bus: Bus
+    payloads: PayloadLog = PayloadLog()
 
     @property
     def run_id(self) -> str:

@@ -11,6 +11,7 @@ from colleague.agent.ending import Completed, Failed, Waiting
 from colleague.agent.events import Bus
 from colleague.agent.loop import loop
 from colleague.agent.models.connections import Connections
+from colleague.agent.payload_log import PayloadLog
 from colleague.agent.setting import Assembler, Setting
 from colleague.errors import ColleagueError
 from colleague.store.run import Run
@@ -26,6 +27,7 @@ class Advancer:
     assembler: Assembler
     bus: Bus
     connections: Connections
+    payloads: PayloadLog = PayloadLog()
 
     async def __call__(self, taken: Taken) -> None:
         self.bus.tell("agent_start", taken.run.id, attempt=taken.run.attempt)
@@ -54,7 +56,7 @@ class Advancer:
             await conversation.say(first_words(taken.run))
         elif conversation.attempt_is_new:
             await conversation.say(again_words(await conversation.last_error()))
-        await loop(Scene(conversation, setting, self.bus), self.connections)
+        await loop(Scene(conversation, setting, self.bus, self.payloads), self.connections)
 
     async def _fail(self, taken: Taken, setting: Setting | None, ending: Failed) -> None:
         """The next attempt continues the same transcript after a pause; after the last one the run ends."""

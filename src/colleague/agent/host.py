@@ -14,9 +14,11 @@ from colleague.agent.conversation import Result
 from colleague.agent.events import Bus
 from colleague.agent.main_agent import MainAgent
 from colleague.agent.models.connections import Connections
+from colleague.agent.payload_log import PayloadLog
 from colleague.clock import Clock, SystemClock
 from colleague.config import Settings, resolve
 from colleague.home import Home
+from colleague.logs import logging_to
 from colleague.mcp.answer import ToolAnswer
 from colleague.mcp.servers import Servers
 from colleague.packages.duration import parse_duration
@@ -80,7 +82,7 @@ async def open_host(
     """Opens a home for work. On SQLite this takes the home's lock, so every earlier worker is dead."""
     environ = os.environ if environ is None else environ
     alone = settings.experts.database is None
-    with home.working() if alone else contextlib.nullcontext():
+    with home.working() if alone else contextlib.nullcontext(), logging_to(home.logs):
         database = open_database(home, settings, environ, clock or SystemClock())
         try:
             if alone:
@@ -101,7 +103,8 @@ async def _served(
     bus = Bus()
     async with Servers.of(home, settings, environ, on_late=late) as servers, Connections() as connections:
         agent = MainAgent(home, settings, environ, database, servers)
-        advancer = Advancer(database, agent, bus, connections)
+        payloads = PayloadLog.of(home.logs, environ)
+        advancer = Advancer(database, agent, bus, connections, payloads)
         keep_ms = parse_duration(settings.experts.retention).seconds * 1000
         yield Host(database, servers, bus, advancer, settings.experts.max_concurrent_runs, keep_ms)
 

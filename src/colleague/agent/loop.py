@@ -56,12 +56,14 @@ async def think(scene: Scene, connections: Connections) -> Reply:
 
     try:
         patience = Patience(lambda: remaining_seconds(scene))
-        return await think_patiently(setting.model, request, on_delta, patience, connections=connections)
+        reply = await think_patiently(setting.model, request, on_delta, patience, connections=connections)
     except ModelFailure as failure:
         hint = f" ({failure.hint})" if failure.hint else ""
         raise Failed(
             f"{failure.message}{hint}", retry=failure.reason not in ("auth", "billing", "not_found")
         ) from None
+    scene.payloads.write(scene.run_id, setting.model, request, reply)
+    return reply
 
 
 def _definition(spec: ToolSpec) -> ToolDefinition:

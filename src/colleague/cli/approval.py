@@ -33,6 +33,7 @@ def list_(
     from colleague.cli.output import say, say_json, say_table
     from colleague.store.approvals import recent_approvals
     from colleague.store.ids import short
+    from colleague.store.report import iso
 
     found = with_database(home, lambda database: database.read(lambda tx: recent_approvals(tx, every=every)))
     if as_json:
@@ -227,17 +228,11 @@ def _json_text(text: str) -> str | None:
     return text
 
 
-def iso(moment: int | None) -> str | None:
-    from datetime import UTC, datetime
-
-    return (
-        None if moment is None else datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="seconds")
-    )
-
-
 def _document(approval: Approval) -> dict[str, Any]:
     import json
     from dataclasses import asdict
+
+    from colleague.store.report import iso
 
     times = ("requested_at", "expires_at", "decided_at")
     moments = {name: iso(getattr(approval, name)) for name in times}

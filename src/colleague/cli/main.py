@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from colleague import __version__
-from colleague.cli import agent, approval, demo, expert, grant, init, mcp, model
+from colleague.cli import agent, approval, demo, expert, grant, init, mcp, model, run, session
 from colleague.cli.output import note, say, say_error
 from colleague.errors import ColleagueError
 
@@ -31,6 +31,8 @@ app.command("done")(approval.done)
 app.command("not-done")(approval.not_done)
 app.command("resolve")(approval.resolve)
 app.add_typer(grant.app, name="grant")
+app.add_typer(run.app, name="run")
+app.add_typer(session.app, name="session")
 app.add_typer(mcp.app, name="mcp")
 app.add_typer(model.app, name="model")
 

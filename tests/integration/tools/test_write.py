@@ -382,7 +382,24 @@ class TestCalls:
         ]
         assert desk.file(PIPELINE).read_text() == TEXT
 
-    def test_a_cancelled_call_goes_on_to_its_end(self, desk: Desk) -> None:
+    def test_a_cancelled_change_goes_on_to_its_end(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+        async def cancel(session: Session) -> None:
+            begun = asyncio.Event()
+            monkeypatch.setattr("colleague.agent.tools.versioned.failpoint", lambda _: begun.set())
+            edits = [{"old": "Ada", "new": "Eve"}]
+            task = asyncio.create_task(session.call("edit", path=PIPELINE, edits=edits))
+            await begun.wait()
+            task.cancel()
+            await asyncio.wait([task])
+            assert task.cancelled()
+            assert "version 3" in await session.ok(
+                "edit", path=PIPELINE, edits=[{"old": "Bob", "new": "Rob"}]
+            )
+
+        desk.run(cancel)
+        assert desk.file(PIPELINE).read_text() == TEXT.replace("Ada", "Eve").replace("Bob", "Rob")
+
+    def test_cancelled_anywhere_it_happens_once(self, desk: Desk) -> None:
         async def cancel(session: Session) -> str:
             edits = [{"old": "Ada", "new": "Eve"}]
             for turns in range(12):

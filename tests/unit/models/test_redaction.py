@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from colleague.agent.models.redaction import HIDDEN, redact
+from colleague.redaction import HIDDEN, redact
 from colleague.agent.models.resolved import Key, ResolvedModel
 
 

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import stat
+import threading
 
 from colleague.agent.tools.folder import Folder, Stamp
 from colleague.agent.tools.path import TEMPORARY_ENDING, TEMPORARY_PREFIX
@@ -24,6 +25,8 @@ class Staged:
         self._folder = folder
         self._name = name
         self._temporary = temporary_name(name)
+        self._busy = threading.Lock()
+        self._closed = False
         try:
             self._write(data)
         except BaseException:
@@ -32,19 +35,22 @@ class Staged:
 
     def put(self, before: Stamp | None) -> bool:
         """Renames the text into its place; False when the file is no longer the one that was read."""
-        if self._stamp() != before:
-            return False
-        failpoint("file.rename.before")
-        folder = self._folder.descriptor
-        os.rename(self._temporary, self._name, src_dir_fd=folder, dst_dir_fd=folder)
-        os.fsync(folder)
-        failpoint("file.rename.after")
-        return True
+        with self._busy:
+            if self._closed or self._stamp() != before:
+                return False
+            failpoint("file.rename.before")
+            folder = self._folder.descriptor
+            os.rename(self._temporary, self._name, src_dir_fd=folder, dst_dir_fd=folder)
+            os.fsync(folder)
+            failpoint("file.rename.after")
+            return True
 
     def close(self) -> None:
-        """Clears what was not put into its place."""
-        remove_temporary(self._folder, self._name)
-        self._folder.close()
+        """Clears what was not put into its place. A put that goes on in another thread ends first."""
+        with self._busy:
+            self._closed = True
+            remove_temporary(self._folder, self._name)
+            self._folder.close()
 
     def _write(self, data: bytes) -> None:
         remove_temporary(self._folder, self._name)

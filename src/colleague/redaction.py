@@ -1,4 +1,4 @@
-"""Taking secrets out of what a provider said."""
+"""Taking secrets out of what is shown or written down."""
 
 from __future__ import annotations
 

@@ -1,0 +1,48 @@
+"""What a model really received and said, for debugging. Off unless the environment asks for it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from colleague.agent.models.messages import to_json
+from colleague.redaction import redact
+
+if TYPE_CHECKING:
+    from colleague.agent.models.reply import Reply
+    from colleague.agent.models.request import ThinkRequest
+    from colleague.agent.models.resolved import ResolvedModel
+
+SWITCH = "OPENCLAW_ANTHROPIC_PAYLOAD_LOG"
+FILE = "anthropic-payload.jsonl"
+
+
+@dataclass(frozen=True)
+class PayloadLog:
+    """Appends a line for each answer; without a file it does nothing."""
+
+    file: Path | None = None
+
+    @classmethod
+    def of(cls, logs: Path, environ: Mapping[str, str]) -> PayloadLog:
+        return cls(logs / FILE if environ.get(SWITCH) == "1" else None)
+
+    def write(self, run_id: str, model: ResolvedModel, request: ThinkRequest, reply: Reply) -> None:
+        if self.file is None:
+            return
+        entry = {
+            "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "run": run_id,
+            "model": model.name,
+            "system": request.system + request.system_tail,
+            "tools": [tool.name for tool in request.tools],
+            "messages": json.loads(to_json(request.messages)),
+            "response": json.loads(to_json([reply.response])),
+        }
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        with self.file.open("a", encoding="utf-8") as file:
+            file.write(redact(json.dumps(entry, ensure_ascii=False), model.secrets) + "\n")

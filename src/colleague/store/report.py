@@ -1,0 +1,142 @@
+"""Everything the runtime did for one run, in one document."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import func, select
+
+from colleague.store.approvals import approvals_of
+from colleague.store.journal import Call, read_calls, read_messages
+from colleague.store.run import Run, get_run
+from colleague.store.spend import spent_by_run
+from colleague.store.tables import attempts, runs
+from colleague.store.tx import Tx
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One row of `attempts`."""
+
+    number: int
+    started_at: int
+    ended_at: int | None
+    outcome: str | None
+    error: str | None
+
+
+def iso(moment: int | None) -> str | None:
+    return (
+        None if moment is None else datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="seconds")
+    )
+
+
+def run_document(tx: Tx, run_id: str) -> dict[str, Any]:
+    run = get_run(tx, run_id)
+    asked = approvals_of(tx, run_id)
+    used = spent_by_run(tx, run_id)
+    return brief_document(run) | {
+        "version": run.version,
+        "inputs": json.loads(run.inputs),
+        "event_id": run.event_id,
+        "session_key": run.session_key,
+        "lane": run.lane,
+        "waiting_on": [each.id for each in asked if each.holds],
+        "retry_at": iso(run.retry_at),
+        "behind": runs_ahead(tx, run),
+        "attempts": [
+            _attempt(each) for each in tx.find(Attempt, attempts, {"run_id": run_id}, order=("number",))
+        ],
+        "calls": [_call(call) for call in read_calls(tx, run_id)],
+        "approvals": [each.id for each in asked],
+        "outputs": json.loads(run.outputs) if run.outputs else None,
+        "narrative": run.narrative,
+        "usage": {"input_tokens": used.input_tokens, "output_tokens": used.output_tokens, "cost": used.cost},
+    }
+
+
+def brief_document(run: Run) -> dict[str, Any]:
+    """What a list shows."""
+    return {
+        "id": run.id,
+        "expert": run.expert,
+        "process": run.process,
+        "status": run.status,
+        "outcome": run.outcome,
+        "error": run.error,
+        "created_at": iso(run.created_at),
+        "ended_at": iso(run.ended_at),
+    }
+
+
+def recent_runs(tx: Tx, *, limit: int = 50, session_key: str | None = None) -> list[Run]:
+    """The newest first."""
+    query = select(runs.c.id).order_by(runs.c.id.desc()).limit(limit)
+    query = query.where(runs.c.session_key == session_key) if session_key else query
+    return [get_run(tx, row.id) for row in tx.all(query)]
+
+
+def runs_ahead(tx: Tx, run: Run) -> int:
+    """How many unfinished runs stand before this one in its lane."""
+    if run.lane is None or run.status == "done":
+        return 0
+    ahead = (runs.c.lane == run.lane) & (runs.c.seq < run.seq) & (runs.c.status != "done")
+    return int(tx.execute(select(func.count()).select_from(runs).where(ahead)).scalar_one())
+
+
+def sessions(tx: Tx) -> list[dict[str, Any]]:
+    """Every session with the number of its runs and when the last one began."""
+    columns = (runs.c.session_key, func.count().label("runs"), func.max(runs.c.created_at).label("last"))
+    rows = tx.all(select(*columns).group_by(runs.c.session_key).order_by(func.max(runs.c.created_at).desc()))
+    return [{"session_key": row.session_key, "runs": row.runs, "last_run_at": iso(row.last)} for row in rows]
+
+
+def trajectory(tx: Tx, session_key: str) -> list[dict[str, Any]]:
+    """A session as records in the order in which they happened: runs, messages, calls, approvals."""
+    records: list[dict[str, Any]] = []
+    for run in reversed(recent_runs(tx, limit=100_000, session_key=session_key)):
+        records.append({"type": "run"} | brief_document(run))
+        calls = read_calls(tx, run.id)
+        for message in read_messages(tx, run.id):
+            body = json.loads(message.body)
+            records.append({"type": "message", "run": run.id, "position": message.position, "messages": body})
+            here = [call for call in calls if call.position == message.position]
+            records += [{"type": "call", "run": run.id} | _call(call) for call in here]
+        for each in approvals_of(tx, run.id):
+            decided = {
+                "by": each.decided_by,
+                "at": iso(each.decided_at),
+                "decision": each.decision,
+                "note": each.note,
+            }
+            about = {"id": each.id, "kind": each.kind, "operation": each.operation, "status": each.status}
+            records.append({"type": "approval", "run": run.id} | about | decided)
+    return records
+
+
+def _attempt(attempt: Attempt) -> dict[str, Any]:
+    return {
+        "number": attempt.number,
+        "started_at": iso(attempt.started_at),
+        "ended_at": iso(attempt.ended_at),
+        "outcome": attempt.outcome,
+        "error": attempt.error,
+    }
+
+
+def _call(call: Call) -> dict[str, Any]:
+    return {
+        "id": call.id,
+        "operation": call.operation,
+        "tier": call.tier,
+        "arguments": json.loads(call.arguments),
+        "status": call.status,
+        "sends": call.sends,
+        "result": json.loads(call.result) if call.result else None,
+        "is_error": call.is_error,
+        "started_at": iso(call.started_at),
+        "ended_at": iso(call.ended_at),
+    }
