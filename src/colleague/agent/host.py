@@ -103,6 +103,7 @@ async def _served(
     bus = Bus()
     async with Servers.of(home, settings, environ, on_late=late) as servers, Connections() as connections:
         agent = MainAgent(home, settings, environ, database, servers)
+        await agent.mend_files()
         payloads = PayloadLog.of(home.logs, environ)
         advancer = Advancer(database, agent, bus, connections, payloads)
         keep_ms = parse_duration(settings.experts.retention).seconds * 1000

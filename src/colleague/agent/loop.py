@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from colleague.agent.act import Scene, act
+from colleague.agent.context import fitting_messages
 from colleague.agent.ending import Completed, Failed
 from colleague.agent.models.connections import Connections
 from colleague.agent.models.delta import Delta, TextDelta, ThinkingDelta
@@ -13,7 +14,6 @@ from colleague.agent.models.failure import ModelFailure
 from colleague.agent.models.patience import Patience, think_patiently
 from colleague.agent.models.reply import Reply
 from colleague.agent.models.request import ThinkRequest
-from colleague.agent.presenting import presenter
 from colleague.agent.propose import proposed_calls
 from colleague.agent.setting import Budget
 
@@ -41,7 +41,7 @@ async def think(scene: Scene, connections: Connections) -> Reply:
     """One model answer, streamed to whoever watches; failures that pass are waited out."""
     setting, conversation = scene.setting, scene.conversation
     request = ThinkRequest(
-        messages=conversation.provider_messages(presenter(setting.result_chars)),
+        messages=fitting_messages(scene),
         system=setting.system,
         tools=[_definition(spec) for spec in setting.toolbox.specs],
         thinking=setting.thinking,

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from colleague.agent.mcp_tool import served_tool
 from colleague.agent.models.catalogue import resolve_model
@@ -14,6 +15,7 @@ from colleague.agent.setting import Setting
 from colleague.agent.tool import Tool
 from colleague.agent.toolbox import Toolbox
 from colleague.agent.tools.file_tools import file_tools
+from colleague.agent.tools.reconcile import reconcile
 from colleague.agent.tools.tree import Root, Tree
 from colleague.config import Settings
 from colleague.home import Home
@@ -64,10 +66,21 @@ class MainAgent:
         return "\n\n".join(parts)
 
     def _file_tools(self, run: Run) -> list[Tool]:
+        return file_tools(self._tree, self.database, owner=OWNER, run_id=run.id, locks=self._locks)
+
+    async def mend_files(self) -> None:
+        """Ends what a crash left between a file's recorded version and the file itself."""
+        for left in await reconcile(self._tree, self.database, owner=OWNER, locks=self._locks):
+            log.info("mended %s: %s", left.path, left.problem or f"version {left.version}")
+
+    @property
+    def _tree(self) -> Tree:
         self.settings.workspace.mkdir(parents=True, exist_ok=True)
-        tree = Tree({"": Root(self.settings.workspace, writable=True)})
-        locks = self.home.state / "file-locks"
-        return file_tools(tree, self.database, owner=OWNER, run_id=run.id, locks=locks)
+        return Tree({"": Root(self.settings.workspace, writable=True)})
+
+    @property
+    def _locks(self) -> Path:
+        return self.home.state / "file-locks"
 
     async def _served_tools(self) -> list[Tool]:
         """One dead server is an error of its own calls and nothing else."""

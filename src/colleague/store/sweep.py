@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from sqlalchemy import select
 
-from colleague.store.approvals import can_go_on, expire
+from colleague.store.approvals import expire
 from colleague.store.retention import forget_old
 from colleague.store.run import lock_run
 from colleague.store.tables import runs
 from colleague.store.timers import Timer, claim, due_timers
 from colleague.store.tx import Database, Tx
 from colleague.store.wake import wake
-from colleague.store.work import next_attempt, release, wake_run
+from colleague.store.work import next_attempt, release
 
 GRACE_MS = 5_000
 
@@ -73,11 +73,6 @@ def release_all(tx: Tx) -> int:
     held = [row[0] for row in tx.all(select(runs.c.id).where(runs.c.status == "running"))]
     for run_id in held:
         release(tx, lock_run(tx, run_id))
-    waiting = [row[0] for row in tx.all(select(runs.c.id).where(runs.c.status == "waiting"))]
-    for run_id in waiting:
-        run = lock_run(tx, run_id)
-        if can_go_on(tx, run_id):
-            wake_run(tx, run)
     return len(held)
 
 

@@ -14,6 +14,7 @@ from colleague.agent.gate import Verdict
 from colleague.agent.host import Host
 from colleague.agent.models.catalogue import resolve_model
 from colleague.agent.models.connections import Connections
+from colleague.agent.payload_log import PayloadLog
 from colleague.agent.setting import Setting
 from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec, UnknownEnd
 from colleague.agent.toolbox import Toolbox
@@ -129,7 +130,10 @@ class Stage:
         bus.watch(self.events.append)
         servers = Servers(Settings(), {}, self.folder / "mcp", logs=self.folder / "logs")
         async with Connections() as connections:
-            host = Host(self.database, servers, bus, Advancer(self.database, self, bus, connections), 8)
+            payloads = PayloadLog(self.folder / "payloads.jsonl")
+            host = Host(
+                self.database, servers, bus, Advancer(self.database, self, bus, connections, payloads), 8
+            )
             [run] = await host.advance_only([self.run_id])
         return run
 
