@@ -18,6 +18,7 @@ from colleague.store import sweep, work
 from colleague.store.accept import Arrival, accept
 from colleague.store.approvals import Answer, Approval, decide, pending_approvals
 from colleague.store.grants import give_grant
+from colleague.store.journal import read_messages
 from colleague.store.tx import Tx
 
 ARRIVAL = Arrival(
@@ -42,14 +43,28 @@ async def drive(home: Home, model: str, *, decides: bool) -> dict[str, Any]:
             [run] = await host.advance_only(run_ids)
             pending = await host.database.read(pending_approvals)
             if run.status != "waiting" or not decides:
+                said = await host.database.read(lambda tx: transcript(tx, run_ids[0]))
                 return {
                     "status": run.status,
                     "outcome": run.outcome,
                     "text": run.narrative,
-                    "error": run.error,
+                    "transcript": said,
                 }
             for approval in pending:
                 await decide_one(host, home, approval)
+
+
+def _arguments(raw: Any) -> Any:
+    return json.loads(raw) if isinstance(raw, str) else raw
+
+
+def transcript(tx: Tx, run_id: str) -> list[Any]:
+    """What was said and asked for, without the times and ids that differ from run to run."""
+    said: list[Any] = []
+    for message in read_messages(tx, run_id):
+        parts = [part for each in json.loads(message.body) for part in each["parts"]]
+        said.append([part.get("content") or [part["tool_name"], _arguments(part["args"])] for part in parts])
+    return said
 
 
 async def decide_one(host: Host, home: Home, approval: Approval) -> None:

@@ -31,6 +31,17 @@ replies:
       - {operation: ledger.append, arguments: {line: three}}
   - text: All three lines are there.
 """
+TRANSCRIPT = [
+    ["go"],
+    ["First the greeting.", ["ledger.append", {"line": "one"}]],
+    [
+        "Then the rest.",
+        ["ledger.read_all", {}],
+        ["ledger.append", {"line": "two"}],
+        ["ledger.append", {"line": "three"}],
+    ],
+    ["All three lines are there."],
+]
 LONG = bool(os.environ.get("COLLEAGUE_LONG"))
 KILLED = -9
 
@@ -71,7 +82,9 @@ def asked(home: Path) -> int:
 
 def check_end(home: Path, point: str, done: subprocess.CompletedProcess[str]) -> None:
     assert done.returncode == 0, f"{point}: {done.stderr[-2000:]}"
-    assert json.loads(done.stdout)["text"] == "All three lines are there.", point
+    told = json.loads(done.stdout)
+    assert told["text"] == "All three lines are there.", point
+    assert told["transcript"] == TRANSCRIPT, point
     lines = Counter((home / "ledger.txt").read_text().splitlines())
     assert lines == {"one": 1, "two": 1, "three": 1}, f"{point}: {lines}"
     # An answer that was not yet committed when the process died is asked for again, and no other.

@@ -99,10 +99,10 @@ def cancel(
     """End a run at once. A call under way stays unknown until someone says what came of it."""
     from colleague.cli.hosting import with_database
     from colleague.cli.output import TICK, say
+    from colleague.store.cancel import cancel as cancel_run
     from colleague.store.lookup import full_id
     from colleague.store.tables import runs
     from colleague.store.tx import Tx
-    from colleague.store.work import cancel as cancel_run
 
     def work(tx: Tx) -> bool:
         return cancel_run(tx, full_id(tx, runs, "run", run), note)

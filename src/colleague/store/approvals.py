@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -198,7 +199,7 @@ def decide(tx: Tx, answer: Answer) -> Approval:
     """Records a decision, and wakes the run when it can go on. Raises when it does not count."""
     run = lock_run(tx, get_approval(tx, answer.approval_id).run_id)
     approval = get_approval(tx, answer.approval_id)
-    _check(approval, answer)
+    _check(approval, answer, ended=run.status == "done")
     values = {
         "status": "decided",
         "decision": answer.decision,
@@ -209,12 +210,24 @@ def decide(tx: Tx, answer: Answer) -> Approval:
     }
     tx.update(approvals, {"id": approval.id}, **values)
     clear_timer(tx, "expiry", approval.id)
-    if can_go_on(tx, run.id):
+    if run.status == "done":
+        _settle_afterwards(tx, approval, answer)
+    elif can_go_on(tx, run.id):
         wake_run(tx, run)
     return get_approval(tx, approval.id)
 
 
-def _check(approval: Approval, answer: Answer) -> None:
+def _settle_afterwards(tx: Tx, approval: Approval, answer: Answer) -> None:
+    """No worker will come back to a run that has ended, so the call gets its result here."""
+    said = answer.answer or json.dumps(f"{answer.by} says: {answer.decision.replace('_', ' ')}")
+    status = "finished" if answer.decision == "happened" else "refused"
+    result = json.dumps({"text": json.loads(said), "source": f"person:{answer.by}"}, ensure_ascii=False)
+    tx.update(
+        calls, {"id": approval.call_id, "status": "unknown"}, status=status, result=result, ended_at=tx.now
+    )
+
+
+def _check(approval: Approval, answer: Answer, *, ended: bool) -> None:
     if approval.status not in ("pending",):
         who = f" by {approval.decided_by}" if approval.decided_by else ""
         raise AlreadyDecided(
@@ -226,6 +239,8 @@ def _check(approval: Approval, answer: Answer) -> None:
             f"approval {approval.id[-8:]} has another digest than the one you decided on",
             hint="look at it again, then decide",
         )
+    if ended and answer.decision == "again":
+        raise WrongDecision("the run has ended, so nothing is sent again", hint="answers: happened, give_up")
     if answer.decision not in DECISIONS[approval.kind]:
         raise WrongDecision(
             f"{answer.decision} is no answer to a question of kind {approval.kind}",

@@ -11,7 +11,7 @@ from sqlalchemy import bindparam, func, select, update
 from colleague.store.lanes import free_next, take_place
 from colleague.store.run import Hold, Outcome, Run, fenced, get_run, lock_run
 from colleague.store.statement import PLUS_ONE
-from colleague.store.tables import approvals, attempts, calls, runs
+from colleague.store.tables import attempts, runs
 from colleague.store.timers import clear_timer, set_timer
 from colleague.store.tx import Fenced, Tx
 from colleague.store.wake import wake
@@ -173,20 +173,6 @@ def revive(tx: Tx, run_id: str) -> None:
     next_attempt(tx, run)
     if not first:
         tx.update(runs, {"id": run_id}, ready=0)
-
-
-def cancel(tx: Tx, run_id: str, reason: str) -> bool:
-    """Ends a run at once, whatever it is doing, and frees its lane. False when it had ended already.
-
-    A call in flight becomes unknown: a person is asked what came of it, but it is not sent again."""
-    run = lock_run(tx, run_id)
-    if run.status == "done":
-        return False
-    pending = {"run_id": run_id, "status": "pending"}
-    tx.update(approvals, pending, status="withdrawn", decided_at=tx.now, note=reason)
-    tx.update(calls, {"run_id": run_id, "status": "started"}, status="unknown")
-    end_run(tx, run, "cancelled", error=reason)
-    return True
 
 
 def wake_run(tx: Tx, run: Run) -> None:

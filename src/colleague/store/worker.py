@@ -13,11 +13,11 @@ import os
 from collections.abc import Awaitable, Callable, Collection
 from typing import Protocol
 
-from colleague.store.run import Hold
+from colleague.store.run import Hold, fenced
 from colleague.store.sweep import forget, sweep
 from colleague.store.tx import Database, Fenced
 from colleague.store.wake import CHANNEL
-from colleague.store.work import LEASE_MS, Taken, give_back, renew, take
+from colleague.store.work import LEASE_MS, Taken, give_back, release, renew, take
 
 log = logging.getLogger(__name__)
 
@@ -130,8 +130,14 @@ class Worker:
             raise
         except Exception:
             log.exception("run %s could not be advanced", taken.run.id)
+            await self._release(taken.hold)
         finally:
             await _cancelled([keeping])
+
+    async def _release(self, hold: Hold) -> None:
+        """A bug must not leave a run in nobody's hands; one that fails every time fails its attempt."""
+        with contextlib.suppress(Fenced):
+            await self._database.write(lambda tx: release(tx, fenced(tx, hold)))
 
     async def _keep_lease(self, hold: Hold, owner: asyncio.Task[None] | None) -> None:
         """Renews in good time; when it no longer can, the work on the run is stopped."""

@@ -14,9 +14,10 @@ from colleague.agent.host import record_late_answer
 from colleague.agent.setting import Budget, Retries
 from colleague.agent.tool import ToolOutput, ToolRequest, UnknownEnd
 from colleague.mcp.answer import ToolAnswer
+from colleague.store.approvals import WrongDecision
+from colleague.store.cancel import cancel
 from colleague.store.run import Run
 from colleague.store.sweep import sweep
-from colleague.store.work import cancel
 from tests.integration.agent.stage import Ledger, Stage, Tiers
 from tests.integration.models import anthropic_wire, openai_wire
 from tests.integration.models.asking import at
@@ -208,6 +209,11 @@ def test_cancelled_with_a_call_in_flight(opener: Opener, tmp_path: Path) -> None
         await asyncio.gather(begun, return_exceptions=True)
         [call] = await stage.calls()
         assert call.status == "unknown"
+        with pytest.raises(WrongDecision, match="nothing is sent again"):
+            await stage.decide("again")
+        await stage.decide("happened")
+        [call] = await stage.calls()
+        assert (call.status, stage.ledger.lines) == ("finished", ["sent"])
 
     play(opener, tmp_path, acts)
 

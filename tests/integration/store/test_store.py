@@ -17,6 +17,7 @@ from colleague.errors import NotFound, UsageError
 from colleague.store import work
 from colleague.store.accept import Accepted, Arrival, QueueFull, accept
 from colleague.store.approvals import Ask, wait
+from colleague.store.cancel import cancel
 from colleague.store.ids import new_id, short
 from colleague.store.journal import Message, append
 from colleague.store.lookup import full_id
@@ -201,8 +202,8 @@ def test_cancel_withdraws_questions_and_frees_the_lane(opener: Opener) -> None:
         taken = await take(database)
         assert taken is not None
         await database.write(lambda tx: wait(tx, taken.hold, [Ask(None, "confirm", "x.y", "{}", "d")]))
-        assert await database.write(lambda tx: work.cancel(tx, str(first.run_id), "changed my mind"))
-        assert not await database.write(lambda tx: work.cancel(tx, str(first.run_id), "again"))
+        assert await database.write(lambda tx: cancel(tx, str(first.run_id), "changed my mind"))
+        assert not await database.write(lambda tx: cancel(tx, str(first.run_id), "again"))
         row = await database.read(lambda tx: tx.one(select(approvals.c.status)))
         assert row == ("withdrawn",)
         next_ = await take(database)

@@ -17,6 +17,7 @@ from colleague.store import approvals as approvals_room
 from colleague.store import journal, sweep, work
 from colleague.store.accept import Arrival, accept
 from colleague.store.approvals import AlreadyDecided, Answer, Ask
+from colleague.store.cancel import cancel
 from colleague.store.journal import Message, NewCall
 from colleague.store.run import Hold
 from colleague.store.tables import calls, messages, runs
@@ -216,9 +217,7 @@ class World:
             await asyncio.sleep(0.02)
             if self.accepted and self._happens(0.5):
                 victim = self.random.choice(sorted(self.accepted))
-                cancelled = await self.database.write(
-                    lambda tx, victim=victim: work.cancel(tx, victim, "tired")
-                )
+                cancelled = await self.database.write(lambda tx, victim=victim: cancel(tx, victim, "tired"))
                 self.saw("cancel" if cancelled else "cancel too late")
 
     async def _sweep(self) -> None:

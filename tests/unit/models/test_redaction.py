@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from colleague.redaction import HIDDEN, redact
 from colleague.agent.models.resolved import Key, ResolvedModel
+from colleague.redaction import HIDDEN, redact
 
 
 @pytest.mark.parametrize(

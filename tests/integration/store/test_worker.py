@@ -1,0 +1,127 @@
+"""A worker: takes, keeps its lease, gives back, works alone with a suspect."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from sqlalchemy import select
+
+from colleague.clock import MovableClock
+from colleague.store.run import Run, get_run
+from colleague.store.sweep import release_all
+from colleague.store.tables import runs
+from colleague.store.tx import Database
+from colleague.store.work import Taken, finish
+from colleague.store.worker import Worker
+from tests.integration.store.databases import Opener
+from tests.integration.store.test_store import on, send, take
+
+
+async def until(condition: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(20):
+        while not await condition():
+            await asyncio.sleep(0.01)
+
+
+async def run_of(database: Database, run_id: str | None) -> Run:
+    return await database.read(lambda tx: get_run(tx, str(run_id)))
+
+
+def test_a_graceful_stop_gives_back_what_is_held(opener: Opener) -> None:
+    async def acts(database: Database, clock: MovableClock) -> None:
+        async def hangs(taken: Taken) -> None:
+            await asyncio.sleep(60)
+
+        accepted = await send(database)
+        worker = Worker(database, hangs)
+        working = asyncio.create_task(worker.run())
+        await until(lambda: _has_status(database, accepted.run_id, "running"))
+        worker.stop()
+        await working
+        run = await run_of(database, accepted.run_id)
+        assert (run.status, run.ready, run.stalls) == ("queued", True, 0)
+
+    on(opener, acts)
+
+
+async def _has_status(database: Database, run_id: str | None, status: str) -> bool:
+    return (await run_of(database, run_id)).status == status
+
+
+def test_a_commit_by_anyone_wakes_the_worker(opener: Opener) -> None:
+    """Also one by another process: on PostgreSQL the wake-up comes through the database."""
+
+    async def acts(database: Database, clock: MovableClock) -> None:
+        async def ends(taken: Taken) -> None:
+            await database.write(lambda tx: finish(tx, taken.hold, "completed"))
+
+        sender = opener(clock) if database.shared else database
+        worker = Worker(database, ends)
+        working = asyncio.create_task(worker.run())
+        await asyncio.sleep(0.3)
+        accepted = await send(sender)
+        started = asyncio.get_running_loop().time()
+        await until(lambda: _has_status(database, accepted.run_id, "done"))
+        assert asyncio.get_running_loop().time() - started < 1.5, "the sweep found it, not the wake-up"
+        worker.stop()
+        await working
+        if sender is not database:
+            await sender.close()
+
+    on(opener, acts)
+
+
+def test_a_run_that_crashed_two_workers_runs_alone(opener: Opener) -> None:
+    async def acts(database: Database, clock: MovableClock) -> None:
+        suspect = await send(database, lane=None)
+        for _ in range(2):
+            await take(database)
+            await database.write(release_all)
+        for _ in range(5):
+            await send(database, lane=None)
+        together: list[int] = []
+        running: set[str] = set()
+
+        async def watched(taken: Taken) -> None:
+            running.add(taken.run.id)
+            await asyncio.sleep(0.05)
+            if suspect.run_id in running:
+                together.append(len(running))
+            running.discard(taken.run.id)
+            await database.write(lambda tx: finish(tx, taken.hold, "completed"))
+
+        worker = Worker(database, watched)
+        working = asyncio.create_task(worker.run())
+
+        async def all_done() -> bool:
+            rows = await database.read(lambda tx: tx.all(select(runs.c.id).where(runs.c.status != "done")))
+            return not rows
+
+        await until(all_done)
+        worker.stop()
+        await working
+        assert together == [1]
+
+    on(opener, acts)
+
+
+def test_a_bug_in_the_work_neither_stops_the_worker_nor_loses_the_run(opener: Opener) -> None:
+    async def acts(database: Database, clock: MovableClock) -> None:
+        tried: list[str] = []
+
+        async def fails_once(taken: Taken) -> None:
+            tried.append(taken.run.id)
+            if len(tried) == 1:
+                raise RuntimeError("a bug")
+            await database.write(lambda tx: finish(tx, taken.hold, "completed"))
+
+        first, second = await send(database, lane=None), await send(database, lane=None)
+        worker = Worker(database, fails_once)
+        working = asyncio.create_task(worker.run())
+        await until(lambda: _has_status(database, second.run_id, "done"))
+        await until(lambda: _has_status(database, first.run_id, "done"))
+        worker.stop()
+        await working
+
+    on(opener, acts)
