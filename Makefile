@@ -12,10 +12,10 @@ lint: install
 	.venv/bin/mypy
 
 test: lint ## everything that must pass before a change lands
-	.venv/bin/pytest -n auto
+	.venv/bin/pytest -n auto --dist worksteal
 
 test-long: install ## the long loops
-	COLLEAGUE_LONG=1 .venv/bin/pytest -n auto
+	COLLEAGUE_LONG=1 .venv/bin/pytest -n auto --dist worksteal
 
 bench: install ## figures, as ratios against a baseline in the same run
 	@for file in tests/benchmarks/*.py; do .venv/bin/python $$file; done

@@ -14,7 +14,7 @@ from typing import Any
 from colleague.agent.host import Host, open_host
 from colleague.config import load_settings
 from colleague.home import Home
-from colleague.store import sweep, work
+from colleague.store import lease, sweep
 from colleague.store.accept import Arrival, accept
 from colleague.store.approvals import Answer, Approval, decide, pending_approvals
 from colleague.store.grants import give_grant
@@ -93,7 +93,7 @@ def main() -> None:
     parser.add_argument("--decide", action="store_true")
     given = parser.parse_args()
     if given.lease:
-        work.LEASE_MS = given.lease
+        lease.LEASE_MS = given.lease
         sweep.GRACE_MS = given.lease // 2
     # The first import of the model library can take longer than a test's short lease.
     import pydantic_ai.direct  # noqa: F401

@@ -15,13 +15,14 @@ from sqlalchemy import update
 from colleague.agent.conversation import Conversation, Result
 from colleague.agent.ending import Failed, Waiting
 from colleague.agent.events import Bus
+from colleague.agent.gate import Verdict
 from colleague.agent.payload_log import PayloadLog
 from colleague.agent.setting import Setting
 from colleague.agent.tool import NotSent, PreparedTool, Tool, ToolOutput, ToolRequest, ToolSpec, UnknownEnd
 from colleague.agent.toolbox import BadArguments, checked_arguments, digest_of
 from colleague.failpoints import failpoint
 from colleague.store import journal
-from colleague.store.approvals import Approval, Ask, Kind
+from colleague.store.approvals import Approval, Ask, Kind, raise_asks
 from colleague.store.grants import use_grant
 from colleague.store.journal import Call
 from colleague.store.run import fenced
@@ -30,6 +31,7 @@ from colleague.store.tables import calls as calls_table
 from colleague.store.tx import Tx
 
 MOST_SENDS = 3
+DRAFTED = "Left as a draft for a person; this step is done."
 MAY_HAVE_HAPPENED = "The tool reported an error, but what was asked may have happened."
 
 
@@ -214,7 +216,11 @@ async def execute(scene: Scene, call: Call, approval: Approval | None) -> None:
     except BadArguments as error:
         await _void(scene, call, approval, str(error))
         return
-    refusal = await _forbidden(scene, call, tool.spec, arguments, approval)
+    verdict = scene.setting.gate.judge(tool.spec, arguments)
+    if verdict.kind in ("draft", "refuse"):
+        await _tighten(scene, call, approval, verdict)
+        return
+    refusal = await _forbidden(scene, call, tool.spec, verdict, approval)
     if refusal:
         await _void(scene, call, approval, refusal)
         return
@@ -228,14 +234,11 @@ def _arguments(spec: ToolSpec, call: Call, approval: Approval | None) -> dict[st
 
 
 async def _forbidden(
-    scene: Scene, call: Call, spec: ToolSpec, arguments: dict[str, Any], approval: Approval | None
+    scene: Scene, call: Call, spec: ToolSpec, verdict: Verdict, approval: Approval | None
 ) -> str:
     """Why the call may not be made now; empty when it may."""
-    verdict = scene.setting.gate.judge(spec, arguments)
     if verdict.kind == "allow" and call.status == "allowed":
         return ""
-    if verdict.kind in ("draft", "refuse"):
-        return verdict.reason or f"{call.operation} is {verdict.tier} now"
     if await _granted(scene, call):
         return ""
     if approval is None or approval.decision not in ("approve", "again"):
@@ -251,6 +254,25 @@ async def _granted(scene: Scene, call: Call) -> bool:
 
     expert = scene.conversation.run.expert
     return await scene.conversation.write(lambda tx: use_grant(tx, expert, call.operation, scene.run_id))
+
+
+async def _tighten(scene: Scene, call: Call, approval: Approval | None, verdict: Verdict) -> None:
+    """The policy has become stricter since the call was proposed: a yes given before no longer counts."""
+    reason = verdict.reason or f"{call.operation} is {verdict.tier} now"
+    draft = Ask(call.id, "draft", call.operation, call.arguments, call.digest, reason)
+
+    def work(tx: Tx) -> None:
+        run = fenced(tx, scene.conversation.hold, lane=True)
+        if approval is not None:
+            tx.update(approvals_table, {"id": approval.id}, status="void", note=reason)
+        if verdict.kind == "draft":
+            raise_asks(tx, run, [draft])
+
+    await scene.conversation.write(work)
+    if verdict.kind == "draft":
+        await _end(scene, call, "drafted", Result(DRAFTED))
+    else:
+        await _end(scene, call, "refused", Result(reason), error=True)
 
 
 async def _void(scene: Scene, call: Call, approval: Approval | None, reason: str) -> None:
@@ -286,6 +308,7 @@ async def _send(scene: Scene, call: Call, tool: Tool, arguments: dict[str, Any])
         "tool_execution_start", scene.run_id, call_id=call.id, operation=call.operation, arguments=arguments
     )
     failpoint("call.started")
+    scene.conversation.require_lease()
     try:
         output = await tool.call(request)
     except UnknownEnd as error:

@@ -15,7 +15,7 @@ from colleague.store.grants import granted_operations
 from colleague.store.journal import MAIN, Call, Message, NewCall
 from colleague.store.run import Run, fenced
 from colleague.store.spend import Spent, add_spend, spent_by_run, spent_today
-from colleague.store.tx import Database, Tx
+from colleague.store.tx import Database, Fenced, Tx
 from colleague.store.work import Taken, attempt_error
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class Conversation:
         self._database = database
         self.run: Run = taken.run
         self.hold = taken.hold
+        self._lease = taken.lease
         self.session = session
         self.calls: list[Call] = []
         self.approvals: list[Approval] = []
@@ -78,6 +79,11 @@ class Conversation:
     @property
     def may_be_taken_over(self) -> bool:
         return self._database.shared
+
+    def require_lease(self) -> None:
+        """Raises Fenced when somebody else may hold the run by now."""
+        if self.may_be_taken_over and self._lease.is_over:
+            raise Fenced(self.run.id)
 
     async def write(self, work: Callable[[Tx], T]) -> T:
         return await self._database.write(work)

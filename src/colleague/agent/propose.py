@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from colleague.agent.act import DRAFTED
 from colleague.agent.conversation import Result
 from colleague.agent.toolbox import BadArguments, checked_arguments, digest_of
 from colleague.store.journal import NewCall
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
     from colleague.agent.act import Scene
     from colleague.agent.models.reply import Reply
     from colleague.agent.tool import ToolSpec
-
-DRAFTED = "Left as a draft for a person; this step is done."
 
 
 async def proposed_calls(scene: Scene, reply: Reply) -> list[NewCall]:

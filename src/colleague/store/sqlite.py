@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from sqlalchemy.pool import QueuePool
 
 from colleague.clock import Clock
 from colleague.failpoints import failpoint
+from colleague.store.lease import boot_time_ms
 from colleague.store.migrate import migrate
 from colleague.store.tx import Tx
 
@@ -67,8 +67,7 @@ class SqliteDatabase:
         self._engine.dispose()
 
     def lease_now(self, tx: Tx) -> int:  # noqa: ARG002 - PostgreSQL asks the database
-        clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-        return time.clock_gettime_ns(clock) // 1_000_000
+        return boot_time_ms()
 
     def _read(self, work: Callable[[Tx], T]) -> T:
         with self._engine.connect() as connection:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import bindparam, func, select, update
 
+from colleague.store import lease
 from colleague.store.lanes import free_next, take_place
+from colleague.store.lease import Lease
 from colleague.store.run import Hold, Outcome, Run, fenced, get_run, lock_run
 from colleague.store.statement import PLUS_ONE
 from colleague.store.tables import attempts, runs
@@ -16,7 +18,6 @@ from colleague.store.timers import clear_timer, set_timer
 from colleague.store.tx import Fenced, Tx
 from colleague.store.wake import wake
 
-LEASE_MS = 30_000
 ALONE_AFTER = 2
 
 
@@ -26,6 +27,7 @@ class Taken:
 
     run: Run
     hold: Hold
+    lease: Lease = field(default_factory=Lease, compare=False)
 
     @property
     def alone(self) -> bool:
@@ -82,7 +84,13 @@ def _eligible(tx: Tx, after_expert: str, only: Collection[str] | None) -> Any:
 
 def _take(tx: Tx, row: Any, worker: str, lease_now: int) -> Taken | None:
     """A compare-and-set of status and dispatch number, which raises the epoch."""
-    given = {"run": row.id, "sent": row.dispatch, "by": worker, "until": lease_now + LEASE_MS, "now": tx.now}
+    given = {
+        "run": row.id,
+        "sent": row.dispatch,
+        "by": worker,
+        "until": lease_now + lease.LEASE_MS,
+        "now": tx.now,
+    }
     if tx.execute(_TAKE, given).rowcount == 0:
         return None
     run = get_run(tx, row.id)
@@ -91,7 +99,7 @@ def _take(tx: Tx, row: Any, worker: str, lease_now: int) -> Taken | None:
 
 def renew(tx: Tx, hold: Hold, lease_now: int) -> None:
     """Keeps the lease; `lease_now` was read before this was sent."""
-    _fenced_update(tx, hold, lease_until=lease_now + LEASE_MS)
+    _fenced_update(tx, hold, lease_until=lease_now + lease.LEASE_MS)
 
 
 def _fenced_update(tx: Tx, hold: Hold, **values: Any) -> None:

@@ -13,11 +13,13 @@ import os
 from collections.abc import Awaitable, Callable, Collection
 from typing import Protocol
 
+from colleague.store import lease
+from colleague.store.lease import boot_time_ms
 from colleague.store.run import Hold, fenced
 from colleague.store.sweep import forget, sweep
 from colleague.store.tx import Database, Fenced
 from colleague.store.wake import CHANNEL
-from colleague.store.work import LEASE_MS, Taken, give_back, release, renew, take
+from colleague.store.work import Taken, give_back, release, renew, take
 
 log = logging.getLogger(__name__)
 
@@ -102,10 +104,13 @@ class Worker:
 
     async def _take_one(self) -> Taken | None:
         database, expert = self._database, self._last_expert
+        asked_at = boot_time_ms()
         taken = await database.write(
             lambda tx: take(tx, self.name, database.lease_now(tx), expert, only=self._only)
         )
         self._last_expert = taken.run.expert if taken else ""
+        if taken is not None:
+            taken.lease.renewed(asked_at)
         return taken
 
     def _start(self, taken: Taken) -> None:
@@ -119,7 +124,7 @@ class Worker:
 
     async def _hold(self, taken: Taken) -> None:
         """One run, with its lease kept alive beside it."""
-        keeping = asyncio.create_task(self._keep_lease(taken.hold, asyncio.current_task()))
+        keeping = asyncio.create_task(self._keep_lease(taken, asyncio.current_task()))
         try:
             await self._advance(taken)
         except Fenced:
@@ -139,13 +144,15 @@ class Worker:
         with contextlib.suppress(Fenced):
             await self._database.write(lambda tx: release(tx, fenced(tx, hold)))
 
-    async def _keep_lease(self, hold: Hold, owner: asyncio.Task[None] | None) -> None:
+    async def _keep_lease(self, taken: Taken, owner: asyncio.Task[None] | None) -> None:
         """Renews in good time; when it no longer can, the work on the run is stopped."""
         database = self._database
         while True:
-            await asyncio.sleep(LEASE_MS / 3000)
+            await asyncio.sleep(lease.LEASE_MS / 3000)
+            asked_at = boot_time_ms()
             try:
-                await database.write(lambda tx: renew(tx, hold, database.lease_now(tx)))
+                await database.write(lambda tx: renew(tx, taken.hold, database.lease_now(tx)))
+                taken.lease.renewed(asked_at)
             except Fenced:
                 if owner is not None:
                     owner.cancel()

@@ -116,13 +116,16 @@ class Stage:
         return replace(base, **self.setting)
 
     async def begin(self, **more: Any) -> Run:
+        await self.accept(**more)
+        return await self.go_on()
+
+    async def accept(self, **more: Any) -> None:
         arrival = Arrival(
             expert="test", trigger="t", source="test", payload="{}", session_key="s", lane="test/t",
             inputs=json.dumps({"message": "go"}),
         )  # fmt: skip
         accepted = await self.database.write(lambda tx: accept(tx, replace(arrival, **more)))
         self.run_id = str(accepted.run_id)
-        return await self.go_on()
 
     async def go_on(self) -> Run:
         """Works on the run until it ends, waits or stands behind another."""

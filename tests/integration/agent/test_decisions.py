@@ -214,13 +214,19 @@ def test_the_tool_changed_after_it_was_approved(opener: Opener, tmp_path: Path, 
     play(opener, tmp_path, acts)
 
 
-def test_the_policy_is_asked_again_when_the_call_would_be_made(opener: Opener, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("tier", "status"), [("never", "refused"), ("manual", "drafted")])
+def test_the_policy_is_asked_again_when_the_call_would_be_made(
+    opener: Opener, tmp_path: Path, tier: str, status: str
+) -> None:
     async def acts(stage: Stage) -> None:
         await stage.begin()
         await stage.decide("approve")
-        stage.gate = Tiers({"ledger.append": "never"})
-        await stage.go_on()
-        assert stage.ledger.lines == []
+        stage.gate = Tiers({"ledger.append": tier})
+        run = await stage.go_on()
+        assert (run.outcome, stage.ledger.lines) == ("completed", [])
+        assert [call.status for call in await stage.calls()] == [status]
+        kinds = [(each.kind, each.status) for each in await stage.approvals()]
+        assert kinds == [("confirm", "void")] + [("draft", "pending")] * (tier == "manual")
 
     play(opener, tmp_path, acts)
 

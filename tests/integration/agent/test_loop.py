@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
+from colleague.agent.advance import Advancer
+from colleague.agent.events import Bus
 from colleague.agent.host import record_late_answer
+from colleague.agent.models.connections import Connections
 from colleague.agent.setting import Budget, Retries
 from colleague.agent.tool import ToolOutput, ToolRequest, UnknownEnd
 from colleague.mcp.answer import ToolAnswer
@@ -18,6 +21,8 @@ from colleague.store.approvals import WrongDecision
 from colleague.store.cancel import cancel
 from colleague.store.run import Run
 from colleague.store.sweep import sweep
+from colleague.store.work import Taken
+from colleague.store.worker import Worker
 from tests.integration.agent.stage import Ledger, Stage, Tiers
 from tests.integration.models import anthropic_wire, openai_wire
 from tests.integration.models.asking import at
@@ -279,5 +284,31 @@ def test_a_refused_key_is_said_once_and_not_tried_again(opener: Opener, tmp_path
             run = await stage.begin()
             assert (run.outcome, run.attempt, len(server.requests)) == ("failed", 1, 1)
             assert "does not accept the key" in str(run.error)
+
+    play(opener, tmp_path, acts)
+
+
+def test_a_call_is_not_sent_past_the_lease(opener: Opener, tmp_path: Path) -> None:
+    """A worker that slept through its lease must not make an effect that another one has asked about."""
+
+    class Slept(Advancer):
+        async def __call__(self, taken: Taken) -> None:
+            taken.lease.end()
+            await super().__call__(taken)
+
+    async def acts(stage: Stage) -> None:
+        if not stage.database.shared:
+            pytest.skip("on SQLite nobody can take over while this process lives")
+        await stage.accept()
+        async with Connections() as connections:
+            worker = Worker(stage.database, Slept(stage.database, stage, Bus(), connections))
+            working = asyncio.create_task(worker.run())
+            async with asyncio.timeout(20):
+                while [call.status for call in await stage.calls()] != ["started"]:
+                    await asyncio.sleep(0.02)
+            await asyncio.sleep(0.2)
+            worker.stop()
+            await working
+        assert stage.ledger.lines == []
 
     play(opener, tmp_path, acts)

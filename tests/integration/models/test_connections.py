@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from dataclasses import replace
 
 from colleague.agent.models.connections import Connections
@@ -51,3 +53,25 @@ def test_without_connections_each_request_has_its_own() -> None:
         return server.connections
 
     assert with_server(run, SAID) == 2
+
+
+MISSING = """
+import asyncio, sys
+sys.modules["anthropic"] = None
+from colleague.agent.models.failure import ModelFailure
+from colleague.agent.models.request import ThinkRequest
+from colleague.agent.models.resolved import Key, ResolvedModel
+from colleague.agent.models.think import think
+model = ResolvedModel("anthropic", "claude", "anthropic-messages", None, Key("k", "test"))
+try:
+    asyncio.run(think(model, ThinkRequest([])))
+except ModelFailure as failure:
+    print(failure.message, "|", failure.hint)
+"""
+
+
+def test_a_provider_whose_library_is_missing_says_what_to_install() -> None:
+    done = subprocess.run([sys.executable, "-c", MISSING], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == (
+        "the library for anthropic/claude is not installed | pip install 'colleague[anthropic]'"
+    ), done.stderr

@@ -8,13 +8,20 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from colleague.agent.models.failure import ModelFailure
 from colleague.agent.models.profile import is_openai, profile_over
-from colleague.agent.models.resolved import ResolvedModel
+from colleague.agent.models.resolved import Api, ResolvedModel
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
 _NO_KEY = "no-key-set"
+EXTRAS: dict[Api, str] = {
+    "openai-completions": "openai",
+    "openai-responses": "openai",
+    "anthropic-messages": "anthropic",
+    "google": "google",
+}
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,15 @@ class Connections:
 
     async def _connect(self, model: ResolvedModel) -> _Line:
         """In a thread: the first import of a provider's library takes a second or two."""
-        line = await asyncio.to_thread(_new_line, model)
+        try:
+            line = await asyncio.to_thread(_new_line, model)
+        except ImportError:
+            extra = EXTRAS[model.api]
+            raise ModelFailure(
+                "not_found",
+                f"the library for {model.name} is not installed",
+                hint=f"pip install 'colleague[{extra}]'",
+            ) from None
         await self._stack.enter_async_context(line.provider)
         return line
 
