@@ -55,7 +55,7 @@ async def act(scene: Scene) -> None:
         ready = _ready(scene)
         if ready:
             await asyncio.gather(*(_settle(scene, call) for call in ready))
-            await scene.conversation.refresh()
+            await scene.conversation.refresh_if_stale()
             continue
         asks = _asks(scene)
         if await scene.conversation.wait(asks):
@@ -299,11 +299,8 @@ async def _send(scene: Scene, call: Call, tool: Tool, arguments: dict[str, Any])
     """*started*, the call itself, *finished*: three facts, kept apart."""
     request = _request(scene, call, arguments)
     prepared = await cast(PreparedTool, tool).prepare(request) if _is_prepared(tool) else None
-    text = json.dumps(arguments, ensure_ascii=False)
     hold = scene.conversation.hold
-    number = await scene.conversation.write(
-        lambda tx: journal.start_call(tx, hold, call.id, arguments=text, note=prepared)
-    )
+    number = await scene.conversation.start(call, json.dumps(arguments, ensure_ascii=False), prepared)
     scene.bus.tell(
         "tool_execution_start", scene.run_id, call_id=call.id, operation=call.operation, arguments=arguments
     )
@@ -360,10 +357,7 @@ def _is_prepared(tool: Tool) -> bool:
 async def _finish(scene: Scene, call: Call, spec: ToolSpec, send: int, output: ToolOutput) -> None:
     harmless = spec.repeatable or spec.read_only or not spec.server
     text = output.text if harmless or not output.is_error else f"{MAY_HAVE_HAPPENED}\n{output.text}"
-    result = Result(text, output.source).to_json()
-    await scene.conversation.write(
-        lambda tx: journal.finish_call(tx, call.id, send, result, is_error=output.is_error)
-    )
+    await scene.conversation.finish(call, send, Result(text, output.source), is_error=output.is_error)
     failpoint("call.finished")
     _tell_end(scene, call, output.text, output.is_error)
 

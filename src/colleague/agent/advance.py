@@ -51,11 +51,12 @@ class Advancer:
 
     async def _converse(self, taken: Taken, setting: Setting) -> None:
         conversation = Conversation(self.database, taken)
-        await conversation.load()
+        if taken.hold.epoch > 1:  # nobody has had it before, so there is nothing to load
+            await conversation.load()
         if conversation.is_empty:
-            await conversation.say(first_words(taken.run))
+            conversation.say(first_words(taken.run))
         elif conversation.attempt_is_new:
-            await conversation.say(again_words(await conversation.last_error()))
+            conversation.say(again_words(await conversation.last_error()))
         await loop(Scene(conversation, setting, self.bus, self.payloads), self.connections)
 
     async def _fail(self, taken: Taken, setting: Setting | None, ending: Failed) -> None:

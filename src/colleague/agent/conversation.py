@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from colleague.agent.models.messages import from_json, to_json
@@ -56,6 +56,8 @@ class Conversation:
         self._messages: list[Message] = []
         self._parsed: list[list[ModelMessage]] = []
         self._started = time.monotonic()
+        self._stale = False
+        self._committed = 0
 
     @property
     def working_ms(self) -> int:
@@ -68,10 +70,17 @@ class Conversation:
             lambda tx: (journal.read_messages(tx, self.run.id, self.session), *self._open(tx))
         )
         self._parsed = [from_json(message.body) for message in self._messages]
+        self._committed = len(self._messages)
 
     async def refresh(self) -> None:
         """Calls and questions, which others may have changed meanwhile."""
         self.calls, self.approvals = await self._database.read(self._open)
+        self._stale = False
+
+    async def refresh_if_stale(self) -> None:
+        """Spares the reading when all that happened is known here already."""
+        if self._stale:
+            await self.refresh()
 
     def _open(self, tx: Tx) -> tuple[list[Call], list[Approval]]:
         return journal.read_calls(tx, self.run.id, self.session), approvals_of(tx, self.run.id)
@@ -86,7 +95,32 @@ class Conversation:
             raise Fenced(self.run.id)
 
     async def write(self, work: Callable[[Tx], T]) -> T:
+        self._stale = True
         return await self._database.write(work)
+
+    async def start(self, call: Call, arguments: str, prepared: str | None) -> int:
+        """Commits a call as started; returns the number of this send."""
+        number = await self._database.write(
+            lambda tx: journal.start_call(tx, self.hold, call.id, arguments=arguments, note=prepared)
+        )
+        self._put(
+            replace(call, status="started", sends=number, arguments=arguments, note=prepared or call.note)
+        )
+        return number
+
+    async def finish(self, call: Call, send: int, result: Result, *, is_error: bool) -> None:
+        """Commits a call's answer."""
+        text = result.to_json()
+        counted = await self._database.write(
+            lambda tx: journal.finish_call(tx, call.id, send, text, is_error=is_error)
+        )
+        if counted:
+            self._put(replace(call, status="finished", sends=send, result=text, is_error=is_error))
+        else:
+            self._stale = True
+
+    def _put(self, call: Call) -> None:
+        self.calls = [call if each.id == call.id else each for each in self.calls]
 
     @property
     def turns(self) -> int:
@@ -127,11 +161,13 @@ class Conversation:
         error = await self._database.read(lambda tx: attempt_error(tx, self.run.id, self.run.attempt - 1))
         return error or "no reason is known"
 
-    async def say(self, text: str) -> None:
-        """Adds what a person, or the framework, says to the agent."""
+    def say(self, text: str) -> None:
+        """Adds what a person, or the framework, says to the agent; it is committed with the next answer.
+
+        Until then it can be said again, because it follows from the run itself."""
         from pydantic_ai.messages import ModelRequest, UserPromptPart
 
-        await self._append([ModelRequest(parts=[UserPromptPart(content=text)])], (), Spent())
+        self._add(self._message([ModelRequest(parts=[UserPromptPart(content=text)])]), committed=False)
 
     async def answer(self, reply: Reply, new_calls: Sequence[NewCall]) -> None:
         """Adds a model answer with the calls it asks for: one commit."""
@@ -140,19 +176,30 @@ class Conversation:
         await self._append([reply.response], new_calls, used)
 
     async def _append(self, messages: list[ModelMessage], new_calls: Sequence[NewCall], used: Spent) -> None:
-        body = to_json(messages)
-        message = Message(self.session, len(self._messages), body, None, self.run.attempt)
+        added = self._message(messages)
+        unsaid = self._messages[self._committed :]
 
-        def work(tx: Tx) -> None:
-            journal.append(tx, self.hold, message, new_calls=new_calls, working_ms=self.working_ms)
+        def work(tx: Tx) -> list[Call]:
+            for message in unsaid:
+                journal.append(tx, self.hold, message)
+            made = journal.append(tx, self.hold, added[0], new_calls=new_calls, working_ms=self.working_ms)
             if used.tokens or used.tool_calls:
                 add_spend(tx, self.run.expert, self.run.id, used)
+            return made
 
-        await self.write(work)
-        self._messages.append(message)
-        self._parsed.append(messages)
-        if new_calls:
-            await self.refresh()
+        self.calls += await self._database.write(work)
+        self._stale = self._stale or any(call.draft for call in new_calls)
+        self._add(added, committed=True)
+
+    def _message(self, messages: list[ModelMessage]) -> tuple[Message, list[ModelMessage]]:
+        position = len(self._messages)
+        return Message(self.session, position, to_json(messages), None, self.run.attempt), messages
+
+    def _add(self, added: tuple[Message, list[ModelMessage]], *, committed: bool) -> None:
+        self._messages.append(added[0])
+        self._parsed.append(added[1])
+        if committed:
+            self._committed = len(self._messages)
 
     async def spent(self) -> tuple[Spent, Spent]:
         """What this run and its expert's day have cost. Raises Fenced when the run is no longer ours."""
@@ -161,7 +208,7 @@ class Conversation:
             run = fenced(tx, self.hold)
             return spent_by_run(tx, run.id), spent_today(tx, run.expert)
 
-        return await self.write(work)
+        return await self._database.write(work)
 
     async def granted(self) -> frozenset[str]:
         """Operations that a live grant covers in this run."""

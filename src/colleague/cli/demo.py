@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -9,10 +10,6 @@ from typing import Annotated
 import typer
 
 EXPERT = "radiant-sales-expert"
-SETTINGS = """\
-// The demo's own settings: one MCP server for mail, CRM and calendar.
-{ mcp: { servers: { office: { command: "colleague-office", demo: true } } } }
-"""
 PROMPT_LINES = 40
 
 
@@ -38,10 +35,17 @@ def demo(
 def _play(root: Path) -> None:
     from colleague.cli.output import say
 
-    (root / "colleague.json").write_text(SETTINGS, encoding="utf-8")
-    _scene(
-        root, "An expert is a folder of Markdown and YAML. Install one:", "expert", "install", str(_example())
-    )
+    office = [
+        sys.executable,
+        str(_example("office") / "server.py"),
+        "--database",
+        str(root / "office.sqlite"),
+    ]
+    say("An office with mail, CRM and calendar, as an MCP server:")
+    _command(root, "mcp", "add", "office", "--demo", "--", *office)
+    _scene(root, "What it offers:", "mcp", "probe", "office")
+    package = str(_example(EXPERT))
+    _scene(root, "An expert is a folder of Markdown and YAML. Install one:", "expert", "install", package)
     say("\nIt needs three tools. Connect each to a server:")
     for tool in ("crm", "email", "calendar"):
         _command(root, "expert", "bind", EXPERT, tool, "office")
@@ -66,8 +70,9 @@ def _command(root: Path, *arguments: str, most: int = 0) -> None:
     from colleague.errors import ColleagueError
 
     say(typer.style(f"$ colleague {' '.join(arguments)}", bold=True))
-    command = [sys.executable, "-m", "colleague", *arguments, "--home", str(root)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "colleague", *arguments]
+    environment = os.environ | {"OPENCLAW_STATE_DIR": str(root)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     lines = done.stdout.rstrip().splitlines()
     say("\n".join(lines[:most] if most else lines))
     if most and len(lines) > most:
@@ -80,12 +85,12 @@ def _command(root: Path, *arguments: str, most: int = 0) -> None:
         )
 
 
-def _example() -> Path:
-    """The example beside the sources, or the copy that ships with the installed package."""
+def _example(name: str) -> Path:
+    """An example beside the sources, or the copy that ships with the installed package."""
     here = Path(__file__).resolve()
     for folder in (here.parents[1] / "examples", here.parents[3] / "examples"):
-        if (folder / EXPERT).is_dir():
-            return folder / EXPERT
+        if (folder / name).is_dir():
+            return folder / name
     from colleague.errors import NotFound
 
-    raise NotFound(f"the example {EXPERT} is missing", hint="install Colleague again")
+    raise NotFound(f"the example {name} is missing", hint="install Colleague again")

@@ -99,7 +99,7 @@ def append(
     *,
     new_calls: Sequence[NewCall] = (),
     working_ms: int = 0,
-) -> list[str]:
+) -> list[Call]:
     """A message with the calls it asks for, in one commit. Its place is unique: no second answer fits."""
     progress(tx, hold, working_ms)
     tx.insert(
@@ -112,10 +112,13 @@ def append(
         body=message.body,
         created_at=tx.now,
     )
-    return [_add_call(tx, hold.run_id, message, call) for call in new_calls]
+    for call in new_calls:
+        _add_call(tx, hold.run_id, message, call)
+    here = {"run_id": hold.run_id, "session": message.session, "position": message.position}
+    return tx.find(Call, calls, here, order=("place",)) if new_calls else []
 
 
-def _add_call(tx: Tx, run_id: str, message: Message, call: NewCall) -> str:
+def _add_call(tx: Tx, run_id: str, message: Message, call: NewCall) -> None:
     call_id = new_id()
     tx.insert(
         calls,
@@ -145,7 +148,6 @@ def _add_call(tx: Tx, run_id: str, message: Message, call: NewCall) -> str:
             get_run(tx, run_id),
             [Ask(call_id, "draft", call.operation, call.arguments, call.digest, call.note or "")],
         )
-    return call_id
 
 
 def start_call(

@@ -186,8 +186,8 @@ class World:
                 select(func.count()).select_from(messages).where(messages.c.run_id == hold.run_id)
             ).scalar_one()
             call = NewCall(0, f"c{place}", "crm.x", "{}", "auto", "allowed")
-            [call_id] = journal.append(tx, hold, Message("main", place, "call", None, 1), new_calls=[call])
-            return call_id, journal.start_call(tx, hold, call_id)
+            [made] = journal.append(tx, hold, Message("main", place, "call", None, 1), new_calls=[call])
+            return made.id, journal.start_call(tx, hold, made.id)
 
         call_id, send = await database.write(start)
         await database.write(lambda tx: journal.mark_unknown(tx, hold, call_id, "timeout"))

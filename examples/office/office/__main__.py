@@ -1,0 +1,3 @@
+from office.command import main
+
+main()
