@@ -9,7 +9,7 @@ from sqlalchemy import func, select, update
 from colleague.errors import ColleagueError
 from colleague.store.ids import new_id
 from colleague.store.lanes import insert_into, take_place
-from colleague.store.tables import attempts, dedupe, events, runs
+from colleague.store.tables import attempts, dedupe, events, is_open, runs
 from colleague.store.tx import Tx
 from colleague.store.wake import wake
 
@@ -143,9 +143,7 @@ def _refuse_overflow(tx: Tx, arrival: Arrival) -> None:
     waiting = (
         select(func.count())
         .select_from(runs.join(events, runs.c.event_id == events.c.id))
-        .where(
-            runs.c.expert == arrival.expert, runs.c.status != "done", events.c.trigger_name == arrival.trigger
-        )
+        .where(runs.c.expert == arrival.expert, is_open(), events.c.trigger_name == arrival.trigger)
     )
     count = tx.execute(waiting).scalar_one()
     if arrival.max_queued is not None and count >= arrival.max_queued:

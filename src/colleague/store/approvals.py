@@ -14,7 +14,7 @@ from colleague.store.ids import new_id
 from colleague.store.record import columns_of, record
 from colleague.store.run import Hold, Run, fenced, lock_run
 from colleague.store.statement import PLUS_ONE
-from colleague.store.tables import approvals, calls, runs
+from colleague.store.tables import approvals, calls, runs, word
 from colleague.store.timers import clear_timer, set_timer
 from colleague.store.tx import Tx
 from colleague.store.work import wake_run
@@ -119,7 +119,7 @@ def approvals_of(tx: Tx, run_id: str) -> list[Approval]:
 def pending_approvals(tx: Tx, limit: int = 1000) -> list[Approval]:
     query = (
         select(*_COLUMNS)
-        .where(approvals.c.status == "pending")
+        .where(approvals.c.status == word("pending"))
         .order_by(approvals.c.requested_at)
         .limit(limit)
     )
@@ -176,7 +176,7 @@ def wait(tx: Tx, hold: Hold, asks: Sequence[Ask] = ()) -> bool:
     return True
 
 
-_COUNTS = approvals.c.status.in_(("pending", "decided", "expired"))
+_COUNTS = or_(*(approvals.c.status == word(status) for status in ("pending", "decided", "expired")))
 _OPEN_CALL = and_(approvals.c.call_id.is_not(None), calls.c.result.is_(None), _COUNTS)
 _WITHOUT_CALL = and_(approvals.c.call_id.is_(None), approvals.c.status == "pending")
 _OPEN = (

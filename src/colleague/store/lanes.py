@@ -9,15 +9,10 @@ from sqlalchemy import bindparam, select
 from sqlalchemy.dialects.postgresql import insert as pg_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
-from colleague.store.tables import lanes, runs
+from colleague.store.tables import is_open, lanes, runs, word
 from colleague.store.tx import Tx
 
-_HEAD = (
-    select(runs.c.id)
-    .where(runs.c.lane == bindparam("lane"), runs.c.status != "done")
-    .order_by(runs.c.seq)
-    .limit(1)
-)
+_HEAD = select(runs.c.id).where(runs.c.lane == bindparam("lane"), is_open()).order_by(runs.c.seq).limit(1)
 
 
 @dataclass(frozen=True)
@@ -65,6 +60,6 @@ def free_next(tx: Tx, lane: str) -> str | None:
 def with_earlier(tx: Tx, run_ids: Collection[str]) -> list[str]:
     """These runs, and every unfinished one that stands before them in their lanes."""
     one, other = runs.alias(), runs.alias()
-    ahead = (other.c.lane == one.c.lane) & (other.c.seq < one.c.seq) & (other.c.status != "done")
+    ahead = (other.c.lane == one.c.lane) & (other.c.seq < one.c.seq) & (other.c.status != word("done"))
     rows = tx.all(select(other.c.id).select_from(one.join(other, ahead)).where(one.c.id.in_(run_ids)))
     return list(dict.fromkeys([*run_ids, *(row.id for row in rows)]))

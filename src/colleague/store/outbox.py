@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 from colleague.store.ids import new_id
 from colleague.store.lanes import insert_into
 from colleague.store.record import columns_of, record
-from colleague.store.tables import outbox
+from colleague.store.tables import outbox, word
 from colleague.store.tx import Tx
 
 
@@ -46,7 +46,9 @@ def put_in_outbox(tx: Tx, run_id: str, kind: str, subject: str, channel: str, bo
 
 
 def waiting_parcels(tx: Tx, limit: int = 100) -> list[Parcel]:
-    query = select(*_COLUMNS).where(outbox.c.status != "sent").order_by(outbox.c.created_at).limit(limit)
+    query = (
+        select(*_COLUMNS).where(outbox.c.status != word("sent")).order_by(outbox.c.created_at).limit(limit)
+    )
     return [record(Parcel, row) for row in tx.all(query)]
 
 

@@ -13,7 +13,7 @@ from colleague.store.approvals import approvals_of
 from colleague.store.journal import Call, read_calls, read_messages
 from colleague.store.run import Run, get_run
 from colleague.store.spend import spent_by_run
-from colleague.store.tables import attempts, runs
+from colleague.store.tables import attempts, is_open, runs
 from colleague.store.tx import Tx
 
 
@@ -83,7 +83,7 @@ def runs_ahead(tx: Tx, run: Run) -> int:
     """How many unfinished runs stand before this one in its lane."""
     if run.lane is None or run.status == "done":
         return 0
-    ahead = (runs.c.lane == run.lane) & (runs.c.seq < run.seq) & (runs.c.status != "done")
+    ahead = (runs.c.lane == run.lane) & (runs.c.seq < run.seq) & is_open()
     return int(tx.execute(select(func.count()).select_from(runs).where(ahead)).scalar_one())
 
 

@@ -16,6 +16,7 @@ from colleague.store.tables import (
     sends,
     spend,
     timers,
+    word,
 )
 from colleague.store.tx import Tx
 
@@ -29,7 +30,10 @@ def forget_old(tx: Tx, keep_ms: int = 30 * DAY_MS, *, limit: int = 500) -> int:
     old = (
         select(runs.c.id, runs.c.event_id)
         .where(
-            runs.c.status == "done", runs.c.ended_at < limit_at, runs.c.outcome != "dead_letter", ~unsettled
+            runs.c.status == word("done"),
+            runs.c.ended_at < limit_at,
+            runs.c.outcome != "dead_letter",
+            ~unsettled,
         )
         .order_by(runs.c.ended_at)
         .limit(limit)

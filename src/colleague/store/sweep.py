@@ -7,7 +7,7 @@ from sqlalchemy import select
 from colleague.store.approvals import expire
 from colleague.store.retention import forget_old
 from colleague.store.run import lock_run
-from colleague.store.tables import runs
+from colleague.store.tables import is_ready, runs, word
 from colleague.store.timers import Timer, claim, due_timers
 from colleague.store.tx import Database, Tx
 from colleague.store.wake import wake
@@ -55,7 +55,9 @@ def fire(tx: Tx, timer: Timer) -> bool:
 def lost_runs(tx: Tx, lease_now: int) -> list[str]:
     """Runs whose worker has not renewed its lease for longer than a lease."""
     late = runs.c.lease_until < lease_now - GRACE_MS
-    return [row[0] for row in tx.all(select(runs.c.id).where(runs.c.status == "running", late).limit(100))]
+    return [
+        row[0] for row in tx.all(select(runs.c.id).where(runs.c.status == word("running"), late).limit(100))
+    ]
 
 
 def take_over(tx: Tx, run_id: str, lease_now: int) -> bool:
@@ -70,13 +72,13 @@ def take_over(tx: Tx, run_id: str, lease_now: int) -> bool:
 
 def release_all(tx: Tx) -> int:
     """On SQLite holding the home's lock proves that every earlier worker is dead."""
-    held = [row[0] for row in tx.all(select(runs.c.id).where(runs.c.status == "running"))]
+    held = [row[0] for row in tx.all(select(runs.c.id).where(runs.c.status == word("running")))]
     for run_id in held:
         release(tx, lock_run(tx, run_id))
     return len(held)
 
 
 def _wake_if_work(tx: Tx) -> None:
-    query = select(runs.c.id).where(runs.c.status == "queued", runs.c.ready == 1).limit(1)
+    query = select(runs.c.id).where(is_ready()).limit(1)
     if tx.one(query) is not None:
         wake(tx)

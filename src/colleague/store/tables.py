@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Float, MetaData, Table, Text
+from sqlalchemy import BigInteger, Column, ColumnElement, Float, MetaData, Table, Text, and_, literal_column
 
 metadata = MetaData()
 
@@ -92,3 +92,18 @@ file_reads = _table(
     number="first last size",
 )
 file_pending = _table("file_pending", key="expert path", text="expert path before", number="version")
+
+
+def word(text: str) -> ColumnElement[str]:
+    """A constant inside the SQL: a partial index is only used when its condition stands there."""
+    return literal_column(f"'{text}'", Text)
+
+
+def is_ready() -> ColumnElement[bool]:
+    """The condition of the index of runs that may start now."""
+    return and_(runs.c.status == word("queued"), runs.c.ready == literal_column("1"))
+
+
+def is_open() -> ColumnElement[bool]:
+    """The condition of the index of unfinished runs."""
+    return runs.c.status != word("done")

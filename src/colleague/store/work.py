@@ -13,7 +13,7 @@ from colleague.store.lanes import free_next, take_place
 from colleague.store.lease import Lease
 from colleague.store.run import Hold, Outcome, Run, fenced, get_run, lock_run
 from colleague.store.statement import PLUS_ONE
-from colleague.store.tables import attempts, runs
+from colleague.store.tables import attempts, is_ready, runs
 from colleague.store.timers import clear_timer, set_timer
 from colleague.store.tx import Fenced, Tx
 from colleague.store.wake import wake
@@ -28,6 +28,8 @@ class Taken:
     run: Run
     hold: Hold
     lease: Lease = field(default_factory=Lease, compare=False)
+    last: bool = field(default=False, compare=False)
+    """Whether nothing else could be taken at that moment."""
 
     @property
     def alone(self) -> bool:
@@ -47,9 +49,10 @@ def take(
 
     A host for one command takes `only` the runs it made or woke."""
     for lowest in (after_expert, ""):
-        row = _eligible(tx, lowest, only)
-        if row is not None:
-            return _take(tx, row, worker, lease_now)
+        rows = _eligible(tx, lowest, only)
+        if rows:
+            last = not lowest and len(rows) == 1 and not tx.locks_rows
+            return _take(tx, rows[0], worker, lease_now, last=last)
         if not lowest:
             break
     return None
@@ -57,11 +60,11 @@ def take(
 
 _ELIGIBLE = (
     select(runs.c.id, runs.c.dispatch)
-    .where(runs.c.status == "queued", runs.c.ready == 1, runs.c.expert > bindparam("after"))
+    .where(is_ready(), runs.c.expert > bindparam("after"))
     .order_by(runs.c.expert, runs.c.id)
-    .limit(1)
+    .limit(2)
 )
-_ELIGIBLE_UNLOCKED = _ELIGIBLE.with_for_update(skip_locked=True)
+_ELIGIBLE_UNLOCKED = _ELIGIBLE.limit(1).with_for_update(skip_locked=True)
 _TAKE = (
     update(runs)
     .where(runs.c.id == bindparam("run"), runs.c.status == "queued", runs.c.dispatch == bindparam("sent"))
@@ -79,10 +82,10 @@ def _eligible(tx: Tx, after_expert: str, only: Collection[str] | None) -> Any:
     query = _ELIGIBLE_UNLOCKED if tx.locks_rows else _ELIGIBLE
     if only is not None:
         query = query.where(runs.c.id.in_(only))
-    return tx.execute(query, {"after": after_expert}).first()
+    return tx.execute(query, {"after": after_expert}).all()
 
 
-def _take(tx: Tx, row: Any, worker: str, lease_now: int) -> Taken | None:
+def _take(tx: Tx, row: Any, worker: str, lease_now: int, *, last: bool) -> Taken | None:
     """A compare-and-set of status and dispatch number, which raises the epoch."""
     given = {
         "run": row.id,
@@ -94,7 +97,7 @@ def _take(tx: Tx, row: Any, worker: str, lease_now: int) -> Taken | None:
     if tx.execute(_TAKE, given).rowcount == 0:
         return None
     run = get_run(tx, row.id)
-    return Taken(run, Hold(run.id, run.epoch))
+    return Taken(run, Hold(run.id, run.epoch), last=last)
 
 
 def renew(tx: Tx, hold: Hold, lease_now: int) -> None:

@@ -98,6 +98,8 @@ class Worker:
             if taken.alone and self._held:
                 await asyncio.wait(list(self._held))
             self._start(taken)
+            if taken.last:
+                return
 
     def _one_is_alone(self) -> bool:
         return any(taken.alone for taken in self._held.values())
@@ -119,8 +121,11 @@ class Worker:
         task.add_done_callback(self._let_go)
 
     def _let_go(self, task: asyncio.Task[None]) -> None:
+        """A run that ends wakes its lane by itself; what had no room must be looked for."""
+        full = len(self._held) >= self._limit or self._one_is_alone()
         self._held.pop(task, None)
-        self._awake.set()
+        if full:
+            self._awake.set()
 
     async def _hold(self, taken: Taken) -> None:
         """One run, with its lease kept alive beside it."""
