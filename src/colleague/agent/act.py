@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from sqlalchemy import update
@@ -208,9 +208,6 @@ async def execute(scene: Scene, call: Call, approval: Approval | None) -> None:
         gone = scene.setting.toolbox.unknown(call.operation)
         await _end(scene, call, "refused", Result(gone), error=True)
         return
-    if call.status == "unknown":
-        await _send(scene, call, tool, json.loads(call.arguments))
-        return
     try:
         arguments = _arguments(tool.spec, call, approval)
     except BadArguments as error:
@@ -243,8 +240,12 @@ async def _forbidden(
         return ""
     if approval is None or approval.decision not in ("approve", "again"):
         return "nobody has approved this"
-    seen = digest_of(scene.setting.owner, scene.setting.package_digest, spec, json.loads(call.arguments))
+    seen = _digest(scene, spec, json.loads(call.arguments))
     return "" if seen == approval.digest else "the tool has changed since it was approved"
+
+
+def _digest(scene: Scene, spec: ToolSpec, arguments: dict[str, Any]) -> str:
+    return digest_of(scene.setting.owner, scene.setting.package_digest, spec, arguments)
 
 
 async def _granted(scene: Scene, call: Call) -> bool:
@@ -278,19 +279,13 @@ async def _tighten(scene: Scene, call: Call, approval: Approval | None, verdict:
 async def _void(scene: Scene, call: Call, approval: Approval | None, reason: str) -> None:
     """What was approved is not what would run: shown as void, and asked anew (or left as a draft)."""
     tool = scene.setting.toolbox.get(call.operation)
-    spec = tool.spec if tool else None
-    arguments = json.loads(call.arguments)
-    digest = (
-        digest_of(scene.setting.owner, scene.setting.package_digest, spec, arguments) if spec else call.digest
-    )
+    digest = _digest(scene, tool.spec, json.loads(call.arguments)) if tool else call.digest
 
     def work(tx: Tx) -> None:
         fenced(tx, scene.conversation.hold, lane=True)
         if approval is not None:
-            same = approvals_table.c.id == approval.id
-            tx.execute(update(approvals_table).where(same).values(status="void", note=reason))
-        values = {"status": "asked", "digest": digest, "note": reason}
-        tx.execute(update(calls_table).where(calls_table.c.id == call.id).values(values))
+            tx.update(approvals_table, {"id": approval.id}, status="void", note=reason)
+        tx.update(calls_table, {"id": call.id}, status="asked", digest=digest, note=reason)
 
     await scene.conversation.write(work)
 
@@ -300,7 +295,13 @@ async def _send(scene: Scene, call: Call, tool: Tool, arguments: dict[str, Any])
     request = _request(scene, call, arguments)
     prepared = await cast(PreparedTool, tool).prepare(request) if _is_prepared(tool) else None
     hold = scene.conversation.hold
-    number = await scene.conversation.start(call, json.dumps(arguments, ensure_ascii=False), prepared)
+    final = replace(
+        call,
+        arguments=json.dumps(arguments, ensure_ascii=False),
+        digest=_digest(scene, tool.spec, arguments),
+        note=prepared or call.note,
+    )
+    number = await scene.conversation.start(final)
     scene.bus.tell(
         "tool_execution_start", scene.run_id, call_id=call.id, operation=call.operation, arguments=arguments
     )
@@ -314,9 +315,10 @@ async def _send(scene: Scene, call: Call, tool: Tool, arguments: dict[str, Any])
         await _repeat_if_safe(scene, call, tool, arguments, number)
         return
     except NotSent as error:
-        output = ToolOutput(f"{error}", is_error=True)
+        await _end(scene, call, "not_run", Result(str(error)), error=True)
+        return
     failpoint("call.done")
-    await _finish(scene, call, tool.spec, number, output)
+    await _finish(scene, final, tool.spec, number, output)
 
 
 def _request(scene: Scene, call: Call, arguments: dict[str, Any]) -> ToolRequest:
@@ -346,7 +348,10 @@ async def _recover(scene: Scene, call: Call) -> None:
         return
     note = "the worker died while the call was under way"
     await scene.conversation.write(lambda tx: journal.mark_unknown(tx, hold, call.id, note))
-    if tool is not None:
+    if tool is None:
+        return
+    verdict = scene.setting.gate.judge(tool.spec, arguments)
+    if verdict.kind in ("allow", "ask"):
         await _repeat_if_safe(scene, call, tool, arguments, call.sends)
 
 

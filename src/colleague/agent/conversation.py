@@ -98,14 +98,10 @@ class Conversation:
         self._stale = True
         return await self._database.write(work)
 
-    async def start(self, call: Call, arguments: str, prepared: str | None) -> int:
-        """Commits a call as started; returns the number of this send."""
-        number = await self._database.write(
-            lambda tx: journal.start_call(tx, self.hold, call.id, arguments=arguments, note=prepared)
-        )
-        self._put(
-            replace(call, status="started", sends=number, arguments=arguments, note=prepared or call.note)
-        )
+    async def start(self, call: Call) -> int:
+        """Commits a call as started, with its final arguments; returns the number of this send."""
+        number = await self._database.write(lambda tx: journal.start_call(tx, self.hold, call))
+        self._put(replace(call, status="started", sends=number))
         return number
 
     async def finish(self, call: Call, send: int, result: Result, *, is_error: bool) -> None:

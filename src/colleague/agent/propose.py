@@ -98,6 +98,9 @@ def _may_have_happened(scene: Scene, spec: ToolSpec, arguments: str) -> bool:
     if spec.repeatable or spec.read_only or not spec.server:
         return False
     return any(
-        call.operation == spec.name and call.arguments == arguments and call.is_error and call.sends
+        call.operation == spec.name
+        and call.arguments == arguments
+        and call.is_error
+        and call.status == "finished"
         for call in scene.conversation.calls
     )

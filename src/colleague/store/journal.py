@@ -150,20 +150,17 @@ def _add_call(tx: Tx, run_id: str, message: Message, call: NewCall) -> None:
         )
 
 
-def start_call(
-    tx: Tx, hold: Hold, call_id: str, *, arguments: str | None = None, note: str | None = None
-) -> int:
+def start_call(tx: Tx, hold: Hold, call: Call) -> int:
     """Commits a call as started, before it is sent; returns the number of this send.
 
-    `arguments` are the final ones, which a person may have edited."""
+    `call` has the final arguments, which a person may have edited, and their digest."""
     run = fenced(tx, hold)
-    call = get_call(tx, call_id)
-    assert call is not None  # noqa: S101 - the caller read it off this run
-    number = call.sends + 1
-    tx.insert(sends, call_id=call_id, number=number, epoch=run.epoch, started_at=tx.now)
-    values: dict[str, object] = {"status": "started", "sends": number, "started_at": tx.now}
-    values |= {"arguments": arguments or call.arguments, "note": note or call.note}
-    tx.update(calls, {"id": call_id}, **values)
+    [stored] = tx.find(Call, calls, {"id": call.id})
+    number = stored.sends + 1
+    tx.insert(sends, call_id=call.id, number=number, epoch=run.epoch, started_at=tx.now)
+    begun = {"status": "started", "sends": number, "started_at": tx.now}
+    final = {"arguments": call.arguments, "digest": call.digest, "note": call.note}
+    tx.update(calls, {"id": call.id}, **begun, **final)
     return number
 
 

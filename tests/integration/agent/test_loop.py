@@ -15,7 +15,7 @@ from colleague.agent.events import Bus
 from colleague.agent.host import record_late_answer
 from colleague.agent.models.connections import Connections
 from colleague.agent.setting import Budget, Retries
-from colleague.agent.tool import ToolOutput, ToolRequest, UnknownEnd
+from colleague.agent.tool import NotSent, ToolOutput, ToolRequest, UnknownEnd
 from colleague.mcp.answer import ToolAnswer
 from colleague.store.approvals import WrongDecision
 from colleague.store.cancel import cancel
@@ -310,5 +310,44 @@ def test_a_call_is_not_sent_past_the_lease(opener: Opener, tmp_path: Path) -> No
             worker.stop()
             await working
         assert stage.ledger.lines == []
+
+    play(opener, tmp_path, acts)
+
+
+def test_a_call_that_never_left_did_not_happen(opener: Opener, tmp_path: Path) -> None:
+    """A dead server is an error of its own calls; nothing is said to have happened, and a retry is free."""
+
+    class Down(Ledger):
+        async def call(self, request: ToolRequest) -> ToolOutput:
+            raise NotSent("ledger-mcp is down")
+
+    twice = ONE.replace(
+        "  - text: Done.", "  - calls: [{operation: ledger.append, arguments: {line: one}}]\n  - text: Done."
+    )
+
+    async def acts(stage: Stage) -> None:
+        stage.tools = [Down()]
+        assert (await stage.begin()).outcome == "completed"
+        calls = await stage.calls()
+        assert [call.status for call in calls] == ["not_run", "not_run"]
+        assert json.loads(str(calls[0].result))["text"] == "ledger-mcp is down"
+
+    play(opener, tmp_path, acts, twice)
+
+
+def test_again_is_checked_like_any_other_yes(opener: Opener, tmp_path: Path) -> None:
+    """A person says: send it again. Meanwhile the tool was bound elsewhere."""
+
+    async def acts(stage: Stage) -> None:
+        stage.ledger.lose_answers = 1
+        await stage.begin()
+        await stage.decide("again")
+        stage.ledger.server = "another-mcp"
+        assert (await stage.go_on()).status == "waiting"
+        assert stage.ledger.lines == ["one"]
+        assert [(each.kind, each.status) for each in await stage.approvals()] == [
+            ("uncertain", "void"),
+            ("confirm", "pending"),
+        ]
 
     play(opener, tmp_path, acts)

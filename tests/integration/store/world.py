@@ -187,7 +187,7 @@ class World:
             ).scalar_one()
             call = NewCall(0, f"c{place}", "crm.x", "{}", "auto", "allowed")
             [made] = journal.append(tx, hold, Message("main", place, "call", None, 1), new_calls=[call])
-            return made.id, journal.start_call(tx, hold, made.id)
+            return made.id, journal.start_call(tx, hold, made)
 
         call_id, send = await database.write(start)
         await database.write(lambda tx: journal.mark_unknown(tx, hold, call_id, "timeout"))
