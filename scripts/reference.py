@@ -8,7 +8,7 @@ from typing import Any
 
 import typer.main
 
-from colleague.cli.main import app
+from colleague.cli.app import build_app
 from colleague.config import known_settings
 from colleague.packages.rule import RULES
 
@@ -33,7 +33,7 @@ def _commands() -> Iterator[str]:
     yield ""
     yield "Every command takes `--debug` for the traceback of an error, and `--help`."
     yield "Exit codes: 0 done; 1 the answer is no; 2 wrong usage; 3 another process is in the way."
-    root = typer.main.get_command(app)
+    root = typer.main.get_command(build_app())
     for path, command in _leaves(root, ["colleague"]):
         yield from _command(path, command)
 

@@ -30,6 +30,9 @@ def say_json(document: Any) -> None:
 
 
 def say_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    if not sys.stdout.isatty():
+        _say_plain_table([columns, *rows])
+        return
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -37,10 +40,14 @@ def say_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     table = Table(*columns, box=None, pad_edge=False, header_style="bold")
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    console = Console()
-    if not console.is_terminal:
-        console.width = 200
-    console.print(table)
+    Console().print(table)
+
+
+def _say_plain_table(rows: list[Sequence[str]]) -> None:
+    """For other programs: aligned, never wrapped, and without the time it takes to import Rich."""
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    for row in rows:
+        say("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 def mark(good: bool) -> str:

@@ -15,9 +15,7 @@ from tests.integration.mcp.support import BARE, DESK, marked
 
 COMMAND = """
 import sys
-from colleague.cli import main, mcp
-if not any(group.name == "mcp" for group in main.app.registered_groups):
-    main.app.add_typer(mcp.app, name="mcp")
+from colleague.cli import main
 sys.argv[0] = "colleague"
 main.main()
 """

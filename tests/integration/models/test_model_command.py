@@ -21,9 +21,7 @@ from tests.integration.models import openai_wire as wire
 
 COMMAND = """
 import sys
-from colleague.cli import main, model
-if not any(group.name == "model" for group in main.app.registered_groups):
-    main.app.add_typer(model.app, name="model")
+from colleague.cli import main
 main.main()
 """
 KEY = "local-key-0123456789"
