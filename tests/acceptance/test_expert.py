@@ -342,3 +342,13 @@ def test_enable_needs_servers_that_exist(installed: Colleague) -> None:
     assert (
         "✓ All required tools bound\n✗ MCP servers configured" in installed("expert", "validate", SALES).out
     )
+
+
+def test_disable_turns_the_triggers_off_again(installed: Colleague) -> None:
+    configure(installed)
+    for tool in ("crm", "email", "calendar"):
+        installed.ok("expert", "bind", SALES, tool, "hub")
+    installed.ok("expert", "enable", SALES)
+    assert "its triggers are off" in installed.ok("expert", "disable", SALES).out
+    assert installed.ok("expert", "list", "--json").json[0]["enabled"] is False
+    assert "(off until enabled)" in (installed.home / "workspace" / "EXPERTS.md").read_text()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 
@@ -18,7 +18,6 @@ class ToolSpec:
     repeatable: bool = False
     server: str = ""
     server_tool: str = ""
-    private: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)

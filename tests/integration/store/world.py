@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +19,7 @@ from colleague.store.approvals import AlreadyDecided, Answer, Ask
 from colleague.store.cancel import cancel
 from colleague.store.journal import Message, NewCall
 from colleague.store.run import Hold
-from colleague.store.tables import calls, messages, runs
+from colleague.store.tables import messages, runs
 from colleague.store.tx import Database, Fenced, Tx
 
 LONG_AGO = -10_000_000
@@ -245,11 +244,3 @@ def database_lease() -> int:
     import time
 
     return time.time_ns() // 1_000_000 + 10_000_000
-
-
-async def settled_calls(database: Database) -> int:
-    query = select(func.count()).select_from(calls).where(calls.c.result.is_(None))
-    return await database.read(lambda tx: tx.execute(query).scalar_one())
-
-
-Seeded = Callable[[], None]
