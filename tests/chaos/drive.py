@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from colleague.agent.host import Host, open_host
+from colleague.experts.host import Host, open_host
 from colleague.config import load_settings
 from colleague.home import Home
 from colleague.store import lease, sweep

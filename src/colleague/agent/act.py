@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 from sqlalchemy import update
 
-from colleague.agent.conversation import Conversation, Result
+from colleague.agent.child import converse_as, is_session
+from colleague.agent.conversation import Result
 from colleague.agent.ending import Failed, Waiting
-from colleague.agent.events import Bus
 from colleague.agent.gate import Verdict
-from colleague.agent.payload_log import PayloadLog
-from colleague.agent.setting import Setting
+from colleague.agent.scene import Scene
 from colleague.agent.tool import NotSent, PreparedTool, Tool, ToolOutput, ToolRequest, ToolSpec, UnknownEnd
 from colleague.agent.toolbox import BadArguments, checked_arguments, digest_of
 from colleague.failpoints import failpoint
@@ -33,20 +32,6 @@ from colleague.store.tx import Tx
 MOST_SENDS = 3
 DRAFTED = "Left as a draft for a person; this step is done."
 MAY_HAVE_HAPPENED = "The tool reported an error, but what was asked may have happened."
-
-
-@dataclass(frozen=True)
-class Scene:
-    """Who acts where."""
-
-    conversation: Conversation
-    setting: Setting
-    bus: Bus
-    payloads: PayloadLog = PayloadLog()
-
-    @property
-    def run_id(self) -> str:
-        return self.conversation.run.id
 
 
 async def act(scene: Scene) -> None:
@@ -104,9 +89,9 @@ def _asks(scene: Scene) -> list[Ask]:
 
 def _ask(scene: Scene, call: Call) -> Ask:
     uncertain = call.status == "unknown"
-    kind: Kind = "uncertain" if uncertain else "confirm"
     tool = scene.setting.toolbox.get(call.operation)
     verdict = scene.setting.gate.judge(tool.spec, json.loads(call.arguments)) if tool else None
+    kind: Kind = "uncertain" if uncertain else verdict.question if verdict else "confirm"
     return Ask(
         call_id=call.id,
         kind=kind,
@@ -117,15 +102,15 @@ def _ask(scene: Scene, call: Call) -> Ask:
         send=call.sends if uncertain else None,
         expires_ms=verdict.expires_ms if verdict and not uncertain else None,
         on_timeout=verdict.on_timeout if verdict else "reject",
+        channel=scene.setting.ask_channel,
     )
 
 
 def _tell_asked(scene: Scene) -> None:
     for approval in scene.conversation.approvals:
         if approval.status == "pending":
-            scene.bus.tell(
+            scene.tell(
                 "approval_requested",
-                scene.run_id,
                 approval_id=approval.id,
                 question=approval.kind,
                 operation=approval.operation,
@@ -260,7 +245,8 @@ async def _granted(scene: Scene, call: Call) -> bool:
 async def _tighten(scene: Scene, call: Call, approval: Approval | None, verdict: Verdict) -> None:
     """The policy has become stricter since the call was proposed: a yes given before no longer counts."""
     reason = verdict.reason or f"{call.operation} is {verdict.tier} now"
-    draft = Ask(call.id, "draft", call.operation, call.arguments, call.digest, reason)
+    channel = scene.setting.draft_channel
+    draft = Ask(call.id, "draft", call.operation, call.arguments, call.digest, reason, channel=channel)
 
     def work(tx: Tx) -> None:
         run = fenced(tx, scene.conversation.hold, lane=True)
@@ -302,11 +288,12 @@ async def _send(scene: Scene, call: Call, tool: Tool, arguments: dict[str, Any])
         note=prepared or call.note,
     )
     number = await scene.conversation.start(final)
-    scene.bus.tell(
-        "tool_execution_start", scene.run_id, call_id=call.id, operation=call.operation, arguments=arguments
-    )
+    scene.tell("tool_execution_start", call_id=call.id, operation=call.operation, arguments=arguments)
     failpoint("call.started")
     scene.conversation.require_lease()
+    if is_session(tool):
+        await _converse(scene, final, tool, number)
+        return
     try:
         output = await tool.call(request)
     except UnknownEnd as error:
@@ -321,9 +308,15 @@ async def _send(scene: Scene, call: Call, tool: Tool, arguments: dict[str, Any])
     await _finish(scene, final, tool.spec, number, output)
 
 
+async def _converse(scene: Scene, call: Call, tool: Tool, number: int) -> None:
+    result = await converse_as(scene, call, tool)
+    await scene.conversation.finish(call, number, result, is_error=False)
+    _tell_end(scene, call, result.text, False)
+
+
 def _request(scene: Scene, call: Call, arguments: dict[str, Any]) -> ToolRequest:
     def progress(text: str) -> None:
-        scene.bus.tell("tool_execution_update", scene.run_id, call_id=call.id, text=text)
+        scene.tell("tool_execution_update", call_id=call.id, text=text)
 
     return ToolRequest(scene.run_id, call.id, call.id, arguments, progress)
 
@@ -341,6 +334,9 @@ async def _recover(scene: Scene, call: Call) -> None:
     tool = scene.setting.toolbox.get(call.operation)
     hold = scene.conversation.hold
     arguments = json.loads(call.arguments)
+    if tool is not None and is_session(tool):
+        await _converse(scene, call, tool, call.sends)
+        return
     if tool is not None and _is_prepared(tool) and call.note:
         request = _request(scene, call, arguments)
         output = await cast(PreparedTool, tool).recover(request, call.note)
@@ -362,15 +358,15 @@ def _is_prepared(tool: Tool) -> bool:
 async def _finish(scene: Scene, call: Call, spec: ToolSpec, send: int, output: ToolOutput) -> None:
     harmless = spec.repeatable or spec.read_only or not spec.server
     text = output.text if harmless or not output.is_error else f"{MAY_HAVE_HAPPENED}\n{output.text}"
-    await scene.conversation.finish(call, send, Result(text, output.source), is_error=output.is_error)
+    result = Result(text, output.source, output.private)
+    await scene.conversation.finish(call, send, result, is_error=output.is_error)
     failpoint("call.finished")
-    _tell_end(scene, call, output.text, output.is_error)
+    _tell_end(scene, call, "[private]" if output.private else output.text, output.is_error)
 
 
 def _tell_end(scene: Scene, call: Call, text: str, error: bool) -> None:
-    scene.bus.tell(
+    scene.tell(
         "tool_execution_end",
-        scene.run_id,
         call_id=call.id,
         operation=call.operation,
         result=text,

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import dataclass
 
-from colleague.agent.act import Scene
 from colleague.agent.conversation import Conversation
+from colleague.agent.converse import converse
 from colleague.agent.ending import Completed, Failed, Waiting
 from colleague.agent.events import Bus
-from colleague.agent.loop import loop
+from colleague.agent.loop import remaining_seconds, too_long
 from colleague.agent.models.connections import Connections
 from colleague.agent.payload_log import PayloadLog
-from colleague.agent.setting import Assembler, Setting
+from colleague.agent.scene import Scene
+from colleague.agent.setting import Assembler, CannotAssemble, Setting
 from colleague.errors import ColleagueError
-from colleague.store.run import Run
-from colleague.store.tx import Database
-from colleague.store.work import Taken, finish, retry_later
+from colleague.failpoints import failpoint
+from colleague.store.cancel import close_calls, start_over
+from colleague.store.journal import MAIN
+from colleague.store.run import Outcome, Run, fenced
+from colleague.store.tx import Database, Tx
+from colleague.store.work import Taken, end_run, finish, retry_later
 
 
 @dataclass(frozen=True)
@@ -31,56 +36,94 @@ class Advancer:
 
     async def __call__(self, taken: Taken) -> None:
         self.bus.tell("agent_start", taken.run.id, attempt=taken.run.attempt)
-        setting: Setting | None = None
+        try:
+            setting = await self.assembler.assemble(taken.run)
+        except CannotAssemble as error:
+            await self._fail(taken, error, Failed(_sentence(error), retry=error.retry))
+            return
+        except ColleagueError as error:
+            await self._fail(taken, CannotAssemble(""), Failed(_sentence(error), retry=False))
+            return
+        await self._work(taken, setting)
+
+    async def _work(self, taken: Taken, setting: Setting) -> None:
         try:
             if taken.poisonous:
                 raise Failed("crashed the worker")
-            setting = await self.assembler.assemble(taken.run)
             await self._converse(taken, setting)
         except Waiting:
             self.bus.tell("run_status", taken.run.id, status="waiting")
         except Completed as ending:
-            text = ending.text
-            await self.database.write(lambda tx: finish(tx, taken.hold, "completed", narrative=text))
-            self._tell_end(taken.run, "completed", text)
+            await self._complete(taken, setting, ending)
         except Failed as ending:
-            await self._fail(taken, setting, ending)
+            error = setting.private.redact(ending.error)
+            await self._fail(taken, setting, Failed(error, retry=ending.retry))
         except ColleagueError as error:
-            hint = f" ({error.hint})" if error.hint else ""
-            await self._fail(taken, setting, Failed(f"{error.message}{hint}", retry=False))
+            await self._fail(taken, setting, Failed(setting.private.redact(_sentence(error)), retry=False))
 
     async def _converse(self, taken: Taken, setting: Setting) -> None:
-        conversation = Conversation(self.database, taken)
-        if taken.hold.epoch > 1:  # nobody has had it before, so there is nothing to load
-            await conversation.load()
-        if conversation.is_empty:
-            conversation.say(first_words(taken.run))
-        elif conversation.attempt_is_new:
-            conversation.say(again_words(await conversation.last_error()))
-        await loop(Scene(conversation, setting, self.bus, self.payloads), self.connections)
+        """Works within the time that is left; what is under way then has no definite end."""
+        again = setting.starts_over and taken.run.attempt > 1
+        session = f"{MAIN}#{taken.run.attempt}" if again else MAIN
+        conversation = Conversation(self.database, taken, session)
+        scene = Scene(conversation, setting, self.bus, self.connections, self.payloads)
+        left = remaining_seconds(scene)
+        limit = asyncio.timeout(None if left == float("inf") else max(left, 0))
+        try:
+            async with limit:
+                # nobody has had it before the first take, so there is nothing to load
+                await converse(scene, begun=taken.hold.epoch > 1)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise Failed(too_long(setting)) from None
 
-    async def _fail(self, taken: Taken, setting: Setting | None, ending: Failed) -> None:
-        """The next attempt continues the same transcript after a pause; after the last one the run ends."""
-        run = taken.run
-        retries = setting.retries if setting else None
-        if ending.retry and retries and run.attempt < retries.max_attempts:
+    async def _complete(self, taken: Taken, setting: Setting, ending: Completed) -> None:
+        text = setting.private.redact(ending.text)
+        outputs = setting.private.redact_document(ending.outputs)
+
+        def work(tx: Tx) -> None:
+            stored = None if outputs is None else json.dumps(outputs, ensure_ascii=False)
+            finish(tx, taken.hold, "completed", narrative=text, outputs=stored)
+            setting.afterwards.completed(tx, taken.run, text, outputs)
+
+        await self.database.write(work)
+        failpoint("run.completed")
+        await setting.afterwards.tidy(taken.run, "completed")
+        self._tell_end(taken.run, "completed", text)
+
+    async def _fail(self, taken: Taken, about: Setting | CannotAssemble, ending: Failed) -> None:
+        """The next attempt continues after a pause; after the last one the run ends."""
+        run, retries = taken.run, about.retries
+        if ending.retry and run.attempt < retries.max_attempts:
             pause = retries.pause_ms(run.attempt)
-            await self.database.write(lambda tx: retry_later(tx, taken.hold, ending.error, pause))
+            fresh = about.starts_over
+            await self.database.write(lambda tx: _retry(tx, taken, ending.error, pause, fresh=fresh))
             self.bus.tell("run_status", run.id, status="retrying", error=ending.error, in_ms=pause)
             return
-        outcome = setting.on_failure if setting else "failed"
-        await self.database.write(lambda tx: finish(tx, taken.hold, outcome, error=ending.error))
+        outcome = about.on_failure
+
+        def work(tx: Tx) -> None:
+            held = fenced(tx, taken.hold, lane=True)
+            close_calls(tx, held, ending.error)
+            end_run(tx, held, outcome, error=ending.error)
+            about.afterwards.failed(tx, run, outcome, ending.error)
+
+        await self.database.write(work)
+        failpoint("run.failed")
+        await about.afterwards.tidy(run, outcome)
         self._tell_end(run, outcome, ending.error)
 
-    def _tell_end(self, run: Run, outcome: str, text: str) -> None:
+    def _tell_end(self, run: Run, outcome: Outcome, text: str) -> None:
         self.bus.tell("run_status", run.id, status="done", outcome=outcome)
         self.bus.tell("agent_end", run.id, outcome=outcome, text=text)
 
 
-def first_words(run: Run) -> str:
-    inputs = json.loads(run.inputs)
-    return str(inputs["message"]) if set(inputs) == {"message"} else json.dumps(inputs, ensure_ascii=False)
+def _retry(tx: Tx, taken: Taken, error: str, pause: int, *, fresh: bool) -> None:
+    retry_later(tx, taken.hold, error, pause)
+    if fresh:
+        start_over(tx, taken.run, "the next attempt starts again from the first step")
 
 
-def again_words(error: str) -> str:
-    return f"[The last attempt failed: {error}. Go on from where you were; what is done is done.]"
+def _sentence(error: ColleagueError) -> str:
+    return f"{error.message} ({error.hint})" if error.hint else error.message

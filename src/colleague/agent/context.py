@@ -12,7 +12,7 @@ from colleague.agent.presenting import presenter
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
 
-    from colleague.agent.act import Scene
+    from colleague.agent.scene import Scene
 
 CHARS_A_TOKEN = 4
 SHARE = 0.8

@@ -16,7 +16,7 @@ from colleague.store.journal import MAIN, Call, Message, NewCall
 from colleague.store.run import Run, fenced
 from colleague.store.spend import Spent, add_spend, spent_by_run, spent_today
 from colleague.store.tx import Database, Fenced, Tx
-from colleague.store.work import Taken, attempt_error
+from colleague.store.work import Taken, attempt_error, keep_progress
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
@@ -28,41 +28,71 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a call, as it is stored: the text, and whose word it is."""
+    """What came of a call, as it is stored: the text, whose word it is, and whether it stays in here."""
 
     text: str
     source: str = ""
+    private: bool = False
 
     def to_json(self) -> str:
-        return json.dumps({"text": self.text, "source": self.source}, ensure_ascii=False)
+        data: dict[str, Any] = {"text": self.text, "source": self.source}
+        return json.dumps(data | {"private": True} if self.private else data, ensure_ascii=False)
 
     @classmethod
     def of(cls, call: Call) -> Result:
         data = json.loads(call.result or "{}")
-        return cls(data.get("text", ""), data.get("source", ""))
+        return cls(data.get("text", ""), data.get("source", ""), data.get("private", False))
+
+
+class Stopwatch:
+    """Working time of an attempt, over all its sessions."""
+
+    def __init__(self, worked_ms: int) -> None:
+        self._worked_ms = worked_ms
+        self._started = time.monotonic()
+
+    @property
+    def ms(self) -> int:
+        return self._worked_ms + int((time.monotonic() - self._started) * 1000)
 
 
 class Conversation:
     """The messages, calls and questions of one session of a run."""
 
-    def __init__(self, database: Database, taken: Taken, session: str = MAIN) -> None:
+    def __init__(
+        self,
+        database: Database,
+        taken: Taken,
+        session: str = MAIN,
+        *,
+        parent_call: str | None = None,
+        stopwatch: Stopwatch | None = None,
+    ) -> None:
         self._database = database
+        self._taken = taken
         self.run: Run = taken.run
         self.hold = taken.hold
         self._lease = taken.lease
         self.session = session
+        self._parent_call = parent_call
+        self._stopwatch = stopwatch or Stopwatch(taken.run.working_ms)
         self.calls: list[Call] = []
         self.approvals: list[Approval] = []
         self._messages: list[Message] = []
         self._parsed: list[list[ModelMessage]] = []
-        self._started = time.monotonic()
         self._stale = False
         self._committed = 0
 
     @property
     def working_ms(self) -> int:
         """Working time of this attempt; waiting for a person is no work."""
-        return self.run.working_ms + int((time.monotonic() - self._started) * 1000)
+        return self._stopwatch.ms
+
+    def child(self, call_id: str) -> Conversation:
+        """The session that a call is."""
+        return Conversation(
+            self._database, self._taken, call_id, parent_call=call_id, stopwatch=self._stopwatch
+        )
 
     async def load(self) -> None:
         """Everything, from the store."""
@@ -107,10 +137,13 @@ class Conversation:
     async def finish(self, call: Call, send: int, result: Result, *, is_error: bool) -> None:
         """Commits a call's answer."""
         text = result.to_json()
-        counted = await self._database.write(
-            lambda tx: journal.finish_call(tx, call.id, send, text, is_error=is_error)
-        )
-        if counted:
+
+        def work(tx: Tx) -> bool:
+            counts = journal.finish_call(tx, call.id, send, text, is_error=is_error)
+            keep_progress(tx, self.hold, self.working_ms)
+            return counts
+
+        if await self._database.write(work):
             self._put(replace(call, status="finished", sends=send, result=text, is_error=is_error))
         else:
             self._stale = True
@@ -135,15 +168,44 @@ class Conversation:
         return last.text or ""
 
     @property
+    def last_calls(self) -> list[Call]:
+        """The calls of the last answer; none once something was said after it."""
+        last = self._messages[-1] if self._messages else None
+        answered = last is not None and self._parsed[-1][-1].kind == "response"
+        return [call for call in self.calls if last and answered and call.position == last.position]
+
+    @property
+    def calls_of_attempt(self) -> list[Call]:
+        """The calls that were asked for in this attempt."""
+        places = {message.position for message in self._messages if message.attempt == self.run.attempt}
+        return [call for call in self.calls if call.position in places]
+
+    @property
+    def texts_of_attempt(self) -> int:
+        """How many answers of this attempt asked for nothing more."""
+        pairs = zip(self._messages, self._parsed, strict=True)
+        return sum(
+            1
+            for message, parsed in pairs
+            if message.attempt == self.run.attempt
+            and parsed[-1].kind == "response"
+            and not parsed[-1].tool_calls
+        )
+
+    @property
     def open_calls(self) -> list[Call]:
         """Calls of the last answer that have no result yet, in order."""
         return [call for call in self.calls if call.result is None]
 
     def approval_of(self, call: Call) -> Approval | None:
         """The question about a call that counts now: about this very send once it is unknown."""
-        kind, send = ("uncertain", call.sends) if call.status == "unknown" else ("confirm", None)
+        unknown = call.status == "unknown"
+        kinds = ("uncertain",) if unknown else ("confirm", "low_confidence")
+        send = call.sends if unknown else None
         about = [
-            each for each in self.approvals if (each.call_id, each.kind, each.send) == (call.id, kind, send)
+            each
+            for each in self.approvals
+            if (each.call_id, each.send) == (call.id, send) and each.kind in kinds
         ]
         counting = [each for each in about if each.status in ("pending", "decided", "expired")]
         return counting[-1] if counting else None
@@ -189,7 +251,8 @@ class Conversation:
 
     def _message(self, messages: list[ModelMessage]) -> tuple[Message, list[ModelMessage]]:
         position = len(self._messages)
-        return Message(self.session, position, to_json(messages), None, self.run.attempt), messages
+        message = Message(self.session, position, to_json(messages), self._parent_call, self.run.attempt)
+        return message, messages
 
     def _add(self, added: tuple[Message, list[ModelMessage]], *, committed: bool) -> None:
         self._messages.append(added[0])
@@ -212,7 +275,7 @@ class Conversation:
 
     async def wait(self, asks: Sequence[Ask]) -> bool:
         """Raises questions and lets go of the run; False when it can go on at once."""
-        waits = await self.write(lambda tx: wait(tx, self.hold, asks))
+        waits = await self.write(lambda tx: wait(tx, self.hold, asks, working_ms=self.working_ms))
         await self.refresh()
         return waits
 
@@ -227,7 +290,12 @@ class Conversation:
         for stored, parsed in zip(self._messages, self._parsed, strict=True):
             messages.extend(parsed)
             parts: list[Any] = [
-                ToolReturnPart(call.operation, present(call), tool_call_id=call.tool_call_id)
+                ToolReturnPart(
+                    call.operation,
+                    present(call),
+                    tool_call_id=call.tool_call_id,
+                    outcome="failed" if call.is_error else "success",
+                )
                 for call in by_position.get(stored.position, [])
             ]
             if parts:

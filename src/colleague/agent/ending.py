@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class Ending(Exception):
     """The loop stops here."""
 
 
 class Completed(Ending):
-    """The model has given its final answer."""
+    """The agent is done: what it says, and the outputs it owes, where it owes some."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, outputs: dict[str, Any] | None = None) -> None:
         super().__init__(text)
         self.text = text
+        self.outputs = outputs
 
 
 class Waiting(Ending):

@@ -1,4 +1,4 @@
-"""Whether a call may be made: allow, ask, draft or refuse."""
+"""Whether a call may be made: allow, ask, draft or refuse; in a dry run it is only described."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol
 
 from colleague.agent.tool import ToolSpec
 
-VerdictKind = Literal["allow", "ask", "draft", "refuse"]
+VerdictKind = Literal["allow", "ask", "draft", "refuse", "describe"]
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,7 @@ class Verdict:
     reason: str = ""
     expires_ms: int | None = None
     on_timeout: str = "reject"
+    question: Literal["confirm", "low_confidence"] = "confirm"
 
 
 class Gate(Protocol):

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from colleague.agent.act import Scene, act
+from colleague.agent.act import act
 from colleague.agent.context import fitting_messages
-from colleague.agent.ending import Completed, Failed
-from colleague.agent.models.connections import Connections
+from colleague.agent.ending import Failed
 from colleague.agent.models.delta import Delta, TextDelta, ThinkingDelta
 from colleague.agent.models.failure import ModelFailure
 from colleague.agent.models.patience import Patience, think_patiently
 from colleague.agent.models.reply import Reply
 from colleague.agent.models.request import ThinkRequest
 from colleague.agent.propose import proposed_calls
-from colleague.agent.setting import Budget
+from colleague.agent.scene import Scene
+from colleague.agent.setting import Budget, Setting
 
 if TYPE_CHECKING:
     from pydantic_ai.tools import ToolDefinition
@@ -24,20 +24,19 @@ if TYPE_CHECKING:
     from colleague.store.spend import Spent
 
 
-async def loop(scene: Scene, connections: Connections) -> None:
+async def loop(scene: Scene) -> None:
     """Goes on until an Ending is raised."""
     conversation = scene.conversation
     while True:
         await act(scene)
-        if (text := conversation.final_text) is not None:
-            raise Completed(text)
+        scene.setting.closing.check(conversation)
         await check_limits(scene)
-        reply = await think(scene, connections)
+        reply = await think(scene)
         await conversation.answer(reply, await proposed_calls(scene, reply))
-        scene.bus.tell("message_end", scene.run_id, text=reply.text)
+        scene.tell("message_end", text=reply.text)
 
 
-async def think(scene: Scene, connections: Connections) -> Reply:
+async def think(scene: Scene) -> Reply:
     """One model answer, streamed to whoever watches; failures that pass are waited out."""
     setting, conversation = scene.setting, scene.conversation
     request = ThinkRequest(
@@ -46,23 +45,27 @@ async def think(scene: Scene, connections: Connections) -> Reply:
         tools=[_definition(spec) for spec in setting.toolbox.specs],
         thinking=setting.thinking,
     )
-    scene.bus.tell("message_start", scene.run_id, turn=conversation.turns + 1)
+    scene.tell("message_start", turn=conversation.turns + 1)
 
     def on_delta(delta: Delta) -> None:
+        if setting.private:
+            return  # private text cannot be recognised in pieces; the whole answer comes with message_end
         if isinstance(delta, TextDelta):
-            scene.bus.tell("message_update", scene.run_id, text=delta.text)
+            scene.tell("message_update", text=delta.text)
         elif isinstance(delta, ThinkingDelta):
-            scene.bus.tell("message_update", scene.run_id, thinking=delta.text)
+            scene.tell("message_update", thinking=delta.text)
 
     try:
         patience = Patience(lambda: remaining_seconds(scene))
-        reply = await think_patiently(setting.model, request, on_delta, patience, connections=connections)
+        reply = await think_patiently(
+            setting.model, request, on_delta, patience, connections=scene.connections
+        )
     except ModelFailure as failure:
         hint = f" ({failure.hint})" if failure.hint else ""
         raise Failed(
             f"{failure.message}{hint}", retry=failure.reason not in ("auth", "billing", "not_found")
         ) from None
-    scene.payloads.write(scene.run_id, setting.model, request, reply)
+    scene.payloads.write(scene.run_id, setting, request, reply)
     return reply
 
 
@@ -79,11 +82,15 @@ def remaining_seconds(scene: Scene) -> float:
     return float("inf") if limit is None else limit - scene.conversation.working_ms / 1000
 
 
+def too_long(setting: Setting) -> str:
+    return f"the attempt took longer than {setting.timeout_seconds:.0f} seconds of work"
+
+
 async def check_limits(scene: Scene) -> None:
     """Raises Failed when the run has had its time, turns, calls or money."""
     setting, conversation = scene.setting, scene.conversation
     if remaining_seconds(scene) <= 0:
-        raise Failed(f"the attempt took longer than {setting.timeout_seconds:.0f} seconds of work")
+        raise Failed(too_long(setting))
     if conversation.turns >= setting.max_turns:
         raise Failed(f"no final answer after {setting.max_turns} turns", retry=False)
     if _repeats(scene):

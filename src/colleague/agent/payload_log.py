@@ -15,7 +15,7 @@ from colleague.redaction import redact
 if TYPE_CHECKING:
     from colleague.agent.models.reply import Reply
     from colleague.agent.models.request import ThinkRequest
-    from colleague.agent.models.resolved import ResolvedModel
+    from colleague.agent.setting import Setting
 
 SWITCH = "OPENCLAW_ANTHROPIC_PAYLOAD_LOG"
 FILE = "anthropic-payload.jsonl"
@@ -31,9 +31,10 @@ class PayloadLog:
     def of(cls, logs: Path, environ: Mapping[str, str]) -> PayloadLog:
         return cls(logs / FILE if environ.get(SWITCH) == "1" else None)
 
-    def write(self, run_id: str, model: ResolvedModel, request: ThinkRequest, reply: Reply) -> None:
+    def write(self, run_id: str, setting: Setting, request: ThinkRequest, reply: Reply) -> None:
         if self.file is None:
             return
+        model = setting.model
         entry = {
             "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "run": run_id,
@@ -45,4 +46,5 @@ class PayloadLog:
         }
         self.file.parent.mkdir(parents=True, exist_ok=True)
         with self.file.open("a", encoding="utf-8") as file:
-            file.write(redact(json.dumps(entry, ensure_ascii=False), model.secrets) + "\n")
+            shown = setting.private.redact_document(entry)
+            file.write(redact(json.dumps(shown, ensure_ascii=False), model.secrets) + "\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from colleague.agent.conversation import Result
@@ -9,6 +10,14 @@ from colleague.store.journal import Call
 
 HEAD = 0.7
 TAIL = 0.2
+
+_UNSEEN = r"[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]*+"
+_GAP = r"[\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]*+"
+_SIGNS = "<\ufe64\uff1c"
+_CLOSING = re.compile(
+    rf"([{_SIGNS}]{_GAP})[/\u2044\u2215\uff0f](?={_GAP}(?i:{_UNSEEN.join('data')}))"
+)
+"""Whatever could be taken for the end of a wrapper."""
 
 
 def presenter(limit: int) -> Callable[[Call], str]:
@@ -22,8 +31,8 @@ def present(result: Result, limit: int) -> str:
 
 def wrapped(text: str, source: str) -> str:
     """Whatever stands inside is data with a source; it cannot close the wrapper itself."""
-    safe = text.replace("</data", "<\\/data")
-    name = source.replace('"', "'").replace("\n", " ")
+    safe = _CLOSING.sub(r"\1\\/", text) if any(sign in text for sign in _SIGNS) else text
+    name = " ".join(re.sub('["<>]', "'", source).split())
     return f'<data source="{name}">\n{safe}\n</data>'
 
 

@@ -9,12 +9,25 @@ from typing import TYPE_CHECKING, Any
 from colleague.agent.act import DRAFTED
 from colleague.agent.conversation import Result
 from colleague.agent.toolbox import BadArguments, checked_arguments, digest_of
-from colleague.store.journal import NewCall
+from colleague.store.journal import CallStatus, NewCall
 
 if TYPE_CHECKING:
-    from colleague.agent.act import Scene
+    from colleague.agent.gate import Verdict
     from colleague.agent.models.reply import Reply
+    from colleague.agent.scene import Scene
     from colleague.agent.tool import ToolSpec
+
+STATUS: dict[str, CallStatus] = {
+    "allow": "allowed",
+    "ask": "asked",
+    "draft": "drafted",
+    "refuse": "refused",
+    "describe": "described",
+}
+PRIVATE = (
+    "The arguments repeat private knowledge, which may not leave. Nothing was sent; say it without those "
+    "words and figures."
+)
 
 
 async def proposed_calls(scene: Scene, reply: Reply) -> list[NewCall]:
@@ -68,20 +81,21 @@ def _judged(
 ) -> NewCall:
     verdict = scene.setting.gate.judge(spec, arguments)
     text = json.dumps(arguments, ensure_ascii=False)
+    if spec.server and scene.setting.private.leaks(text):
+        return _refused(part, place, scene.setting.private.redact(text), PRIVATE)
     kind = verdict.kind
-    note = reasoning[:2000] or None
+    note = scene.setting.private.redact(reasoning)[:2000] or None
     if kind == "allow" and _may_have_happened(scene, spec, text):
         kind, note = "ask", "the same call ended with an error before; it may have happened"
-    status = {"allow": "allowed", "ask": "asked", "draft": "drafted", "refuse": "refused"}[kind]
-    results = {"draft": Result(DRAFTED), "refuse": Result(verdict.reason or f"{spec.name} is not allowed")}
-    result = results.get(kind)
+    status = STATUS[kind]
+    result = _settled(kind, verdict, spec)
     return NewCall(
         place=place,
         tool_call_id=part.tool_call_id,
         operation=spec.name,
         arguments=text,
         tier=verdict.tier,
-        status=status,  # type: ignore[arg-type]
+        status=status,
         server=spec.server,
         tool=spec.server_tool,
         digest=digest_of(scene.setting.owner, scene.setting.package_digest, spec, arguments),
@@ -90,7 +104,17 @@ def _judged(
         is_error=kind == "refuse",
         note=note,
         draft=kind == "draft",
+        channel=scene.setting.draft_channel,
     )
+
+
+def _settled(kind: str, verdict: Verdict, spec: ToolSpec) -> Result | None:
+    """The result of a call that is not made; None when it is, or when a person is asked first."""
+    if kind == "draft":
+        return Result(DRAFTED)
+    if kind == "describe":
+        return Result(verdict.reason)
+    return Result(verdict.reason or f"{spec.name} is not allowed") if kind == "refuse" else None
 
 
 def _may_have_happened(scene: Scene, spec: ToolSpec, arguments: str) -> bool:

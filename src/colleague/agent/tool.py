@@ -34,11 +34,14 @@ class ToolRequest:
 
 @dataclass(frozen=True)
 class ToolOutput:
-    """What a tool said. `source` names where untrusted text comes from; without one it is our own word."""
+    """What a tool said. `source` names where untrusted text comes from; without one it is our own word.
+
+    `private` text may be read by the model and is shown to nobody else."""
 
     text: str
     is_error: bool = False
     source: str = ""
+    private: bool = False
 
 
 class UnknownEnd(Exception):

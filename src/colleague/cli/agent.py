@@ -9,8 +9,8 @@ import typer
 from colleague.cli.options import HomeOption, JsonOption
 
 if TYPE_CHECKING:
-    from colleague.agent.host import Host
     from colleague.config import Settings
+    from colleague.experts.host import Host
     from colleague.home import Home
 
 
@@ -32,14 +32,14 @@ def agent(
 
 
 async def _turn(home: Home, settings: Settings, message: str, model: str, as_json: bool) -> None:
-    from colleague.agent.host import open_host
     from colleague.cli.run_view import Watching, say_runs
+    from colleague.experts.host import open_host
 
     async with open_host(home, settings) as host:
         run_id = await _accept(host, message, model)
         with Watching(host.bus, quiet=as_json):
             runs = await host.advance_only([run_id])
-        await say_runs(host.database, runs, as_json=as_json)
+        await say_runs(host.database, home, runs, as_json=as_json)
 
 
 async def _accept(host: Host, message: str, model: str) -> str:

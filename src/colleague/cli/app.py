@@ -10,10 +10,14 @@ import typer
 from colleague import __version__
 from colleague.cli.output import say
 
-GROUPS = ("expert", "run", "approval", "grant", "session", "mcp", "model")
+GROUPS = (
+    *("expert", "run", "approval", "grant", "deadletter", "learning", "state"),
+    *("session", "mcp", "model"),
+)
 COMMANDS = {
     "demo": "demo",
     "init": "init",
+    "status": "status",
     "agent": "agent",
     "approve": "approval",
     "reject": "approval",

@@ -29,18 +29,22 @@ def list_(
     as_json: JsonOption = False,
 ) -> None:
     """The questions that wait for a person."""
-    from colleague.cli.hosting import with_database
     from colleague.cli.output import say, say_json, say_table
-    from colleague.store.approvals import recent_approvals
     from colleague.store.ids import short
-    from colleague.store.report import iso
 
-    found = with_database(home, lambda database: database.read(lambda tx: recent_approvals(tx, every=every)))
+    found = [each for each in listed(home, every=every) if every or each["kind"] != "learning"]
     if as_json:
-        say_json([_document(approval) for approval in found])
+        say_json(found)
     elif found:
         rows = [
-            (short(a.id), a.kind, a.expert, a.operation, a.decision or a.status, iso(a.requested_at) or "")
+            (
+                short(a["id"]),
+                a["kind"],
+                a["expert"],
+                a["operation"],
+                a["decision"] or a["status"],
+                a["requested_at"],
+            )
             for a in found
         ]
         say_table(("ID", "KIND", "EXPERT", "OPERATION", "STATUS", "ASKED"), rows)
@@ -48,19 +52,37 @@ def list_(
         say("Nobody is being waited for.")
 
 
+def listed(home: Path | None, *, every: bool) -> list[dict[str, Any]]:
+    """The questions as documents: the pending ones, or all."""
+    from colleague.cli.hosting import opened, with_database
+    from colleague.experts.reporting import approval_report
+    from colleague.store.approvals import recent_approvals
+
+    place, _ = opened(home)
+
+    def work(tx: Tx) -> list[dict[str, Any]]:
+        return [approval_report(tx, place, each) for each in recent_approvals(tx, every=every)]
+
+    return with_database(home, lambda database: database.read(work))
+
+
 @app.command()
 def show(approval: IdArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """One question: what would run, why, and how it was decided."""
     import json
 
-    from colleague.cli.hosting import with_database
+    from colleague.cli.hosting import opened, with_database
     from colleague.cli.output import say, say_json
+    from colleague.experts.reporting import approval_report
 
-    found = with_database(home, lambda database: database.read(lambda tx: _find(tx, approval)))
+    place, _ = opened(home)
+    document = with_database(
+        home, lambda database: database.read(lambda tx: approval_report(tx, place, _find(tx, approval)))
+    )
     if as_json:
-        say_json(_document(found))
+        say_json(document)
         return
-    for key, value in _document(found).items():
+    for key, value in document.items():
         if value not in (None, ""):
             say(f"{key:13} {json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value}")
 
@@ -79,14 +101,16 @@ def approve(
     as_json: JsonOption = False,
 ) -> None:
     """Say yes, and continue the run."""
-    _decide(home, approvals, "approve", note=note, answer=_json_text(arguments), grant=grant, as_json=as_json)
+    decide_all(
+        home, approvals, "approve", note=note, answer=_json_text(arguments), grant=grant, as_json=as_json
+    )
 
 
 def reject(
     approvals: IdArguments, note: NoteOption = "", home: HomeOption = None, as_json: JsonOption = False
 ) -> None:
     """Say no: the step has failed."""
-    _decide(home, approvals, "reject", note=note, as_json=as_json)
+    decide_all(home, approvals, "reject", note=note, as_json=as_json)
 
 
 def respond(
@@ -98,7 +122,7 @@ def respond(
     """Answer in the tool's place; the agent goes on."""
     import json
 
-    _decide(home, [approval], "respond", answer=json.dumps(text, ensure_ascii=False), as_json=as_json)
+    decide_all(home, [approval], "respond", answer=json.dumps(text, ensure_ascii=False), as_json=as_json)
 
 
 def done(
@@ -108,12 +132,12 @@ def done(
     as_json: JsonOption = False,
 ) -> None:
     """You have done what a draft proposes."""
-    _decide(home, [approval], "done", answer=_json_text(result), as_json=as_json)
+    decide_all(home, [approval], "done", answer=_json_text(result), as_json=as_json)
 
 
 def not_done(approval: IdArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """You will not do what a draft proposes."""
-    _decide(home, [approval], "not_done", as_json=as_json)
+    decide_all(home, [approval], "not_done", as_json=as_json)
 
 
 def resolve(
@@ -131,10 +155,10 @@ def resolve(
     decisions: dict[str, Decision] = {"happened": "happened", "again": "again", "give-up": "give_up"}
     if what not in decisions:
         raise UsageError(f"{what!r} is none of happened, again, give-up")
-    _decide(home, [approval], decisions[what], answer=_json_text(result), as_json=as_json)
+    decide_all(home, [approval], decisions[what], answer=_json_text(result), as_json=as_json)
 
 
-def _decide(
+def decide_all(
     home: Path | None,
     endings: list[str],
     decision: Decision,
@@ -165,8 +189,8 @@ async def _decide_and_go_on(
     as_json: bool,
 ) -> None:
     """Records each decision, then works on the runs it woke until they end or wait again."""
-    from colleague.agent.host import open_host
-    from colleague.cli.run_view import Watching, say_runs
+    from colleague.cli.run_view import Watching, experts_steps, say_runs
+    from colleague.experts.host import open_host
 
     async with open_host(home, settings) as host:
 
@@ -174,9 +198,10 @@ async def _decide_and_go_on(
             return [_record(tx, ending, decision, note, answer, grant).run_id for ending in endings]
 
         run_ids = await host.database.write(record_all)
-        with Watching(host.bus, quiet=as_json):
+        experts = await experts_steps(host.database, run_ids)
+        with Watching(host.bus, quiet=as_json, experts=experts):
             runs = await host.advance_only(list(dict.fromkeys(run_ids)))
-        await say_runs(host.database, runs, as_json=as_json)
+        await say_runs(host.database, home, runs, as_json=as_json)
 
 
 def _record(tx: Tx, ending: str, decision: Decision, note: str, answer: str | None, grant: str) -> Approval:
@@ -226,14 +251,3 @@ def _json_text(text: str) -> str | None:
     except ValueError as error:
         raise UsageError(f"{text[:60]!r} is no JSON: {error}") from None
     return text
-
-
-def _document(approval: Approval) -> dict[str, Any]:
-    import json
-    from dataclasses import asdict
-
-    from colleague.store.report import iso
-
-    times = ("requested_at", "expires_at", "decided_at")
-    moments = {name: iso(getattr(approval, name)) for name in times}
-    return asdict(approval) | moments | {"arguments": json.loads(approval.arguments)}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from colleague.cli.expert_run import rehearse, run
 from colleague.cli.options import ExpertArgument, HomeOption, JsonOption, YesOption, complete_expert
 
 if TYPE_CHECKING:
@@ -155,7 +156,9 @@ def validate(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check a package and, for an installed expert, its bindings. Exit code 1 when there is an error."""
+    """Check a package and, for an installed expert, its bindings; the servers they name are started for it.
+
+    Exit code 1 when there is an error."""
     from colleague.cli import validation_view
     from colleague.home import Home
 
@@ -278,3 +281,7 @@ def _pair(text: str) -> tuple[str, str]:
     if not (operation and equals and target):
         raise UsageError(f"--operation {text!r} is not written as OP=MCP_TOOL")
     return operation, target
+
+
+app.command()(run)
+app.command()(rehearse)

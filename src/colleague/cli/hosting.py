@@ -29,8 +29,8 @@ def with_database(home: Path | None, work: Callable[[Database], Awaitable[T]], *
     import contextlib
     import os
 
-    from colleague.agent.host import open_database
     from colleague.clock import SystemClock
+    from colleague.experts.host import open_database
 
     place, settings = opened(home)
 

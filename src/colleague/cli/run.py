@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from colleague.cli.options import HomeOption, JsonOption
+
+if TYPE_CHECKING:
+    from colleague.config import Settings
+    from colleague.home import Home
 
 app = typer.Typer(no_args_is_help=True, help="Runs: what was done, and what goes on.")
 
@@ -48,46 +53,92 @@ def list_(
 
 @app.command()
 def show(run: RunArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """Everything about one run: attempts, calls, approvals, cost."""
-    from colleague.cli.hosting import with_database
+    """Everything about one run: steps, attempts, calls, approvals, delivery, cost."""
     from colleague.cli.output import say, say_json
-    from colleague.store.lookup import full_id
-    from colleague.store.report import run_document
-    from colleague.store.tables import runs
+    from colleague.cli.run_text import run_lines
 
-    document = with_database(
-        home, lambda database: database.read(lambda tx: run_document(tx, full_id(tx, runs, "run", run)))
-    )
+    document = _report(home, run)
     if as_json:
         say_json(document)
         return
-    for line in _lines(document):
+    for line in run_lines(document):
         say(line)
 
 
-def _lines(document: dict[str, Any]) -> list[str]:
-    import json
+def _report(home: Path | None, ending: str) -> dict[str, Any]:
+    from colleague.cli.hosting import opened, with_database
+    from colleague.experts.reporting import run_report
+    from colleague.store.lookup import full_id
+    from colleague.store.tables import runs
 
-    state = document["outcome"] or document["status"]
-    lines = [f"run {document['id']} of {document['expert']}: {state}"]
-    lines += [f"  error: {document['error']}"] if document["error"] else []
-    for attempt in document["attempts"]:
-        end = attempt["outcome"] or "under way"
-        lines.append(
-            f"  attempt {attempt['number']}: {attempt['started_at']}, {end} {attempt['error'] or ''}".rstrip()
-        )
-    for call in document["calls"]:
-        arguments = json.dumps(call["arguments"], ensure_ascii=False)[:120]
-        lines.append(f"  {call['operation']} ({call['tier']}) {arguments}: {call['status']}")
-    if document["waiting_on"]:
-        lines.append(f"  waits for: {', '.join(each[-8:] for each in document['waiting_on'])}")
-    if document["behind"]:
-        lines.append(f"  stands behind {document['behind']} earlier runs")
-    usage = document["usage"]
-    lines.append(
-        f"  {usage['input_tokens']} tokens in, {usage['output_tokens']} out, {usage['cost']:.4f} dollars"
+    place, _ = opened(home)
+    return with_database(
+        home,
+        lambda database: database.read(lambda tx: run_report(tx, place, full_id(tx, runs, "run", ending))),
     )
-    return [*lines, "", document["narrative"]] if document["narrative"] else lines
+
+
+@app.command()
+def watch(run: RunArgument, home: HomeOption = None) -> None:
+    """Follow a run until it ends or waits for a person, whoever works on it."""
+    import time
+
+    from colleague.cli.output import note, say
+    from colleague.cli.run_text import end_lines, progress_lines
+
+    shown: set[str] = set()
+    while True:
+        document = _report(home, run)
+        for key, line in progress_lines(document):
+            if key not in shown:
+                shown.add(key)
+                note(line)
+        if document["status"] in ("done", "waiting"):
+            break
+        time.sleep(0.3)
+    for line in end_lines(document):
+        say(line)
+    if document["status"] == "waiting":
+        raise typer.Exit(4)
+    if document["outcome"] != "completed":
+        raise typer.Exit(1)
+
+
+@app.command()
+def retry(
+    run: RunArgument,
+    inputs: Annotated[
+        list[str] | None, typer.Option("--input", metavar="NAME=VALUE", help="Change an input; repeatable.")
+    ] = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Try a run that ended badly again: same run, next attempt, the package that is installed now."""
+    import asyncio
+
+    from colleague.cli.hosting import opened
+    from colleague.cli.run_view import end_with
+
+    place, settings = opened(home)
+    asyncio.run(_retry(place, settings, run, inputs or [], as_json))
+    end_with()
+
+
+async def _retry(home: Home, settings: Settings, ending: str, given: list[str], as_json: bool) -> None:
+    from colleague.cli.run_view import Watching, experts_steps, say_runs
+    from colleague.experts.host import open_host
+    from colleague.experts.retrying import changed_inputs, retry_run
+    from colleague.store.lookup import full_id
+    from colleague.store.tables import runs
+
+    async with open_host(home, settings) as host:
+        run_id = await host.database.read(lambda tx: full_id(tx, runs, "run", ending))
+        changes = await host.database.read(lambda tx: changed_inputs(tx, home, run_id, given))
+        await retry_run(host.database, home, run_id, changes)
+        experts = await experts_steps(host.database, [run_id])
+        with Watching(host.bus, quiet=as_json, experts=experts):
+            found = await host.advance_only([run_id])
+        await say_runs(host.database, home, found, as_json=as_json)
 
 
 @app.command()

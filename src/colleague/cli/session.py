@@ -40,13 +40,16 @@ def export_trajectory(
     """A session as JSON lines: runs, messages, calls and approvals, in order."""
     import json
 
-    from colleague.cli.hosting import with_database
+    from colleague.cli.hosting import opened, with_database
     from colleague.cli.output import note, say
     from colleague.errors import NotFound
+    from colleague.experts.reporting import trajectory_report
     from colleague.files import write_atomic
-    from colleague.store.report import trajectory
 
-    records = with_database(home, lambda database: database.read(lambda tx: trajectory(tx, session)))
+    place, _ = opened(home)
+    records = with_database(
+        home, lambda database: database.read(lambda tx: trajectory_report(tx, place, session))
+    )
     if not records:
         raise NotFound(f"there is no session {session!r}", hint="see them with: colleague session list")
     text = "\n".join(json.dumps(record, ensure_ascii=False) for record in records)

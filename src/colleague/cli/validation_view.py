@@ -3,31 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from colleague.cli.output import mark, note, say, say_json
+from colleague.cli.output import mark, note, progress, say, say_json
 from colleague.errors import ConfigError
-from colleague.experts.bindings import read_bindings
+from colleague.experts.bindings import Bindings, read_bindings
 from colleague.experts.expert import Expert, find_expert
 from colleague.home import Home
 from colleague.packages.finding import Finding, Findings
 from colleague.packages.mark import Mark
 from colleague.packages.package import Package, Reading, read_package
 
+if TYPE_CHECKING:
+    from colleague.config import Settings
+    from colleague.mcp.probe import Probed
+
 NOT_CHECKED = "-"
+_UNREACHABLE = "server-unreachable"
+
+
+@dataclass(frozen=True)
+class _Phase2:
+    """An expert whose bindings were checked, and the servers that were asked."""
+
+    expert: Expert
+    bindings: Bindings
+    asked: tuple[str, ...] = ()
 
 
 def say_validation(home: Home, target: str, *, offline: bool, as_json: bool) -> bool:
     """Validates an installed expert or a folder; True when there is no error."""
     expert = _expert(home, target)
     reading = expert.read() if expert else read_package(Path(target).expanduser().absolute())
-    bound = expert if expert and not offline else None
-    if bound and reading.package:
-        _check_phase_two(home, bound, reading.package, reading.findings)
+    phase_2 = None
+    if expert and reading.package and not offline:
+        phase_2 = _check_phase_2(home, expert, reading.package, reading.findings)
     if as_json:
         say_json(_document(target, expert, reading))
     else:
-        _say_groups(reading, bound)
+        _say_groups(reading, phase_2)
         _say_findings(reading.findings)
     return reading.findings.ok
 
@@ -41,16 +57,46 @@ def _expert(home: Home, target: str) -> Expert | None:
     return find_expert(home, target)
 
 
-def _check_phase_two(home: Home, expert: Expert, package: Package, findings: Findings) -> None:
+def _check_phase_2(home: Home, expert: Expert, package: Package, findings: Findings) -> _Phase2:
     from colleague.config import load_settings
     from colleague.experts.check import check_bindings, surroundings
+    from colleague.experts.reach import bound_servers
 
     try:
         settings = load_settings(home)
     except ConfigError as error:
         findings.add("settings-invalid", Mark(home.settings_file.name), error.message, error.hint)
-        return
-    check_bindings(expert, package, surroundings(settings, home.root, expert.name), findings)
+        return _Phase2(expert, read_bindings(expert.bindings_file, Findings()))
+    bindings = check_bindings(expert, package, surroundings(settings, home.root, expert.name), findings)
+    asked = tuple(name for name in bound_servers(bindings) if name in settings.mcp.servers)
+    phase_2 = _Phase2(expert, bindings, asked)
+    if asked:
+        _probe(home, settings, package, phase_2, findings)
+    return phase_2
+
+
+def _probe(home: Home, settings: Settings, package: Package, phase_2: _Phase2, findings: Findings) -> None:
+    import asyncio
+    import os
+
+    from colleague.experts.reach import probe_bindings, time_limit
+    from colleague.mcp.servers import Servers
+
+    waiting = list(phase_2.asked)
+    seconds = time_limit(settings, waiting)
+    name, bindings = phase_2.expert.name, phase_2.bindings
+
+    async def main() -> None:
+        async with Servers.of(home, settings, os.environ) as servers:
+            await probe_bindings(package, bindings, servers, findings, name=name, seconds=seconds, tell=done)
+
+    with progress(f"Starting {', '.join(waiting)}") as tell:
+
+        def done(probed: Probed) -> None:
+            waiting.remove(probed.name)
+            tell(f"Waiting for {', '.join(waiting)}" if waiting else "Stopping them again")
+
+        asyncio.run(main())
 
 
 def _document(target: str, expert: Expert | None, reading: Reading) -> dict[str, object]:
@@ -63,35 +109,46 @@ def _document(target: str, expert: Expert | None, reading: Reading) -> dict[str,
     }
 
 
-def _say_groups(reading: Reading, expert: Expert | None) -> None:
-    broken = {finding.group for finding in reading.findings.errors}
-    broken |= {finding.group for finding in reading.findings if finding.code == "state-missing"}
+def _say_groups(reading: Reading, phase_2: _Phase2 | None) -> None:
     if reading.package is None:
         say(f"{mark(False)} Package structure")
         return
-    for group, title in _groups(reading.package, expert):
+    broken = _broken(reading.findings)
+    for group, title in _groups(reading.package, phase_2):
         say(f"{mark(group not in broken) if group else NOT_CHECKED} {title}")
 
 
-def _groups(package: Package, expert: Expert | None) -> Iterator[tuple[str, str]]:
+def _broken(findings: Findings) -> set[str]:
+    """The groups with a cross. A server that does not answer is configured all the same."""
+    counted = [each for each in findings if each.severity == "error" or each.code == "state-missing"]
+    return {each.code if each.code == _UNREACHABLE else each.group for each in counted}
+
+
+def _groups(package: Package, phase_2: _Phase2 | None) -> Iterator[tuple[str, str]]:
     """Group and title; no group for what is not checked."""
     yield "structure", f"Package structure valid (spec {package.manifest.spec})"
     yield "references", "Cross-references intact (triggers → processes → functions)"
     triggers = ", ".join(f"{trigger.name}: {trigger.handler}" for trigger in package.triggers) or "none"
-    if expert is None:
+    if phase_2 is None:
         yield "triggers", f"Triggers readable ({triggers})"
         return
     yield "bindings", "All required tools bound"
-    bound = bool(read_bindings(expert.bindings_file, Findings()).tools)
-    yield (
-        ("servers", "MCP servers configured") if bound else ("", "MCP servers configured: nothing bound yet")
-    )
-    yield "", "MCP servers reachable: not checked yet"
+    yield from _server_groups(phase_2)
     yield "state", "State files initialized"
-    state = (
-        "registered" if expert.record.enabled else "ready, off until: colleague expert enable " + expert.name
-    )
+    name, enabled = phase_2.expert.name, phase_2.expert.record.enabled
+    state = "registered" if enabled else f"ready, off until: colleague expert enable {name}"
     yield "triggers", f"Triggers {state} ({triggers})"
+
+
+def _server_groups(phase_2: _Phase2) -> Iterator[tuple[str, str]]:
+    if phase_2.bindings.tools:
+        yield "servers", "MCP servers configured"
+    else:
+        yield "", "MCP servers configured: nothing bound yet"
+    if phase_2.asked:
+        yield _UNREACHABLE, f"MCP servers reachable ({', '.join(phase_2.asked)})"
+    else:
+        yield "", "MCP servers reachable: none to ask"
 
 
 def _say_findings(findings: Findings) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, cast
 
+from colleague.experts.pattern import Pattern, parse_pattern
 from colleague.packages.duration import Duration, parse_duration
 from colleague.packages.fields import Fields
 from colleague.packages.finding import Findings
@@ -20,6 +22,9 @@ Signature = Literal["standard-webhooks", "github", "hmac-sha256", "bearer"]
 CatchUpPolicy = Literal["once", "all", "skip"]
 
 SIGNATURES: tuple[Signature, ...] = ("standard-webhooks", "github", "hmac-sha256", "bearer")
+
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_MOST_CHANNEL = 200
 
 
 @dataclass(frozen=True)
@@ -41,14 +46,35 @@ class CatchUp:
 
 
 @dataclass(frozen=True)
-class TriggerBinding(Parsed):
-    """What the operator adds to a trigger: how its events are signed, kept apart and caught up."""
+class HeaderNames:
+    """Where a sender puts its signature (or token), the time of signing and its delivery id.
 
-    secret: str = ""
+    Empty is the scheme's own place. A `timestamp` that is named must be sent, even where the scheme can do
+    without."""
+
+    signature: str = ""
+    timestamp: str = ""
+    delivery: str = ""
+
+
+@dataclass(frozen=True)
+class TriggerBinding(Parsed):
+    """What the operator adds to a trigger: how its events are signed, kept apart and caught up, and which
+    messages wake it.
+
+    `secrets` are as written, `${NAME}` and all; any of them counts, so that one can be replaced by another.
+    `senders` None is anyone, () is nobody; no `channel` and no `pattern` is any."""
+
+    secrets: tuple[str, ...] = field(default=(), repr=False)
     signature: Signature | None = None
+    headers: HeaderNames = HeaderNames()
+    tolerance: Duration = parse_duration("5m")
     dedupe_window: Duration | None = None
     catch_up: CatchUp = CatchUp()
     max_queued: int | None = None
+    channel: str = ""
+    senders: tuple[str, ...] | None = None
+    pattern: Pattern | None = None
 
 
 @dataclass(frozen=True)
@@ -126,19 +152,63 @@ def _read_trigger(node: Node, findings: Findings) -> TriggerBinding:
     fields = Fields(node, "the binding of a trigger", findings, node.mark)
     signature = fields.choice("signature", SIGNATURES, "") if fields.has("signature") else ""
     limited = fields.has("max_queued")
+    channel = fields.parsed("channel", _channel, "field-value")
+    pattern = fields.parsed("pattern", parse_pattern, "field-value")
     trigger = TriggerBinding(
         at=node.mark,
         node=node,
-        secret=fields.text("secret"),
+        secrets=fields.texts("secret"),
         signature=cast(Signature, signature) if signature else None,
+        headers=_read_headers(fields),
+        tolerance=fields.duration("tolerance") or TriggerBinding.tolerance,
         dedupe_window=fields.duration("dedupe_window"),
         catch_up=_read_catch_up(fields.child("catch_up")),
         max_queued=fields.whole_number("max_queued", 1, least=1, most=1_000_000) if limited else None,
+        channel=channel or "",
+        senders=_read_senders(fields),
+        pattern=pattern,
     )
-    # Which messages wake a channel trigger.
-    fields.ignore("channel", "sender", "pattern")
     fields.finish()
-    return trigger
+    unreadable = (fields.has("channel") and channel is None) or (fields.has("pattern") and pattern is None)
+    # A filter that cannot be read must not let everyone in.
+    return replace(trigger, senders=()) if unreadable else trigger
+
+
+def _read_headers(fields: Fields) -> HeaderNames:
+    """The long form, or the short one with the signature's header alone: `header: X-Acme-Signature`."""
+    if isinstance(fields.node.entries.get("header") if fields.node else None, Scalar):
+        return HeaderNames(signature=fields.parsed("header", _header, "field-value") or "")
+    inner = fields.child("header")
+    names = {
+        name: inner.parsed(name, _header, "field-value") or ""
+        for name in ("signature", "timestamp", "delivery")
+    }
+    inner.finish()
+    return HeaderNames(**names)
+
+
+def _read_senders(fields: Fields) -> tuple[str, ...] | None:
+    if not fields.has("sender"):
+        return None
+    senders = fields.texts("sender")
+    if not senders:
+        message = "sender names nobody, so no message wakes this trigger"
+        fields.findings.add("field-value", fields.mark("sender"), message, "name someone, or remove sender")
+    return senders
+
+
+def _header(text: str) -> str:
+    if _HEADER.fullmatch(text) is None:
+        raise ValueError(f"{text[:60]!r} is no name of a header; write one such as X-Signature")
+    return text
+
+
+def _channel(text: str) -> str:
+    if not 0 < len(text) <= _MOST_CHANNEL:
+        raise ValueError(
+            f"a channel is a name or a pattern such as sales-*, of 1 to {_MOST_CHANNEL} characters"
+        )
+    return text
 
 
 def _read_catch_up(fields: Fields) -> CatchUp:

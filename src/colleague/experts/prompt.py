@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from colleague.packages.folder import normal_path
 from colleague.packages.frontmatter import split_frontmatter
+from colleague.packages.function import Function
 from colleague.packages.markdown import stem
 from colleague.packages.package import Package, Persona
 
@@ -33,6 +35,25 @@ def assemble_prompt(source: PromptSource) -> str:
         _section("Learnings", source.learnings),
         _policy(source),
         _instructions(source),
+    )
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def assemble_function_prompt(package: Package, function: Function, learnings: str) -> str:
+    """What an isolated function is told: who it is, what it does, and the knowledge it names."""
+    known = {item.path: item for item in package.knowledge}
+    files = [known[path] for path in map(normal_path, function.knowledge) if path in known]
+    knowledge = [
+        _section(item.name, (package.root / item.path).read_text(encoding="utf-8-sig")) for item in files
+    ]
+    sections = (
+        _persona(PromptSource(package)),
+        _section(f"Function: {function.name}", function.body),
+        _section("Learnings", learnings),
+        *knowledge,
+        _section("Tool Approval Policy", "Call what you need; what needs a person is asked for you.")
+        if function.tools
+        else "",
     )
     return "\n\n".join(section for section in sections if section) + "\n"
 

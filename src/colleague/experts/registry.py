@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +21,8 @@ class Record:
     source: Source | None = None
     version: str = ""
     digest: str = ""
+    enabled_at: int = 0
+    """When it was enabled, in milliseconds; a schedule counts from then."""
 
 
 def read_records(home: Home) -> dict[str, Record]:
@@ -48,7 +51,9 @@ def write_record(home: Home, name: str, record: Record | None) -> None:
 
 def set_enabled(home: Home, name: str, enabled: bool) -> None:
     record = read_records(home).get(name, Record())
-    write_record(home, name, replace(record, enabled=enabled))
+    since = int(time.time() * 1000) if enabled else 0
+    since = record.enabled_at if enabled and record.enabled else since
+    write_record(home, name, replace(record, enabled=enabled, enabled_at=since))
 
 
 def _record(item: dict[str, Any]) -> Record:
@@ -58,6 +63,7 @@ def _record(item: dict[str, Any]) -> Record:
         source=Source(source["kind"], source["location"]) if source else None,
         version=str(item.get("version", "")),
         digest=str(item.get("digest", "")),
+        enabled_at=int(item.get("enabled_at", 0)),
     )
 
 
@@ -68,4 +74,5 @@ def _as_json(record: Record) -> dict[str, Any]:
         "source": {"kind": source.kind, "location": source.location} if source else None,
         "version": record.version,
         "digest": record.digest,
+        "enabled_at": record.enabled_at,
     }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from colleague.config.secret import Secret, is_telling, resolve
-from colleague.mcp.redaction import Redactor
+from colleague.redaction import HIDDEN, Redactor
 
 if TYPE_CHECKING:
     from colleague.config.settings import McpServer
@@ -132,6 +132,6 @@ def shown_command(server: McpServer) -> str:
 
 def _shown(arg: str, hidden: set[str]) -> str:
     if arg in hidden:
-        return "***"
+        return HIDDEN
     flag, equals, value = arg.partition("=")
-    return f"{flag}{equals}***" if equals and value in hidden else arg
+    return f"{flag}{equals}{HIDDEN}" if equals and value in hidden else arg

@@ -9,7 +9,7 @@ from collections import deque
 from datetime import UTC, datetime
 from pathlib import Path
 
-from colleague.mcp.redaction import Redactor
+from colleague.redaction import Redactor
 
 MAX_BYTES = 5 * 1024 * 1024
 _LONGEST_LINE = 64 * 1024

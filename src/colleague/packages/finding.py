@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
@@ -34,6 +35,7 @@ class Finding:
         return f"{self.file}:{self.line}: {self.message}"
 
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _MOST = 400
 
 
@@ -65,6 +67,6 @@ class Findings:
 
 
 def _shown(text: str) -> str:
-    """A file name may hold bytes that are no text, which would break whatever prints the finding."""
-    shown = text.encode(errors="replace").decode()
+    """A file name, or what a server said, may hold what would break or steer whatever prints the finding."""
+    shown = _CONTROL.sub("?", text.encode(errors="replace").decode())
     return shown if len(shown) <= _MOST else shown[: _MOST - 3] + "..."

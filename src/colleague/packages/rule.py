@@ -150,4 +150,20 @@ RULES: dict[str, tuple[Severity, Group, str]] = {
     "settings-invalid": ("error", "servers", "colleague.json or openclaw.json cannot be used."),
     "server-unknown": ("error", "servers", "A binding names an MCP server that is not configured."),
     "skill-unknown": ("error", "servers", "A binding names a skill that is not installed."),
+    "server-unreachable": (
+        "error",
+        "servers",
+        "A bound MCP server cannot be started or reached, or does not list its tools.",
+    ),
+    "operation-missing": ("warning", "servers", "The bound MCP server has no tool for an operation."),
+    "operation-shape": (
+        "warning",
+        "servers",
+        "An operation and the server's tool for it differ in their arguments or answers.",
+    ),
+    "operation-repeatable": (
+        "warning",
+        "servers",
+        "An operation is marked repeatable, which the server does not say of its tool.",
+    ),
 }

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
-from sqlalchemy import func, select, update
+from sqlalchemy import func, literal_column, select, update
 
 from colleague.errors import ColleagueError
 from colleague.store.ids import new_id
 from colleague.store.lanes import insert_into, take_place
-from colleague.store.tables import attempts, dedupe, events, is_open, runs
+from colleague.store.record import columns_of, record
+from colleague.store.sla import Sla
+from colleague.store.steps import add_steps
+from colleague.store.tables import attempts, dedupe, events, is_open, runs, word
+from colleague.store.timers import set_timer
 from colleague.store.tx import Tx
 from colleague.store.wake import wake
 
@@ -33,11 +39,32 @@ class Arrival:
     version: str = ""
     digest: str = ""
     model: str = ""
+    dry_run: bool = False
+    sla: Sla | None = None
+    steps: tuple[str, ...] = ()
     dedupe_key: str | None = None
     dedupe_ms: int = 7 * 86_400_000
     max_queued: int | None = None
     held: bool = False
     warning: str | None = None
+
+
+@dataclass(frozen=True)
+class Event:
+    """One row of `events`."""
+
+    id: str
+    expert: str
+    trigger_name: str
+    source: str
+    payload: str
+    received_at: int
+    duplicates: int
+    held: bool
+    run_id: str | None
+    outcome: str | None
+    reason: str | None
+    warning: str | None
 
 
 @dataclass(frozen=True)
@@ -57,26 +84,30 @@ def accept(tx: Tx, arrival: Arrival) -> Accepted:
         if first is not None:
             return _repeat(tx, first)
     run_id = None if arrival.held else new_id()
-    tx.insert(
-        events,
-        id=event_id,
-        expert=arrival.expert,
-        trigger_name=arrival.trigger,
-        source=arrival.source,
-        payload=arrival.payload,
-        received_at=tx.now,
-        duplicates=0,
-        held=int(arrival.held),
-        run_id=run_id,
-        warning=arrival.warning,
-    )
+    held = {"held": int(arrival.held), "run_id": run_id, "warning": arrival.warning}
+    tx.insert(events, **_event(tx, arrival, event_id) | held)
     if run_id is not None:
         start_run(tx, arrival, run_id, event_id)
     return Accepted(event_id, run_id)
 
 
-def start_run(tx: Tx, arrival: Arrival, run_id: str, event_id: str | None) -> None:
-    """A run with its place in the lane; awake when it is the first there."""
+def _event(tx: Tx, arrival: Arrival, event_id: str) -> dict[str, Any]:
+    return {
+        "id": event_id,
+        "expert": arrival.expert,
+        "trigger_name": arrival.trigger,
+        "source": arrival.source,
+        "payload": arrival.payload,
+        "received_at": tx.now,
+        "duplicates": 0,
+        "held": 0,
+    }
+
+
+def start_run(
+    tx: Tx, arrival: Arrival, run_id: str, event_id: str | None, *, received_at: int | None = None
+) -> None:
+    """A run with its place in the lane; awake when it is the first there. Its SLA counts from the event."""
     seq, first = take_place(tx, arrival.lane) if arrival.lane is not None else (0, True)
     if arrival.max_queued is not None:
         _refuse_overflow(tx, arrival)
@@ -101,7 +132,12 @@ def start_run(tx: Tx, arrival: Arrival, run_id: str, event_id: str | None) -> No
         stalls=0,
         working_ms=0,
         created_at=tx.now,
+        dry_run=int(arrival.dry_run),
+        sla=arrival.sla.to_json() if arrival.sla else None,
     )
+    if arrival.sla:
+        set_timer(tx, "sla", run_id, run_id, (received_at or tx.now) + arrival.sla.limit_ms)
+    add_steps(tx, run_id, arrival.steps)
     tx.insert(attempts, run_id=run_id, number=1, started_at=tx.now)
     if first:
         wake(tx)
@@ -138,16 +174,62 @@ def _repeat(tx: Tx, event_id: str) -> Accepted:
     return Accepted(event_id, row[0] if row else None, duplicate=True)
 
 
-def _refuse_overflow(tx: Tx, arrival: Arrival) -> None:
-    """Raising rolls the whole request back, so a refusal leaves no row."""
+def is_full(tx: Tx, arrival: Arrival) -> bool:
+    """Whether as many runs of this trigger wait to begin as may."""
+    return (
+        arrival.max_queued is not None
+        and queued_runs(tx, arrival.expert, arrival.trigger) >= arrival.max_queued
+    )
+
+
+def queued_runs(tx: Tx, expert: str, trigger: str) -> int:
+    """Runs of a trigger that have not begun. What is under way, or waits for a person, is not queued."""
     waiting = (
         select(func.count())
         .select_from(runs.join(events, runs.c.event_id == events.c.id))
-        .where(runs.c.expert == arrival.expert, is_open(), events.c.trigger_name == arrival.trigger)
+        .where(
+            runs.c.expert == expert,
+            is_open(),
+            runs.c.status == word("queued"),
+            events.c.trigger_name == trigger,
+        )
     )
-    count = tx.execute(waiting).scalar_one()
-    if arrival.max_queued is not None and count >= arrival.max_queued:
+    return int(tx.execute(waiting).scalar_one())
+
+
+def _refuse_overflow(tx: Tx, arrival: Arrival) -> None:
+    """Raising rolls the whole request back, so a refusal leaves no row."""
+    if is_full(tx, arrival):
         raise QueueFull(
-            f"{count} runs of {arrival.expert}/{arrival.trigger} are waiting already",
+            f"{arrival.max_queued} runs of {arrival.expert}/{arrival.trigger} are waiting already",
             hint="send it again later, or raise max_queued in bindings.yaml",
         )
+
+
+def skip(tx: Tx, arrival: Arrival, reason: str) -> str:
+    """An event that is known and not run, with the reason; returns its id."""
+    event_id = new_id()
+    tx.insert(events, **_event(tx, arrival, event_id), outcome="skipped", reason=reason)
+    return event_id
+
+
+def release_held(tx: Tx, expert: str, trigger: str, arrive: Callable[[Event], Arrival | None]) -> list[str]:
+    """Gives the held events of a trigger their runs and places, in the order in which they came.
+
+    `arrive` makes an event's arrival anew; None when it cannot be run any more."""
+    released = []
+    query = select(*columns_of(Event, events)).where(
+        events.c.expert == expert, events.c.trigger_name == trigger, events.c.held == literal_column("1")
+    )
+    for row in tx.all(query.order_by(events.c.id)):
+        event = record(Event, row)
+        arrival = arrive(event)
+        if arrival is None:
+            gone = {"outcome": "skipped", "reason": "the trigger was removed"}
+            tx.update(events, {"id": event.id}, held=0, **gone)
+            continue
+        run_id = new_id()
+        tx.update(events, {"id": event.id}, held=0, run_id=run_id)
+        start_run(tx, replace(arrival, max_queued=None), run_id, event.id, received_at=event.received_at)
+        released.append(run_id)
+    return released

@@ -11,6 +11,7 @@ from sqlalchemy import and_, bindparam, or_, select
 
 from colleague.errors import ColleagueError, NotFound
 from colleague.store.ids import new_id
+from colleague.store.outbox import channel_of, put_in_outbox
 from colleague.store.record import columns_of, record
 from colleague.store.run import Hold, Run, fenced, lock_run
 from colleague.store.statement import PLUS_ONE
@@ -30,6 +31,22 @@ DECISIONS: dict[Kind, tuple[Decision, ...]] = {
     "learning": ("approve", "reject"),
     "low_confidence": ("approve", "reject", "respond"),
 }
+
+
+_NOTICE: dict[Kind, str] = {
+    "confirm": "approval",
+    "low_confidence": "approval",
+    "uncertain": "approval",
+    "draft": "draft",
+    "learning": "proposal",
+}
+"""What a notice of each kind is called in the outbox."""
+
+LEARNINGS = "learnings"
+"""The channel that writes approved learnings down."""
+
+FREE: tuple[Kind, ...] = ("draft", "learning")
+"""Kinds that hold nobody up."""
 
 
 class AlreadyDecided(ColleagueError):
@@ -70,8 +87,8 @@ class Approval:
 
     @property
     def holds(self) -> bool:
-        """A draft never holds its run."""
-        return self.status == "pending" and self.kind != "draft"
+        """A draft or a proposed learning never holds its run."""
+        return self.status == "pending" and self.kind not in FREE
 
 
 @dataclass(frozen=True)
@@ -87,6 +104,8 @@ class Ask:
     send: int | None = None
     expires_ms: int | None = None
     on_timeout: str = "reject"
+    channel: str | None = None
+    """Where people are told of it."""
 
 
 @dataclass(frozen=True)
@@ -161,18 +180,34 @@ def _raise(tx: Tx, run: Run, ask: Ask) -> str:
     )
     if expires_at is not None:
         set_timer(tx, "expiry", approval_id, run.id, expires_at)
+    if ask.channel is not None:
+        put_in_outbox(tx, run.id, _NOTICE[ask.kind], approval_id, ask.channel, _told(run, ask))
     return approval_id
 
 
-def wait(tx: Tx, hold: Hold, asks: Sequence[Ask] = ()) -> bool:
+def _told(run: Run, ask: Ask) -> str:
+    body = {
+        "expert": run.expert,
+        "process": run.process,
+        "operation": ask.operation,
+        "arguments": json.loads(ask.arguments),
+        "reason": ask.reasoning,
+    }
+    return json.dumps(body, ensure_ascii=False)
+
+
+def wait(tx: Tx, hold: Hold, asks: Sequence[Ask] = (), *, working_ms: int | None = None) -> bool:
     """Raises the questions and lets go of the run, in one commit. False when it can go on already.
 
-    What holds the run is read again under the lock: a decision may have come meanwhile."""
+    What holds the run is read again under the lock: a decision may have come meanwhile. `working_ms` is
+    the working time of the attempt so far."""
     run = fenced(tx, hold, lane=True)
     raise_asks(tx, run, asks)
     if can_go_on(tx, run.id):
         return False
-    tx.update(runs, {"id": run.id}, status="waiting", ready=0, worker=None, lease_until=None, epoch=PLUS_ONE)
+    worked = run.working_ms if working_ms is None else working_ms
+    free = {"status": "waiting", "ready": 0, "worker": None, "lease_until": None, "epoch": PLUS_ONE}
+    tx.update(runs, {"id": run.id}, working_ms=worked, **free)
     return True
 
 
@@ -183,7 +218,9 @@ _OPEN = (
     select(approvals.c.call_id, approvals.c.status)
     .select_from(approvals.outerjoin(calls, approvals.c.call_id == calls.c.id))
     .where(
-        approvals.c.run_id == bindparam("run"), approvals.c.kind != "draft", or_(_OPEN_CALL, _WITHOUT_CALL)
+        approvals.c.run_id == bindparam("run"),
+        *(approvals.c.kind != word(kind) for kind in FREE),
+        or_(_OPEN_CALL, _WITHOUT_CALL),
     )
     .order_by(calls.c.position, calls.c.place, approvals.c.requested_at, approvals.c.id)
 )
@@ -210,6 +247,8 @@ def decide(tx: Tx, answer: Answer) -> Approval:
     }
     tx.update(approvals, {"id": approval.id}, **values)
     clear_timer(tx, "expiry", approval.id)
+    if approval.kind == "learning" and answer.decision == "approve":
+        put_in_outbox(tx, run.id, "learning", approval.id, LEARNINGS, approval.arguments)
     if run.status == "done":
         _settle_afterwards(tx, approval, answer)
     elif can_go_on(tx, run.id):
@@ -263,9 +302,12 @@ def _past(approval: Approval) -> str:
 def expire(tx: Tx, approval_id: str) -> None:
     """Its time is up: rejected, or escalated and still open. The caller has claimed the timer."""
     approval = get_approval(tx, approval_id)
-    if approval.status != "pending" or approval.on_timeout != "reject":
+    if approval.status != "pending":
         return
     run = lock_run(tx, approval.run_id)
+    if approval.on_timeout != "reject":
+        _escalate(tx, run, approval)
+        return
     late = {
         "status": "expired",
         "decision": "reject",
@@ -275,3 +317,16 @@ def expire(tx: Tx, approval_id: str) -> None:
     tx.update(approvals, {"id": approval_id, "status": "pending"}, **late)
     if can_go_on(tx, run.id):
         wake_run(tx, run)
+
+
+def _escalate(tx: Tx, run: Run, approval: Approval) -> None:
+    """Nobody answered in time: people are told again, and a late answer still counts."""
+    body = {
+        "expert": run.expert,
+        "process": run.process,
+        "reason": f"nobody has answered {approval.kind} {approval.id[-8:]} in time",
+        "context": {"operation": approval.operation, "arguments": json.loads(approval.arguments)},
+        "recommendation": f"decide it: colleague approval show {approval.id[-8:]}",
+    }
+    channel = channel_of(tx, run.id, _NOTICE[approval.kind], approval.id)
+    put_in_outbox(tx, run.id, "escalation", approval.id, channel, json.dumps(body, ensure_ascii=False))

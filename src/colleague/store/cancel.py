@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from colleague.store.approvals import Ask, raise_asks
+import json
+
+from colleague.store.approvals import Ask, approvals_of, raise_asks
 from colleague.store.journal import Call, read_calls
 from colleague.store.run import Run, lock_run
+from colleague.store.steps import reopen_steps
 from colleague.store.tables import approvals, calls
 from colleague.store.tx import Tx
 from colleague.store.work import end_run
@@ -19,11 +22,41 @@ def cancel(tx: Tx, run_id: str, reason: str) -> bool:
         return False
     pending = {"run_id": run_id, "status": "pending"}
     tx.update(approvals, pending, status="withdrawn", decided_at=tx.now, note=reason)
-    for call in read_calls(tx, run_id):
-        if call.status in ("started", "unknown") and call.result is None:
-            _leave_unknown(tx, run, call, reason)
+    close_calls(tx, run, reason)
     end_run(tx, run, "cancelled", error=reason)
     return True
+
+
+def close_calls(tx: Tx, run: Run, reason: str) -> None:
+    """What a locked run that ends now leaves open: its questions are withdrawn, calls under way unknown.
+
+    A draft stays: it is a person's to do, whatever became of the run."""
+    for approval in approvals_of(tx, run.id):
+        if approval.holds:
+            tx.update(approvals, {"id": approval.id}, status="withdrawn", decided_at=tx.now, note=reason)
+    for call in read_calls(tx, run.id):
+        if call.result is not None:
+            continue
+        if call.is_session or call.status not in ("started", "unknown"):
+            _not_run(tx, call, reason)
+        else:
+            _leave_unknown(tx, run, call, reason)
+
+
+def start_over(tx: Tx, run: Run, reason: str) -> None:
+    """For a locked run whose next attempt really repeats: nothing of this one stays open."""
+    tx.update(
+        approvals, {"run_id": run.id, "status": "pending"}, status="withdrawn", decided_at=tx.now, note=reason
+    )
+    for call in read_calls(tx, run.id):
+        if call.result is None:
+            _not_run(tx, call, reason)
+    reopen_steps(tx, run.id)
+
+
+def _not_run(tx: Tx, call: Call, reason: str) -> None:
+    text = json.dumps({"text": f"not run, because {reason}", "source": ""}, ensure_ascii=False)
+    tx.update(calls, {"id": call.id}, status="not_run", result=text, is_error=1, ended_at=tx.now)
 
 
 def _leave_unknown(tx: Tx, run: Run, call: Call, reason: str) -> None:

@@ -14,10 +14,21 @@ from colleague.store.tx import Tx
 from colleague.store.work import progress, wake_run
 
 CallStatus = Literal[
-    "allowed", "asked", "started", "finished", "unknown", "refused", "drafted", "answered", "not_run"
+    "allowed",
+    "asked",
+    "started",
+    "finished",
+    "unknown",
+    "refused",
+    "drafted",
+    "described",
+    "answered",
+    "not_run",
 ]
 
 MAIN = "main"
+SESSION = "session"
+"""As a call's tool: it is a child session."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +61,8 @@ class NewCall:
     note: str | None = None
     draft: bool = False
     """Whether it is left for a person to do, which is asked in the same commit."""
+    channel: str | None = None
+    """Where people are told of the draft."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +90,19 @@ class Call:
     started_at: int | None
     ended_at: int | None
 
+    @property
+    def is_session(self) -> bool:
+        """Whether the call is a session of its own inside the run: continued, never asked about."""
+        return self.tool == SESSION
+
 
 def read_messages(tx: Tx, run_id: str, session: str = MAIN) -> list[Message]:
     return tx.find(Message, messages, {"run_id": run_id, "session": session}, order=("position",))
+
+
+def all_messages(tx: Tx, run_id: str) -> list[Message]:
+    """Of every session of a run, in the order in which they came."""
+    return tx.find(Message, messages, {"run_id": run_id}, order=("created_at", "session", "position"))
 
 
 def read_calls(tx: Tx, run_id: str, session: str | None = None) -> list[Call]:
@@ -143,11 +166,8 @@ def _add_call(tx: Tx, run_id: str, message: Message, call: NewCall) -> None:
         ended_at=None if call.result is None else tx.now,
     )
     if call.draft:
-        raise_asks(
-            tx,
-            get_run(tx, run_id),
-            [Ask(call_id, "draft", call.operation, call.arguments, call.digest, call.note or "")],
-        )
+        about = (call.operation, call.arguments, call.digest, call.note or "")
+        raise_asks(tx, get_run(tx, run_id), [Ask(call_id, "draft", *about, channel=call.channel)])
 
 
 def start_call(tx: Tx, hold: Hold, call: Call) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import select, update
+from sqlalchemy import or_, select, update
 
 from colleague.store.ids import new_id
 from colleague.store.lanes import insert_into
@@ -25,8 +25,12 @@ class Parcel:
     body: str
     status: str
     sends: int
+    error: str | None
+    created_at: int
+    sent_at: int | None
 
 
+LONGEST_SEND_MS = 120_000
 _COLUMNS = columns_of(Parcel, outbox)
 
 
@@ -46,16 +50,38 @@ def put_in_outbox(tx: Tx, run_id: str, kind: str, subject: str, channel: str, bo
 
 
 def waiting_parcels(tx: Tx, limit: int = 100) -> list[Parcel]:
-    query = (
-        select(*_COLUMNS).where(outbox.c.status != word("sent")).order_by(outbox.c.created_at).limit(limit)
-    )
+    """What can be sent now: everything that was not sent, and whose next try is due."""
+    due = or_(outbox.c.retry_at.is_(None), outbox.c.retry_at <= tx.now)
+    query = select(*_COLUMNS).where(outbox.c.status != word("sent"), due)
+    return [record(Parcel, row) for row in tx.all(query.order_by(outbox.c.created_at).limit(limit))]
+
+
+def parcels_of(tx: Tx, run_id: str) -> list[Parcel]:
+    return tx.find(Parcel, outbox, {"run_id": run_id}, order=("created_at", "id"))
+
+
+def channel_of(tx: Tx, run_id: str, kind: str, subject: str) -> str:
+    """Where something was told first; `main` when nowhere."""
+    found = tx.find(Parcel, outbox, {"run_id": run_id, "kind": kind, "subject": subject})
+    return found[0].channel if found else "main"
+
+
+def recent_parcels(tx: Tx, limit: int = 20) -> list[Parcel]:
+    """The newest first."""
+    query = select(*_COLUMNS).order_by(outbox.c.created_at.desc(), outbox.c.id.desc()).limit(limit)
     return [record(Parcel, row) for row in tx.all(query)]
 
 
 def start_sending(tx: Tx, parcel: Parcel) -> bool:
-    """Claims one send; False when someone else did."""
+    """Claims one send; False when someone else did. Nobody else tries it while it may be under way."""
     same = (outbox.c.id == parcel.id, outbox.c.sends == parcel.sends, outbox.c.status != "sent")
-    return tx.changed(update(outbox).where(*same).values(status="sending", sends=parcel.sends + 1))
+    claimed = {"status": "sending", "sends": parcel.sends + 1, "retry_at": tx.now + LONGEST_SEND_MS}
+    return tx.changed(update(outbox).where(*same).values(**claimed))
+
+
+def release_parcels(tx: Tx) -> None:
+    """For whoever knows that every earlier sender is dead: what they were sending can be sent at once."""
+    tx.update(outbox, {"status": "sending"}, status="waiting", retry_at=None)
 
 
 def sent(tx: Tx, parcel_id: str) -> None:
@@ -64,6 +90,7 @@ def sent(tx: Tx, parcel_id: str) -> None:
     )
 
 
-def not_sent(tx: Tx, parcel_id: str, error: str) -> None:
+def not_sent(tx: Tx, parcel_id: str, error: str, *, again_in_ms: int) -> None:
     same = (outbox.c.id == parcel_id, outbox.c.status != "sent")
-    tx.execute(update(outbox).where(*same).values(status="failed", error=error))
+    failed = {"status": "failed", "error": error, "retry_at": tx.now + again_in_ms}
+    tx.execute(update(outbox).where(*same).values(**failed))

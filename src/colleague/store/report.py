@@ -10,11 +10,16 @@ from typing import Any
 from sqlalchemy import func, select
 
 from colleague.store.approvals import approvals_of
-from colleague.store.journal import Call, read_calls, read_messages
+from colleague.store.journal import Call, all_messages, read_calls
+from colleague.store.outbox import Parcel, parcels_of
 from colleague.store.run import Run, get_run
+from colleague.store.sla import Sla
 from colleague.store.spend import spent_by_run
+from colleague.store.steps import StepMark, steps_of
 from colleague.store.tables import attempts, is_open, runs
 from colleague.store.tx import Tx
+
+LAST_MOMENT = 253_402_300_799_000
 
 
 @dataclass(frozen=True)
@@ -29,9 +34,10 @@ class Attempt:
 
 
 def iso(moment: int | None) -> str | None:
-    return (
-        None if moment is None else datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="seconds")
-    )
+    """A moment as people write it; what lies beyond the calendar is its last one."""
+    if moment is None:
+        return None
+    return datetime.fromtimestamp(min(moment, LAST_MOMENT) / 1000, UTC).isoformat(timespec="seconds")
 
 
 def run_document(tx: Tx, run_id: str) -> dict[str, Any]:
@@ -50,12 +56,60 @@ def run_document(tx: Tx, run_id: str) -> dict[str, Any]:
         "attempts": [
             _attempt(each) for each in tx.find(Attempt, attempts, {"run_id": run_id}, order=("number",))
         ],
-        "calls": [_call(call) for call in read_calls(tx, run_id)],
+        "steps": [_step(step) for step in steps_of(tx, run_id)],
+        "calls": [_call(call) for call in calls_in_order(tx, run_id)],
         "approvals": [each.id for each in asked],
         "outputs": json.loads(run.outputs) if run.outputs else None,
         "narrative": run.narrative,
+        "delivery": _delivery(tx, run_id),
+        "notices": [parcel_document(each) for each in parcels_of(tx, run_id) if each.kind != "delivery"],
+        "sla": _sla(run),
+        "dry_run": run.dry_run,
         "usage": {"input_tokens": used.input_tokens, "output_tokens": used.output_tokens, "cost": used.cost},
     }
+
+
+def calls_in_order(tx: Tx, run_id: str) -> list[Call]:
+    """Of all sessions, as they were asked for."""
+    return sorted(read_calls(tx, run_id), key=lambda call: call.id)
+
+
+def _step(step: StepMark) -> dict[str, Any]:
+    return {
+        "number": step.number,
+        "text": step.text,
+        "status": step.status,
+        "note": step.note,
+        "attempt": step.attempt,
+        "at": iso(step.marked_at),
+    }
+
+
+def _delivery(tx: Tx, run_id: str) -> dict[str, Any] | None:
+    found = [each for each in parcels_of(tx, run_id) if each.kind == "delivery"]
+    return parcel_document(found[-1]) if found else None
+
+
+def parcel_document(parcel: Parcel) -> dict[str, Any]:
+    """What was, or is to be, told to people. `delivered` is only said of what was sent."""
+    return {
+        "kind": parcel.kind,
+        "subject": parcel.subject,
+        "run_id": parcel.run_id,
+        "status": "delivered" if parcel.status == "sent" else parcel.status,
+        "channel": parcel.channel,
+        "at": iso(parcel.sent_at),
+        "error": parcel.error,
+        "body": json.loads(parcel.body),
+    }
+
+
+def _sla(run: Run) -> dict[str, Any] | None:
+    sla = Sla.of(run)
+    if sla is None:
+        return None
+    breached = run.sla_breached_at is not None
+    return {"limit": f"{sla.limit_ms // 1000}s", "breached": breached, "at": iso(run.sla_breached_at)}
 
 
 def brief_document(run: Run) -> dict[str, Any]:
@@ -87,6 +141,14 @@ def runs_ahead(tx: Tx, run: Run) -> int:
     return int(tx.execute(select(func.count()).select_from(runs).where(ahead)).scalar_one())
 
 
+def runs_behind(tx: Tx, run: Run) -> int:
+    """How many unfinished runs wait for this one in its lane."""
+    if run.lane is None or run.status == "done":
+        return 0
+    behind = (runs.c.lane == run.lane) & (runs.c.seq > run.seq) & is_open()
+    return int(tx.execute(select(func.count()).select_from(runs).where(behind)).scalar_one())
+
+
 def sessions(tx: Tx) -> list[dict[str, Any]]:
     """Every session with the number of its runs and when the last one began."""
     columns = (runs.c.session_key, func.count().label("runs"), func.max(runs.c.created_at).label("last"))
@@ -100,10 +162,11 @@ def trajectory(tx: Tx, session_key: str) -> list[dict[str, Any]]:
     for run in reversed(recent_runs(tx, limit=100_000, session_key=session_key)):
         records.append({"type": "run"} | brief_document(run))
         calls = read_calls(tx, run.id)
-        for message in read_messages(tx, run.id):
+        for message in all_messages(tx, run.id):
             body = json.loads(message.body)
-            records.append({"type": "message", "run": run.id, "position": message.position, "messages": body})
-            here = [call for call in calls if call.position == message.position]
+            place = {"session": message.session, "position": message.position}
+            records.append({"type": "message", "run": run.id} | place | {"messages": body})
+            here = [c for c in calls if (c.session, c.position) == (message.session, message.position)]
             records += [{"type": "call", "run": run.id} | _call(call) for call in here]
         for each in approvals_of(tx, run.id):
             decided = {
@@ -127,15 +190,22 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
     }
 
 
+def _result(call: Call) -> dict[str, Any] | None:
+    """What came of a call; private text stays in the runtime."""
+    result: dict[str, Any] | None = json.loads(call.result) if call.result else None
+    return result | {"text": "[private]"} if result and result.get("private") else result
+
+
 def _call(call: Call) -> dict[str, Any]:
     return {
         "id": call.id,
+        "session": call.session,
         "operation": call.operation,
         "tier": call.tier,
         "arguments": json.loads(call.arguments),
         "status": call.status,
         "sends": call.sends,
-        "result": json.loads(call.result) if call.result else None,
+        "result": _result(call),
         "is_error": call.is_error,
         "started_at": iso(call.started_at),
         "ended_at": iso(call.ended_at),

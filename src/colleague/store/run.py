@@ -45,6 +45,9 @@ class Run:
     created_at: int
     started_at: int | None
     ended_at: int | None
+    dry_run: bool
+    sla: str | None
+    sla_breached_at: int | None
 
 
 def get_run(tx: Tx, run_id: str) -> Run:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from sqlalchemy import select
 
 from colleague.store.approvals import expire
+from colleague.store.outbox import release_parcels
 from colleague.store.retention import forget_old
 from colleague.store.run import lock_run
+from colleague.store.sla import note_breach
 from colleague.store.tables import is_ready, runs, word
 from colleague.store.timers import Timer, claim, due_timers
 from colleague.store.tx import Database, Tx
@@ -49,6 +51,8 @@ def fire(tx: Tx, timer: Timer) -> bool:
         next_attempt(tx, run)
     elif timer.kind == "expiry":
         expire(tx, timer.subject)
+    elif timer.kind == "sla" and run.status != "done":
+        note_breach(tx, run)
     return True
 
 
@@ -75,6 +79,7 @@ def release_all(tx: Tx) -> int:
     held = [row[0] for row in tx.all(select(runs.c.id).where(runs.c.status == word("running")))]
     for run_id in held:
         release(tx, lock_run(tx, run_id))
+    release_parcels(tx)
     return len(held)
 
 

@@ -32,9 +32,12 @@ runs = _table(
     "runs",
     key="id",
     text="id event_id expert version digest process inputs session_key model lane status outcome error "
-    "narrative outputs worker",
+    "narrative outputs worker sla",
     number="seq ready attempt dispatch epoch stalls lease_until working_ms retry_at created_at started_at "
-    "ended_at",
+    "ended_at dry_run sla_breached_at",
+)
+steps = _table(
+    "steps", key="run_id number", text="run_id text status note", number="number attempt marked_at"
 )
 attempts = _table(
     "attempts", key="run_id number", text="run_id outcome error", number="number started_at ended_at"
@@ -70,7 +73,19 @@ outbox = _table(
     "outbox",
     key="id",
     text="id run_id kind subject channel body status error",
-    number="sends created_at sent_at",
+    number="sends created_at sent_at retry_at",
+)
+triggers = _table(
+    "triggers",
+    key="expert trigger_name",
+    text="expert trigger_name paused_by",
+    number="paused_at last_slot",
+)
+slots = _table(
+    "slots",
+    key="expert trigger_name slot",
+    text="expert trigger_name event_id",
+    number="slot settled_at",
 )
 spend = _table(
     "spend",

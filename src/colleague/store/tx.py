@@ -54,18 +54,19 @@ class Tx:
         return self.connection.execute(statement).rowcount > 0
 
     def insert(self, table: Table, **values: Any) -> None:
-        self.connection.execute(insert_statement(table, tuple(values)), values)
+        self.connection.execute(insert_statement(table, tuple(values)), _storable(values))
 
     def insert_once(self, table: Table, **values: Any) -> None:
         """Does nothing when the row is there already."""
-        self.connection.execute(insert_once_statement(table, tuple(values), self.locks_rows), values)
+        statement = insert_once_statement(table, tuple(values), self.locks_rows)
+        self.connection.execute(statement, _storable(values))
 
     def update(self, table: Table, where: dict[str, Any], **values: Any) -> bool:
         """Whether a row was met. A value may be PLUS_ONE."""
         plus = frozenset(name for name, value in values.items() if value is PLUS_ONE)
         statement = update_statement(table, tuple(where), tuple(values), plus)
         given = {f"where_{name}": value for name, value in where.items()}
-        given |= {f"set_{name}": value for name, value in values.items() if name not in plus}
+        given |= {f"set_{name}": value for name, value in _storable(values).items() if name not in plus}
         return self.connection.execute(statement, given).rowcount > 0
 
     def find(
@@ -89,6 +90,14 @@ class Tx:
 
     def after_commit(self, callback: Callable[[], None]) -> None:
         self.callbacks.append(callback)
+
+
+def _storable(values: dict[str, Any]) -> dict[str, Any]:
+    """PostgreSQL keeps no NUL in a text, and one word too many must not lose a result. JSON escapes its own."""
+    return {
+        name: value.replace("\0", "\ufffd") if isinstance(value, str) else value
+        for name, value in values.items()
+    }
 
 
 class Database(Protocol):

@@ -7,7 +7,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Table, delete, insert, select
+from sqlalchemy import ColumnElement, Row, Table, delete, exists, insert, select
 
 from colleague.errors import NotFound
 from colleague.store.tables import file_pending, file_reads, file_versions
@@ -178,6 +178,26 @@ def pending_version(tx: Tx, key: FileKey) -> Pending | None:
 def settle_pending(tx: Tx, key: FileKey) -> None:
     """The newest version is in its file, or a person has put something newer there."""
     tx.execute(delete(file_pending).where(*_is(file_pending, key)))
+
+
+def owners_with_pending(tx: Tx) -> list[str]:
+    return [row[0] for row in tx.all(select(file_pending.c.expert).distinct())]
+
+
+def files_written_by(tx: Tx, owner: str, run_id: str) -> list[str]:
+    """Paths whose newest version this run has written."""
+    mine, newer = file_versions.alias(), file_versions.alias()
+    later = exists().where(
+        newer.c.expert == mine.c.expert, newer.c.path == mine.c.path, newer.c.version > mine.c.version
+    )
+    query = select(mine.c.path).where(mine.c.expert == owner, mine.c.run_id == run_id, ~later)
+    return [row[0] for row in tx.all(query.order_by(mine.c.path))]
+
+
+def forget_owner(tx: Tx, owner: str) -> None:
+    """Every version of an owner that is no more, such as a dry run."""
+    for table in (file_versions, file_pending, file_reads):
+        tx.execute(delete(table).where(table.c.expert == owner))
 
 
 def record_read(tx: Tx, key: FileKey, run_id: str, call_id: str, seen: Seen) -> None:

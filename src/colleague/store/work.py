@@ -12,6 +12,7 @@ from colleague.store import lease
 from colleague.store.lanes import free_next, take_place
 from colleague.store.lease import Lease
 from colleague.store.run import Hold, Outcome, Run, fenced, get_run, lock_run
+from colleague.store.sla import note_late_end
 from colleague.store.statement import PLUS_ONE
 from colleague.store.tables import attempts, is_ready, runs
 from colleague.store.timers import clear_timer, set_timer
@@ -125,8 +126,14 @@ def release(tx: Tx, run: Run) -> None:
 
 
 def progress(tx: Tx, hold: Hold, working_ms: int) -> None:
-    """A model answer or a finished call: the worker is no poison, and its working time is kept."""
+    """A model answer: the worker is no poison, and its working time is kept. Raises Fenced."""
     _fenced_update(tx, hold, stalls=0, working_ms=working_ms)
+
+
+def keep_progress(tx: Tx, hold: Hold, working_ms: int) -> None:
+    """The same for a finished call, which counts even when the run is held by another by now."""
+    ours = {"id": hold.run_id, "epoch": hold.epoch, "status": "running"}
+    tx.update(runs, ours, stalls=0, working_ms=working_ms)
 
 
 def finish(tx: Tx, hold: Hold, outcome: Outcome, **result: str | None) -> None:
@@ -138,11 +145,14 @@ def finish(tx: Tx, hold: Hold, outcome: Outcome, **result: str | None) -> None:
 def end_run(tx: Tx, run: Run, outcome: Outcome, **result: str | None) -> None:
     """For a run that is locked already. Nothing of it stays open."""
     values: dict[str, Any] = {"status": "done", "outcome": outcome, "ready": 0, "ended_at": tx.now}
-    values |= {"worker": None, "epoch": PLUS_ONE, "retry_at": None, **result}
+    values |= {"worker": None, "lease_until": None, "epoch": PLUS_ONE, "retry_at": None, **result}
     tx.update(runs, {"id": run.id}, **values)
     end_attempt(tx, run, outcome, result.get("error"))
+    note_late_end(tx, run)
     if run.retry_at is not None:
         clear_timer(tx, "retry", run.id)
+    if run.sla is not None:
+        clear_timer(tx, "sla", run.id)
     if run.lane is not None and free_next(tx, run.lane):
         wake(tx)
 
@@ -162,7 +172,8 @@ def retry_later(tx: Tx, hold: Hold, error: str, delay_ms: int) -> None:
     run = fenced(tx, hold, lane=True)
     end_attempt(tx, run, "failed", error)
     due = tx.now + delay_ms
-    tx.update(runs, {"id": run.id}, status="retrying", ready=0, retry_at=due, worker=None, epoch=PLUS_ONE)
+    let_go = {"worker": None, "lease_until": None, "epoch": PLUS_ONE}
+    tx.update(runs, {"id": run.id}, status="retrying", ready=0, retry_at=due, **let_go)
     set_timer(tx, "retry", run.id, run.id, due)
 
 
@@ -187,8 +198,10 @@ def revive(tx: Tx, run_id: str) -> None:
 
 
 def wake_run(tx: Tx, run: Run) -> None:
-    """A locked run that waited can go on. It kept its lane, so it is first there."""
-    if run.status in ("waiting", "retrying"):
+    """A locked run that waited can go on. It kept its lane, so it is first there.
+
+    One that pauses between attempts does so to the end, whatever is decided meanwhile."""
+    if run.status == "waiting":
         _queue(tx, run.id)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from colleague.agent.advance import Advancer
 from colleague.agent.events import Bus, Event
 from colleague.agent.gate import Verdict
-from colleague.agent.host import Host
+from colleague.experts.host import Host
 from colleague.agent.models.catalogue import resolve_model
 from colleague.agent.models.connections import Connections
 from colleague.agent.payload_log import PayloadLog

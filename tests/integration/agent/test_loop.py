@@ -12,7 +12,7 @@ import pytest
 
 from colleague.agent.advance import Advancer
 from colleague.agent.events import Bus
-from colleague.agent.host import record_late_answer
+from colleague.experts.host import record_late_answer
 from colleague.agent.models.connections import Connections
 from colleague.agent.setting import Budget, Retries
 from colleague.agent.tool import NotSent, ToolOutput, ToolRequest, UnknownEnd

@@ -304,7 +304,7 @@ def test_every_way_in_is_accept() -> None:
                 ("tx.insert(events", "tx.insert(runs")
             ):
                 inserts.append(file.name)
-    assert inserts == ["accept.py", "accept.py"]
+    assert set(inserts) == {"accept.py"}
 
 
 class TestGroupCommit:

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import multiprocessing
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -39,6 +39,8 @@ class Desk:
 
     home: Path
     database_url: str
+    hidden: frozenset[str] = frozenset()
+    mounts: Mapping[str, Path] = field(default_factory=dict)
 
     @classmethod
     def on_sqlite(cls, home: Path) -> Desk:
@@ -74,7 +76,8 @@ class Desk:
     @property
     def tree(self) -> Tree:
         roots = {name: Root(self.workspace / name, writable=True) for name in WRITABLE}
-        return Tree(roots | {name: Root(self.package / name, trusted=True) for name in PACKAGED})
+        roots |= {name: Root(self.package / name, trusted=True) for name in PACKAGED}
+        return Tree(roots, hidden=self.hidden, mounts=self.mounts)
 
     def file(self, path: str) -> Path:
         return self.workspace / path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
+from dataclasses import replace
 
 from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec
 from colleague.agent.tools.arguments import Arguments
@@ -22,10 +23,17 @@ class FileTool(ABC):
         self.tree = tree
 
     async def call(self, request: ToolRequest) -> ToolOutput:
+        """The answer; whatever it says of a hidden file is private."""
         try:
-            return await self.answer(Arguments.of(self.spec, request.arguments), request)
+            output = await self.answer(Arguments.of(self.spec, request.arguments), request)
         except (ColleagueError, OSError) as error:
-            return await self.error(error)
+            output = await self.error(error)
+        return replace(output, private=True) if self.is_private(request) else output
+
+    def is_private(self, request: ToolRequest) -> bool:
+        """Whether a call is about a hidden file."""
+        path = request.arguments.get("path")
+        return isinstance(path, str) and self.tree.is_hidden(path)
 
     @abstractmethod
     async def answer(self, arguments: Arguments, request: ToolRequest) -> ToolOutput:
@@ -34,7 +42,8 @@ class FileTool(ABC):
     async def error(self, error: ColleagueError | OSError) -> ToolOutput:
         if isinstance(error, Missing):
             text = await asyncio.to_thread(explain, self.tree, error)
-        elif isinstance(error, ColleagueError):
+            return ToolOutput(text, is_error=True, source="files")  # it may suggest names that others chose
+        if isinstance(error, ColleagueError):
             text = error.message
         else:
             text = f"{self.spec.name} did not work: {error.strerror or error}."

@@ -6,6 +6,7 @@ import contextlib
 import os
 import stat
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from colleague.agent.tools.path import Missing, PathError, composed, is_temporary, join, shown
@@ -82,6 +83,20 @@ class Folder:
         same = [each for each in names if composed(each) == composed(name)]
         return same[0] if len(same) == 1 else None
 
+    def required(self, name: str) -> str:
+        """The same, where it has to be there."""
+        actual = self.spelled(name)
+        if actual is None:
+            raise Missing(join(self.path, name), self.path, name)
+        return actual
+
+    def step(self, name: str, *, create: bool, exact: bool) -> Folder:
+        """A folder in this one, made when it may be; `exact` for a name that was read off the disk."""
+        if create and self.spelled(name) is None:
+            self.check_new(composed(name))
+            self.make_folder(composed(name))
+        return self.open_folder(name if exact else self.required(name))
+
     def open_folder(self, name: str) -> Folder:
         """A folder in this one; `name` as it is on disk."""
         path = join(self.path, name)
@@ -108,6 +123,18 @@ class Folder:
             raise PathError(f"{shown(path)} changed while it was being opened. Try again.")
         return descriptor
 
+    def read(self, name: str, most: int) -> tuple[bytes, Stamp]:
+        """A plain file's bytes, unless there are more than `most`."""
+        with os.fdopen(self.open_file(name), "rb") as file:
+            stamp = Stamp.of(os.fstat(file.fileno()))
+            data = file.read(most + 1)
+        if len(data) > most:
+            raise PathError(
+                f"{shown(join(self.path, name))} has {stamp.size:,} bytes; {most:,} is the most that can be "
+                "read here."
+            )
+        return data, stamp
+
     def make_folder(self, name: str) -> None:
         """A new folder, that survives a power cut; fine when it is there by now."""
         with contextlib.suppress(FileExistsError):
@@ -129,6 +156,19 @@ class Folder:
             raise Missing(path, self.path, name)
         if entry.kind != wanted:
             raise PathError(_MISTAKES[entry.kind].format(path=shown(path)))
+
+
+def open_real(real: Path, path: str, *, create: bool, through_link: bool = False) -> Folder | None:
+    """A folder of the disk as `path` of the tree; None when it does not exist."""
+    if create:
+        real.mkdir(parents=True, exist_ok=True)
+    try:
+        return Folder(os.open(real, FOLDER_FLAGS & ~os.O_NOFOLLOW if through_link else FOLDER_FLAGS), path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        what = "is a link or not a folder" if isinstance(error, NotADirectoryError) else error.strerror
+        raise PathError(f"{shown(path) or 'The top folder'} cannot be opened: it {what}.") from error
 
 
 _MISTAKES: dict[Kind, str] = {

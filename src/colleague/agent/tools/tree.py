@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from colleague.agent.tools.folder import FOLDER_FLAGS, Entry, Folder, Stamp
+from colleague.agent.tools.folder import Entry, Folder, Stamp, open_real
+from colleague.agent.tools.mounts import Mounts, plain
 from colleague.agent.tools.path import Missing, PathError, composed, join, shown, split
 from colleague.agent.tools.staged import Staged, remove_temporary
 
@@ -63,17 +64,30 @@ class _Place:
 class Tree:
     """Folders by name. The name "" is for a tree that is one folder: its content is the top.
 
-    That one may be reached through a link, as the person who set it up wants; a named root may not be one."""
+    That one may be reached through a link, as the person who set it up wants; a named root may not be one.
+    A `hidden` file is read by those who know its path; no list, search or suggestion shows it. A file of
+    `mounts` really lies elsewhere, under the same name; what its root has in that place is never seen."""
 
-    def __init__(self, roots: Mapping[str, Root]) -> None:
+    def __init__(
+        self,
+        roots: Mapping[str, Root],
+        *,
+        hidden: Collection[str] = frozenset(),
+        mounts: Mapping[str, Path] | None = None,
+    ) -> None:
         self._roots = dict(roots)
+        self._hidden = frozenset(map(plain, hidden))
+        self._mounts = Mounts(mounts or {})
         self.read_only = {name for name, root in roots.items() if not root.writable}
+        for path in self._mounts:
+            if "" not in roots and path.rpartition("/")[0].partition("/")[0] not in roots:
+                raise ValueError(f"{path} cannot be mounted: it is in no folder of the tree")
 
     def read(self, path: str) -> Content:
         """A file's content. Raises PathError, Missing among them."""
         place = self._file_place(path)
-        with self._open(place.folder) as folder:
-            return _content(folder, _spelled(folder, place.names[-1]))
+        with self._open_around(place) as folder:
+            return _content(folder, folder.required(place.names[-1]))
 
     def read_if_there(self, path: str) -> Content | None:
         """The same, for a writer: nothing at all when the file or its folder does not exist."""
@@ -88,6 +102,8 @@ class Tree:
 
     def walk(self, path: str) -> Walked:
         """All that is below a folder, folder by folder; just itself for a file."""
+        if self.is_hidden(path):
+            raise PathError(f"{shown(path)} is left out of every search. Read it.")
         if self.is_file(path):
             return Walked([self._entry(path)], True)
         found: list[Entry] = []
@@ -102,7 +118,7 @@ class Tree:
                 continue
             with contextlib.suppress(PathError, OSError):
                 place = self._place(entry.path)
-                with self._open(place.folder, exact=True) as folder:
+                with self._open_around(place, exact=True) as folder:
                     content = _content(folder, place.names[-1])
                 yield content
 
@@ -113,10 +129,20 @@ class Tree:
             return False
 
     def is_trusted(self, path: str) -> bool:
-        root = self._place(path).root
-        return (
-            all(each.trusted for each in self._roots.values()) if root is None else self._roots[root].trusted
-        )
+        place = self._place(path)
+        if self._mounts.touch(place.path):
+            return False
+        if place.root is None:
+            return all(each.trusted for each in self._roots.values())
+        return self._roots[place.root].trusted
+
+    def is_hidden(self, path: str) -> bool:
+        """Whether a path, however it is written, is one that nobody is shown."""
+        return plain(path) in self._hidden
+
+    def is_mounted(self, path: str) -> bool:
+        """Whether the file of this path really lies elsewhere."""
+        return self._mounts.at(self._place(path).path) is not None
 
     def to_write(self, path: str) -> str:
         """The path as it is, or will be, on disk. Raises PathError when nothing can be written there."""
@@ -135,6 +161,9 @@ class Tree:
     def real(self, path: str) -> Path:
         """Where a path is on disk, for naming its lock; never to be opened."""
         place = self._file_place(path)
+        mounted = self._mounts.at(place.path)
+        if mounted is not None:
+            return mounted.parent.resolve() / mounted.name
         return self._roots[place.root or ""].folder.resolve().joinpath(*place.names)
 
     def stage(self, path: str, data: bytes) -> Staged:
@@ -145,7 +174,7 @@ class Tree:
                 f"{shown(place.path)} would have {len(data):,} bytes; {MOST_BYTES_WRITTEN:,} is the most. "
                 "Split it into several files."
             )
-        with self._open(place.folder, create=True) as folder:
+        with self._open_around(place, create=True) as folder:
             name = place.names[-1]
             if folder.spelled(name) is None:
                 folder.check_new(name)
@@ -155,7 +184,7 @@ class Tree:
     def clear_temporary(self, path: str) -> None:
         """Removes what a crashed write left beside a file."""
         place = self._file_place(path)
-        with contextlib.suppress(Missing), self._open(place.folder) as folder:
+        with contextlib.suppress(Missing), self._open_around(place) as folder:
             remove_temporary(folder, place.names[-1])
 
     def _place(self, path: str) -> _Place:
@@ -193,8 +222,8 @@ class Tree:
 
     def _entry(self, path: str) -> Entry:
         place = self._file_place(path)
-        with self._open(place.folder) as folder:
-            name = _spelled(folder, place.names[-1])
+        with self._open_around(place) as folder:
+            name = folder.required(place.names[-1])
             entry = folder.entry(name)
             if entry is None:
                 raise Missing(place.path, folder.path, name)
@@ -203,11 +232,27 @@ class Tree:
     def _entries(self, place: _Place, *, exact: bool = False) -> list[Entry]:
         if place.root is None:
             return [Entry(name, "folder") for name in sorted(self._roots)]
+        mounted = self._mounts.inside(place.path)
+        found = [self._mounted(join(place.path, name), is_file) for name, is_file in mounted.items()]
+        on_disk = self._on_disk(place, exact=exact, needed=not mounted)
+        found += [entry for entry in on_disk if composed(entry.name) not in mounted]
+        there = [entry for entry in found if entry and not self.is_hidden(entry.path)]
+        return sorted(there, key=lambda entry: entry.name)
+
+    def _mounted(self, path: str, is_file: bool) -> Entry | None:
+        """A mounted file, unless there is none; or a folder on the way to one."""
+        if not is_file:
+            return Entry(path, "folder")
+        with contextlib.suppress(PathError):
+            return self._entry(path)
+        return None
+
+    def _on_disk(self, place: _Place, *, exact: bool, needed: bool) -> list[Entry]:
         try:
             with self._open(place, exact=exact) as folder:
                 return folder.entries()
         except Missing:
-            if place.names:
+            if place.names and needed:
                 raise
             return []
 
@@ -225,12 +270,27 @@ class Tree:
             self._collect(each, found)
 
     @contextlib.contextmanager
+    def _open_around(self, place: _Place, *, create: bool = False, exact: bool = False) -> Iterator[Folder]:
+        """The folder that a file is in; that of a mounted file goes by the path it has in the tree."""
+        mounted = self._mounts.at(place.path)
+        if mounted is None:
+            with self._open(place.folder, create=create, exact=exact) as folder:
+                yield folder
+            return
+        real = open_real(mounted.parent, place.folder.path, create=create)
+        if real is None:
+            raise Missing(place.path, place.folder.path, place.names[-1])
+        with contextlib.closing(real):
+            yield real
+
+    @contextlib.contextmanager
     def _open(self, place: _Place, *, create: bool = False, exact: bool = False) -> Iterator[Folder]:
         """Walks down to a folder, one descriptor after another."""
+        self._mounts.check_folder(place.path)
         folder = self._open_root(place.root or "", create=create)
         try:
             for name in place.names:
-                inner = _step(folder, name, create=create, exact=exact)
+                inner = folder.step(name, create=create, exact=exact)
                 folder.close()
                 folder = inner
             yield folder
@@ -238,44 +298,11 @@ class Tree:
             folder.close()
 
     def _open_root(self, name: str, *, create: bool) -> Folder:
-        root = self._roots[name]
-        if create:
-            root.folder.mkdir(parents=True, exist_ok=True)
-        flags = FOLDER_FLAGS if name else FOLDER_FLAGS & ~os.O_NOFOLLOW
-        try:
-            return Folder(os.open(root.folder, flags), name)
-        except FileNotFoundError:
-            raise Missing(name or "the top folder", "", name) from None
-        except OSError as error:
-            what = "is a link or not a folder" if isinstance(error, NotADirectoryError) else error.strerror
-            raise PathError(f"{shown(name) or 'The top folder'} cannot be opened: it {what}.") from error
-
-
-def _step(folder: Folder, name: str, *, create: bool, exact: bool) -> Folder:
-    actual = name if exact else folder.spelled(name)
-    if actual is not None:
-        return folder.open_folder(actual)
-    if not create:
-        raise Missing(join(folder.path, name), folder.path, name)
-    folder.check_new(composed(name))
-    folder.make_folder(composed(name))
-    return folder.open_folder(composed(name))
-
-
-def _spelled(folder: Folder, name: str) -> str:
-    actual = folder.spelled(name)
-    if actual is None:
-        raise Missing(join(folder.path, name), folder.path, name)
-    return actual
+        folder = open_real(self._roots[name].folder, name, create=create, through_link=not name)
+        if folder is None:
+            raise Missing(name or "the top folder", "", name)
+        return folder
 
 
 def _content(folder: Folder, name: str) -> Content:
-    with os.fdopen(folder.open_file(name), "rb") as file:
-        stamp = Stamp.of(os.fstat(file.fileno()))
-        data = file.read(MOST_BYTES_READ + 1)
-    if len(data) > MOST_BYTES_READ:
-        raise PathError(
-            f"{shown(join(folder.path, name))} has {stamp.size:,} bytes; {MOST_BYTES_READ:,} is the most "
-            "that can be read here."
-        )
-    return Content(join(folder.path, name), data, stamp)
+    return Content(join(folder.path, name), *folder.read(name, MOST_BYTES_READ))

@@ -12,11 +12,16 @@ from dataclasses import dataclass
 from colleague.agent.advance import Advancer
 from colleague.agent.conversation import Result
 from colleague.agent.events import Bus
-from colleague.agent.main_agent import MainAgent
+from colleague.agent.main_agent import OWNER, MainAgent
 from colleague.agent.models.connections import Connections
 from colleague.agent.payload_log import PayloadLog
+from colleague.agent.setting import Assembler, Setting
 from colleague.clock import Clock, SystemClock
 from colleague.config import Settings, resolve
+from colleague.experts.agent import ExpertAgent
+from colleague.experts.leftovers import remove_leftovers
+from colleague.experts.pinned import Pinned
+from colleague.experts.postman import Postman, channels
 from colleague.home import Home
 from colleague.logs import logging_to
 from colleague.mcp.answer import ToolAnswer
@@ -42,6 +47,18 @@ def open_database(home: Home, settings: Settings, environ: Mapping[str, str], cl
 
 
 @dataclass(frozen=True)
+class Agents:
+    """Whose run it is decides who assembles it: the main agent, or an expert."""
+
+    main: MainAgent
+    experts: ExpertAgent
+
+    async def assemble(self, run: Run) -> Setting:
+        owner: Assembler = self.main if run.expert == OWNER else self.experts
+        return await owner.assemble(run)
+
+
+@dataclass(frozen=True)
 class Host:
     """An open home: its database, its servers and a worker for its runs."""
 
@@ -51,11 +68,13 @@ class Host:
     advancer: Advancer
     limit: int
     keep_ms: int | None = None
+    postman: Postman | None = None
 
     async def advance_only(self, run_ids: Collection[str]) -> list[Run]:
         """Works on these runs until each is done, waiting, or stands behind a waiting one; returns them.
 
-        What stands before them in their lanes, left by a crash, is finished first: nobody else would."""
+        What stands before them in their lanes, left by a crash, is finished first: nobody else would. What
+        they have to tell people is delivered."""
         only = await self.database.read(lambda tx: with_earlier(tx, run_ids))
         worker = Worker(self.database, self.advancer, limit=self.limit, only=only, keep_ms=self.keep_ms)
         working = asyncio.create_task(worker.run())
@@ -64,11 +83,18 @@ class Host:
                 idle = not worker.busy
                 runs = await self.database.read(lambda tx: [get_run(tx, each) for each in only])
                 if idle and not any(_can_go_on(run) for run in runs):
-                    return runs[: len(run_ids)]
+                    break
                 await asyncio.sleep(0.02)
         finally:
             worker.stop()
             await working
+        await self.deliver()
+        return runs[: len(run_ids)]
+
+    async def deliver(self) -> None:
+        """Sends what waits in the outbox."""
+        if self.postman is not None:
+            await self.postman.deliver_all()
 
 
 def _can_go_on(run: Run) -> bool:
@@ -102,12 +128,16 @@ async def _served(
 
     bus = Bus()
     async with Servers.of(home, settings, environ, on_late=late) as servers, Connections() as connections:
-        agent = MainAgent(home, settings, environ, database, servers)
-        await agent.mend_files()
+        main = MainAgent(home, settings, environ, database, servers)
+        experts = ExpertAgent(home, settings, environ, database, servers, Pinned(home))
+        await main.mend_files()
+        await experts.mend_files()
+        await remove_leftovers(database, settings.workspace)
         payloads = PayloadLog.of(home.logs, environ)
-        advancer = Advancer(database, agent, bus, connections, payloads)
+        advancer = Advancer(database, Agents(main, experts), bus, connections, payloads)
         keep_ms = parse_duration(settings.experts.retention).seconds * 1000
-        yield Host(database, servers, bus, advancer, settings.experts.max_concurrent_runs, keep_ms)
+        postman = Postman(database, channels(settings.workspace))
+        yield Host(database, servers, bus, advancer, settings.experts.max_concurrent_runs, keep_ms, postman)
 
 
 async def record_late_answer(database: Database, key: str, answer: ToolAnswer) -> None:

@@ -1,0 +1,64 @@
+"""colleague learning: what experts propose to remember."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from colleague.cli.options import HomeOption, JsonOption
+
+app = typer.Typer(no_args_is_help=True, help="Learnings that experts propose, and what becomes of them.")
+
+IdArguments = Annotated[list[str], typer.Argument(metavar="ID...", help="Endings of proposal ids.")]
+
+
+@app.command("list")
+def list_(
+    every: Annotated[bool, typer.Option("--all", help="Also the decided ones.")] = False,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """The learnings that wait for a decision."""
+    from colleague.cli.approval import listed
+    from colleague.cli.output import say, say_json, say_table
+    from colleague.store.ids import short
+
+    documents = [each for each in listed(home, every=every) if each["kind"] == "learning"]
+    if as_json:
+        say_json(documents)
+    elif documents:
+        rows = [
+            (
+                short(d["id"]),
+                d["expert"],
+                d["arguments"]["scope"],
+                d["arguments"]["title"],
+                d["decision"] or d["status"],
+            )
+            for d in documents
+        ]
+        say_table(("ID", "EXPERT", "ABOUT", "TITLE", "STATUS"), rows)
+    else:
+        say("No learning waits for a decision.")
+
+
+@app.command()
+def approve(proposals: IdArguments, home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """Have it written down; later runs are told."""
+    from colleague.cli.approval import decide_all
+
+    decide_all(home, proposals, "approve", as_json=as_json)
+
+
+@app.command()
+def reject(
+    proposals: IdArguments,
+    note: Annotated[str, typer.Option("--note", help="Why.")] = "",
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Do not learn this."""
+    from colleague.cli.approval import decide_all
+
+    decide_all(home, proposals, "reject", note=note, as_json=as_json)

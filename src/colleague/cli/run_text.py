@@ -1,0 +1,122 @@
+"""A run's document as lines for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from colleague.cli.output import CROSS
+from colleague.cli.run_view import MARKS, first_sentence
+from colleague.store.ids import short
+
+QUIET = ("mark_step", "complete")
+
+
+def run_lines(document: dict[str, Any]) -> list[str]:
+    """Everything, in the order in which a person asks for it."""
+    return [
+        *_head(document),
+        *_attempts(document),
+        *_steps(document),
+        *_calls(document),
+        *_waits(document),
+        *_told(document),
+        *_cost(document),
+        *_result(document),
+    ]
+
+
+def _head(document: dict[str, Any]) -> list[str]:
+    state = document["outcome"] or document["status"]
+    what = f" ({document['process']})" if document["process"] else ""
+    dry = ", a dry run" if document["dry_run"] else ""
+    lines = [f"run {document['id']} of {document['expert']}{what}: {state}{dry}"]
+    if document["error"]:
+        lines.append(f"  error: {document['error']}")
+    if document["inputs"]:
+        lines.append(f"  inputs: {json.dumps(document['inputs'], ensure_ascii=False)[:300]}")
+    if document["event_id"]:
+        lines.append(f"  event: {document['event_id']}")
+    return lines
+
+
+def _attempts(document: dict[str, Any]) -> Iterator[str]:
+    for attempt in document["attempts"]:
+        end = attempt["outcome"] or "under way"
+        error = f": {attempt['error']}" if attempt["error"] else ""
+        yield f"  attempt {attempt['number']}: {attempt['started_at']}, {end}{error}"
+
+
+def _steps(document: dict[str, Any]) -> Iterator[str]:
+    for step in document["steps"]:
+        note = f" ({step['note']})" if step["note"] else ""
+        yield f"  {MARKS[step['status']]} {step['number']}. {first_sentence(step['text'])}{note}"
+
+
+def _calls(document: dict[str, Any]) -> Iterator[str]:
+    for call in document["calls"]:
+        if call["operation"] in QUIET:
+            continue
+        arguments = json.dumps(call["arguments"], ensure_ascii=False)[:120]
+        inner = "  " if not call["session"].startswith("main") else ""
+        yield f"  {inner}{call['operation']} ({call['tier']}) {arguments}: {call['status']}"
+
+
+def _waits(document: dict[str, Any]) -> Iterator[str]:
+    if document["waiting_on"]:
+        yield f"  waits for: {', '.join(map(short, document['waiting_on']))}"
+    if document["behind"]:
+        yield f"  stands behind {document['behind']} earlier runs"
+    if document["retry_at"]:
+        yield f"  next attempt: {document['retry_at']}"
+
+
+def _told(document: dict[str, Any]) -> Iterator[str]:
+    delivery = document["delivery"]
+    if delivery:
+        error = f": {delivery['error']}" if delivery["error"] else ""
+        when = f" {delivery['at']}" if delivery["at"] else ""
+        yield f"  delivery to {delivery['channel']}: {delivery['status']}{when}{error}"
+    for each in document["notices"]:
+        what = each["body"].get("operation") or each["body"].get("reason") or ""
+        yield f"  {each['kind']} to {each['channel']}: {each['status']} {what}".rstrip()
+    sla = document["sla"]
+    if sla:
+        yield f"  SLA {sla['limit']}: {'missed at ' + sla['at'] if sla['breached'] else 'kept so far'}"
+
+
+def _cost(document: dict[str, Any]) -> Iterator[str]:
+    usage = document["usage"]
+    tokens = f"{usage['input_tokens']} tokens in, {usage['output_tokens']} out"
+    yield f"  {tokens}, {usage['cost']:.4f} dollars"
+
+
+def _result(document: dict[str, Any]) -> list[str]:
+    lines = ["", document["narrative"]] if document["narrative"] else []
+    if document["outputs"]:
+        lines += ["", json.dumps(document["outputs"], indent=2, ensure_ascii=False)]
+    return lines
+
+
+def progress_lines(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What has happened so far, each with a key that stays the same."""
+    for attempt in document["attempts"]:
+        if attempt["outcome"] and attempt["error"]:
+            yield f"attempt-{attempt['number']}", f"  {CROSS} {attempt['error']}"
+    for call in document["calls"]:
+        if call["operation"] not in QUIET and call["status"] not in ("allowed", "asked"):
+            mark = f"{CROSS} " if call["is_error"] else ""
+            yield f"{call['id']}-{call['status']}", f"    {mark}{call['operation']}: {call['status']}"
+    for step in document["steps"]:
+        if step["status"] != "open":
+            text = f"  {MARKS[step['status']]} {step['number']}. {first_sentence(step['text'])}"
+            yield f"step-{step['number']}-{step['status']}", text
+
+
+def end_lines(document: dict[str, Any]) -> list[str]:
+    """How it stands now that there is nothing more to watch."""
+    lines = [*_head(document)[:1], *_waits(document), *_told(document), *_result(document)]
+    for approval in document["waiting_on"]:
+        lines.append(f"  look: colleague approval show {short(approval)}")
+    return lines

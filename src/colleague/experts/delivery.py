@@ -1,0 +1,63 @@
+"""What a run tells people at its end: the result, or why there is none."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from colleague.packages.delivery import Delivery
+from colleague.packages.package import Package
+from colleague.store.journal import read_calls
+from colleague.store.outbox import put_in_outbox
+from colleague.store.run import Outcome, Run
+from colleague.store.steps import steps_of
+from colleague.store.tx import Tx
+
+DELIVERY = "delivery"
+ESCALATION = "escalation"
+
+
+def delivery_of(package: Package, run: Run) -> Delivery:
+    process = package.process(run.process)
+    return process.delivery if process else package.manifest.delivery
+
+
+def deliver(tx: Tx, package: Package, run: Run, narrative: str, outputs: dict[str, Any] | None) -> None:
+    """Puts the result into the outbox in the form the process asks for."""
+    wanted = delivery_of(package, run)
+    body: dict[str, Any] = {"expert": run.expert, "process": run.process, "format": wanted.format}
+    if wanted.format != "structured" or not outputs:
+        body["narrative"] = narrative
+    if wanted.format != "narrative" and outputs is not None:
+        body["outputs"] = outputs
+    put_in_outbox(
+        tx, run.id, DELIVERY, str(run.attempt), wanted.channel, json.dumps(body, ensure_ascii=False)
+    )
+
+
+def escalate(tx: Tx, package: Package, run: Run, outcome: Outcome, error: str) -> None:
+    """Tells a person that a run has failed: which process, why, what they need, what to do."""
+    channel = package.manifest.policy.escalation.channel
+    body = {
+        "expert": run.expert,
+        "process": run.process,
+        "reason": error,
+        "outcome": outcome,
+        "context": _context(tx, run),
+        "recommendation": _advice(run, outcome),
+    }
+    put_in_outbox(tx, run.id, ESCALATION, str(run.attempt), channel, json.dumps(body, ensure_ascii=False))
+
+
+def _context(tx: Tx, run: Run) -> dict[str, Any]:
+    """Inputs, steps, and the effects that were made."""
+    steps = [f"{step.number}. {step.text}: {step.status}" for step in steps_of(tx, run.id)]
+    made = [f"{call.operation}: {call.status}" for call in read_calls(tx, run.id) if call.server]
+    return {"inputs": json.loads(run.inputs), "steps": steps, "calls": made, "attempts": run.attempt}
+
+
+def _advice(run: Run, outcome: Outcome) -> str:
+    ending = run.id[-8:]
+    if outcome == "dead_letter":
+        return f"look at it with colleague deadletter show {ending}, then colleague deadletter retry {ending}"
+    return f"look at it with colleague run show {ending}, then colleague run retry {ending}"

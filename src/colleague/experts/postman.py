@@ -1,0 +1,97 @@
+"""Sending what is in the outbox. Accepted, run and delivered are three facts; this makes the third."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from colleague.errors import ColleagueError
+from colleague.experts.learnings import Entry, append_entry
+from colleague.experts.state import Workspace
+from colleague.failpoints import failpoint
+from colleague.store.approvals import LEARNINGS
+from colleague.store.outbox import Parcel, not_sent, sent, start_sending, waiting_parcels
+from colleague.store.tx import Database
+
+log = logging.getLogger(__name__)
+
+MAIN = "main"
+LONGEST_PAUSE_MS = 3_600_000
+SHORTEST_PAUSE_MS = 5_000
+
+
+class Channel(Protocol):
+    """A way to people. Sending the same parcel twice must do no harm: a crash may come before *sent*."""
+
+    async def send(self, parcel: Parcel) -> None:
+        """Raises ColleagueError when it cannot be sent now."""
+        ...
+
+
+class MainChannel:
+    """Where people look: status, `run show` and `run watch` read the outbox itself."""
+
+    async def send(self, parcel: Parcel) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class LearningsChannel:
+    """Writes approved learnings into the expert's workspace, each once."""
+
+    workspace: Path
+
+    async def send(self, parcel: Parcel) -> None:
+        body = json.loads(parcel.body)
+        expert, most = body.pop("expert"), body.pop("most")
+        folder = Workspace.of(self.workspace, expert).learnings
+        await asyncio.to_thread(append_entry, folder, Entry(**body), most)
+
+
+def channels(workspace: Path) -> dict[str, Channel]:
+    """Those that exist here."""
+    return {MAIN: MainChannel(), LEARNINGS: LearningsChannel(workspace)}
+
+
+@dataclass(frozen=True)
+class Postman:
+    """Takes parcels to their channels; what cannot be sent is tried again, and stays visible."""
+
+    database: Database
+    channels: Mapping[str, Channel]
+
+    async def deliver_all(self) -> int:
+        """Everything that can be sent now; returns how much was."""
+        done = 0
+        for parcel in await self.database.read(waiting_parcels):
+            done += await self._deliver(parcel)
+        return done
+
+    async def _deliver(self, parcel: Parcel) -> bool:
+        if not await self.database.write(lambda tx: start_sending(tx, parcel)):
+            return False
+        failpoint("parcel.started")
+        try:
+            await self._channel(parcel.channel).send(parcel)
+        except (ColleagueError, OSError) as error:
+            reason = error.message if isinstance(error, ColleagueError) else str(error)
+            pause = min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** min(parcel.sends, 20))
+            await self.database.write(lambda tx: not_sent(tx, parcel.id, reason, again_in_ms=pause))
+            log.warning("%s of run %s was not delivered: %s", parcel.kind, parcel.run_id, reason)
+            return False
+        failpoint("parcel.sent")
+        await self.database.write(lambda tx: sent(tx, parcel.id))
+        return True
+
+    def _channel(self, name: str) -> Channel:
+        channel = self.channels.get(name)
+        if channel is None:
+            raise ColleagueError(
+                f"the channel {name!r} is not connected here", hint=f"connected: {', '.join(self.channels)}"
+            )
+        return channel

@@ -1,0 +1,66 @@
+"""What a rehearsal says about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from colleague.experts.rehearsal.history import Made
+from colleague.experts.rehearsal.plan import Move
+from colleague.packages.package import Package
+
+_LONGEST_STEP = 80
+_MOST_NAMES = 12
+
+
+def said_of(move: Move) -> str:
+    """One short sentence about the next call."""
+    if move.tool == "mark_step":
+        return f"Rehearsal: step {move.subject} is walked."
+    if move.tool == "complete":
+        return "Rehearsal: the end of the checklist is reached."
+    doing = {"read": "reads", "write": "writes", "function_result": "makes up the outputs of"}
+    who = f"step {move.step} " if move.step else ""
+    what = f"{doing[move.tool]} {move.subject}" if move.tool in doing else f"calls {move.tool}"
+    return f"Rehearsal: {who}{what}."
+
+
+def narrative(what: str, called: Sequence[tuple[str, Made]], left_out: Iterable[Move]) -> str:
+    """The end of a walk, in two to four sentences. `called` are the operations by name."""
+    operations = [f"{name} (described only)" if _is_described(call) else name for name, call in called]
+    drafts = [name for name, call in called if _is_draft(call)]
+    sentences = [
+        f"This was a rehearsal of {what}: no model was asked, and the texts in it are placeholders.",
+        f"It called {_named(operations)}." if operations else "It called no operation.",
+    ]
+    if drafts:
+        sentences.append(f"As a draft for a person waits {_named(drafts)}.")
+    missing = [move.shown for move in left_out]
+    if missing:
+        sentences.append(f"Left out, because it cannot be reached here, was {_named(missing)}.")
+    return " ".join(sentences)
+
+
+def nobody_read(package: Package) -> str:
+    """The answer to a free task."""
+    names = [process.name for process in package.processes]
+    can = f"What can be rehearsed: {_named(names)}." if names else "The package has no process to rehearse."
+    return f"Rehearsal: this is a rehearsal without a model, so nobody read the task. {can}"
+
+
+def short(text: str) -> str:
+    return text if len(text) <= _LONGEST_STEP else f"{text[: _LONGEST_STEP - 3].rstrip()}..."
+
+
+def _is_draft(call: Made) -> bool:
+    return not call.source and "draft" in call.text.casefold() and not _is_described(call)
+
+
+def _is_described(call: Made) -> bool:
+    return not call.source and "dry run" in call.text.casefold()
+
+
+def _named(names: Iterable[str]) -> str:
+    distinct = list(dict.fromkeys(names))
+    if len(distinct) > _MOST_NAMES:
+        distinct = [*distinct[:_MOST_NAMES], f"{len(distinct) - _MOST_NAMES} more"]
+    return f"{', '.join(distinct[:-1])} and {distinct[-1]}" if len(distinct) > 1 else distinct[0]

@@ -1,0 +1,166 @@
+"""One answer of a rehearsal: from the whole past of a run to its next call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from colleague.agent.models.failure import ModelFailure
+from colleague.agent.models.tool_name import ToolNames, safe_name
+from colleague.experts.rehearsal.history import Event, Made
+from colleague.experts.rehearsal.known import Known, Told
+from colleague.experts.rehearsal.narrative import narrative, said_of
+from colleague.experts.rehearsal.plan import SCRATCH, STATE, Move, plan_function, plan_process
+from colleague.experts.rehearsal.progress import Progress, progress
+from colleague.experts.rehearsal.schema import Document
+from colleague.experts.rehearsal.values import arguments_for, outputs_for
+from colleague.experts.rehearsal.written import scratch_text, state_text
+from colleague.packages.function import Function
+from colleague.packages.package import Package
+from colleague.packages.process import Process
+
+NAME = "rehearsal/walkthrough"
+
+_FUNCTION = "function."
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the stand-in says, and the one call it makes; without a tool it only speaks."""
+
+    text: str
+    tool: str = ""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """`offered` are the schemas of the tools at hand, by the names that providers take."""
+
+    package: Package
+    subject: Process | Function
+    inputs: Mapping[str, Any]
+    history: tuple[Event, ...]
+    offered: Mapping[str, dict[str, Any]]
+
+    def answer(self) -> Answer:
+        """The next call. Raises ModelFailure when the walk cannot go on in this attempt."""
+        walked = progress(self._plan(), self.history)
+        if walked.failure is not None:
+            return self._after(walked, walked.failure)
+        while not self._is_possible(walked.move) and walked.move.tool != "complete":
+            walked.go_past()
+        move = walked.move
+        if not self._offers(move.tool):
+            return Answer(f"Rehearsal: {self._narrative(walked)}")
+        return Answer(said_of(move), move.tool, self._arguments(move, walked))
+
+    def _plan(self) -> tuple[Move, ...]:
+        if isinstance(self.subject, Function):
+            return plan_function(self.package, self.subject, self._offers)
+        return plan_process(self.package, self.subject, self.inputs, self._offers)
+
+    def _offers(self, name: str) -> bool:
+        return safe_name(name) in self.offered
+
+    def _after(self, walked: Progress, failure: Made) -> Answer:
+        """A refused write is answered by a look at the file; anything else has failed the step."""
+        move = walked.move
+        if walked.can_read_again and self._offers("read"):
+            return Answer(f"Rehearsal: reads what {move.subject} holds.", "read", {"path": move.subject})
+        if move.step and not walked.told and self._offers("mark_step"):
+            arguments = {"step": move.step, "status": "failed", "note": failure.first_line}
+            return Answer(f"Rehearsal: step {move.step} failed.", "mark_step", arguments)
+        raise ModelFailure("unknown", f"{NAME}: {self._shown(failure)} failed: {failure.first_line}")
+
+    def _is_possible(self, move: Move) -> bool:
+        if not self._offers(move.tool):
+            return False
+        if move.tool == "function_result":
+            return self._takes_outputs_of(move.subject)
+        return not _is_of_state(move) or self._state_text(move) is not None
+
+    def _takes_outputs_of(self, function: str) -> bool:
+        """A process may record only the functions it declares."""
+        schema = self.offered["function_result"].get("properties", {}).get("function", {})
+        return Document(schema).fits(schema, function)
+
+    def _arguments(self, move: Move, walked: Progress) -> dict[str, Any]:
+        if move.tool == "read":
+            return {"path": move.subject}
+        if move.tool == "write":
+            return {"path": move.subject, "text": self._text(move)}
+        if move.tool == "function_result":
+            function = self.package.function(move.subject)
+            outputs = outputs_for(function.outputs, self._known()) if function else {}
+            return {"function": move.subject, "outputs": outputs}
+        if move.tool == "mark_step":
+            return _mark(move, walked)
+        if move.tool == "complete":
+            outputs = outputs_for(self.subject.outputs, self._known())
+            return {"narrative": self._narrative(walked), "outputs": outputs}
+        return arguments_for(self.offered[safe_name(move.tool)], self._known())
+
+    def _narrative(self, walked: Progress) -> str:
+        called = [(self._shown(call), call) for call in self._calls if call.ok and self._is_operation(call)]
+        return narrative(self.subject.name, called, walked.left_out())
+
+    def _text(self, move: Move) -> str:
+        if move.subject.startswith(SCRATCH):
+            return scratch_text(self.subject.name, self.inputs)
+        return self._state_text(move) or ""
+
+    def _state_text(self, move: Move) -> str | None:
+        read = [
+            call for call in self._calls if call.is_of("read") and call.arguments.get("path") == move.subject
+        ]
+        if read and read[-1].ok:
+            return state_text(read[-1].content, self._step_text(move))
+        ships = any(entry.path == move.subject for entry in self.package.entries)
+        return None if ships else state_text("", self._step_text(move))
+
+    def _step_text(self, move: Move) -> str:
+        return self.subject.steps[move.step - 1].text if isinstance(self.subject, Process) else ""
+
+    def _known(self) -> Known:
+        functions, results = [], []
+        for call in reversed([call for call in self._calls if call.ok]):
+            name = self._shown(call)
+            if call.is_of("function_result"):
+                functions.append(Told(str(call.arguments.get("function")), call.arguments.get("outputs")))
+            elif name.startswith(_FUNCTION):
+                functions.append(Told(name.removeprefix(_FUNCTION), call.document))
+            elif self._is_operation(call):
+                results.append(Told(name, call.document))
+        return Known(self.inputs, tuple(functions), tuple(results))
+
+    @cached_property
+    def _calls(self) -> list[Made]:
+        return [event for event in self.history if isinstance(event, Made)]
+
+    @cached_property
+    def _names(self) -> ToolNames:
+        functions = (f"{_FUNCTION}{function.name}" for function in self.package.functions)
+        return ToolNames.of([*self.package.operations, *functions])
+
+    def _shown(self, call: Made) -> str:
+        return self._names.shown(call.tool)
+
+    def _is_operation(self, call: Made) -> bool:
+        """Whether it is `tool.operation`: the framework's own tools have no dot."""
+        name = self._shown(call)
+        return "." in name and not name.startswith(_FUNCTION)
+
+
+def _is_of_state(move: Move) -> bool:
+    return move.tool == "write" and move.subject.startswith(STATE)
+
+
+def _mark(move: Move, walked: Progress) -> dict[str, Any]:
+    missing = [each.shown for each in walked.left_out(move.step)]
+    if not missing:
+        return {"step": move.step, "status": "done", "note": "rehearsed"}
+    note = f"rehearsed without {', '.join(missing)}, which cannot be reached here"
+    return {"step": move.step, "status": "skipped", "note": note}

@@ -1,0 +1,57 @@
+"""What leaves the runtime for people and programs to see, with everything private taken out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from colleague.experts.private import private_text
+from colleague.home import Home
+from colleague.store import report
+from colleague.store.approvals import Approval
+from colleague.store.ids import short
+from colleague.store.outbox import Parcel
+from colleague.store.report import iso
+from colleague.store.run import get_run
+from colleague.store.tx import Tx
+
+
+def run_report(tx: Tx, home: Home, run_id: str) -> dict[str, Any]:
+    """Everything the runtime did for one run."""
+    return _public(home, get_run(tx, run_id).digest, report.run_document(tx, run_id))
+
+
+def trajectory_report(tx: Tx, home: Home, session_key: str) -> list[dict[str, Any]]:
+    """A session as records; each is cleaned by what its own run may not tell."""
+    digests: dict[str, str] = {}
+    records = []
+    for each in report.trajectory(tx, session_key):
+        run_id = each["id"] if each["type"] == "run" else each["run"]
+        digest = digests.get(run_id)
+        if digest is None:
+            digest = digests[run_id] = get_run(tx, run_id).digest
+        records.append(_public(home, digest, each))
+    return records
+
+
+def approval_report(tx: Tx, home: Home, approval: Approval) -> dict[str, Any]:
+    """One question: what would run, why, and how it was decided."""
+    times = ("requested_at", "expires_at", "decided_at")
+    moments = {name: iso(getattr(approval, name)) for name in times}
+    run = get_run(tx, approval.run_id)
+    document = asdict(approval) | moments | {"arguments": json.loads(approval.arguments)}
+    document["behind"] = report.runs_behind(tx, run)
+    document["process"] = run.process
+    return _public(home, run.digest, document)
+
+
+def parcel_report(tx: Tx, home: Home, parcel: Parcel) -> dict[str, Any]:
+    run = get_run(tx, parcel.run_id)
+    return _public(home, run.digest, report.parcel_document(parcel) | {"run": short(run.id)})
+
+
+def _public(home: Home, digest: str, document: dict[str, Any]) -> dict[str, Any]:
+    private = private_text(home.snapshots, digest)
+    shown: dict[str, Any] = private.redact_document(document) if private else document
+    return shown

@@ -1,0 +1,1 @@
+"""Native tools of an expert: its checklist, its functions, its questions, its result."""

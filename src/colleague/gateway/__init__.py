@@ -1,0 +1,1 @@
+"""HTTP and server-sent events on one port: hooks in, answers out."""

@@ -1,0 +1,137 @@
+"""What a person or a program can have done to a home: one place for the command line and the HTTP API."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from colleague.agent.main_agent import OWNER
+from colleague.agent.main_agent import SESSION as MAIN_SESSION
+from colleague.config import Settings
+from colleague.experts.expert import find_expert
+from colleague.experts.invoke import Invocation, find_process
+from colleague.experts.retrying import drop_dead_letter, retry_run
+from colleague.home import Home
+from colleague.store.accept import Accepted, Arrival, accept
+from colleague.store.approvals import Answer, Approval, Decision, decide, get_approval
+from colleague.store.cancel import cancel
+from colleague.store.grants import give_grant, revoke_grant
+from colleague.store.lookup import full_id
+from colleague.store.tables import approvals, grants, runs
+from colleague.store.tx import Database, Tx
+from colleague.triggers.firing import arrival_of, fire
+from colleague.triggers.pausing import pause, resume
+from colleague.triggers.wiring import Wiring
+
+Source = Literal["command", "api", "page", "chat", "link"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One decision. `digest` is what the person saw; empty takes the one that is stored now.
+
+    `grant_ms`: do not ask again for this long; 0 means for this run."""
+
+    approval: str
+    decision: Decision
+    by: str
+    digest: str = ""
+    note: str = ""
+    answer: str | None = None
+    grant_ms: int | None = None
+
+
+@dataclass(frozen=True)
+class Operator:
+    """Acts on an open database. What it changes wakes the worker by itself."""
+
+    home: Home
+    settings: Settings
+    database: Database
+    wiring: Wiring
+
+    async def decide(self, verdicts: Sequence[Verdict]) -> list[Approval]:
+        """All of them or none; raises on the first that does not count."""
+        return await self.database.write(lambda tx: [_decide(tx, verdict) for verdict in verdicts])
+
+    async def start(
+        self,
+        expert: str,
+        *,
+        task: str = "",
+        process: str = "",
+        inputs: dict[str, Any] | None = None,
+        model: str = "",
+        dry_run: bool = False,
+        source: Source = "command",
+    ) -> Accepted:
+        """A free task, or a named process with its inputs."""
+        found = find_expert(self.home, expert)
+        asked = Invocation(self.home, found, found.load(), model, dry_run)
+        if process:
+            arrival = asked.process(find_process(asked.package, process), inputs or {}, source=source)
+        else:
+            arrival = asked.task(task, source=source)
+        return await self.database.write(lambda tx: accept(tx, arrival))
+
+    async def say(self, message: str, *, model: str = "", source: Source = "command") -> Accepted:
+        """One turn of the main agent."""
+        body = json.dumps({"message": message}, ensure_ascii=False)
+        arrival = Arrival(
+            expert=OWNER,
+            trigger=source,
+            source=source,
+            payload=body,
+            inputs=body,
+            session_key=MAIN_SESSION,
+            lane=MAIN_SESSION,
+            model=model,
+        )
+        return await self.database.write(lambda tx: accept(tx, arrival))
+
+    async def fire(self, expert: str, trigger: str, payload: Any, *, source: Source = "command") -> Accepted:
+        """An event by hand, in the way a real one takes. Raises Inactive when the trigger is not active."""
+        wired = self.wiring.find(expert, trigger)
+        wired.require_active()
+        window = self.settings.experts.dedupe_window
+        arrival = arrival_of(self.home, wired, payload, source=source, dedupe_window=window)
+        return await self.database.write(lambda tx: fire(tx, arrival))
+
+    async def pause(self, expert: str, trigger: str, by: str) -> bool:
+        """False when it was paused already."""
+        wired = self.wiring.find(expert, trigger)
+        return await self.database.write(lambda tx: pause(tx, wired, by))
+
+    async def resume(self, expert: str, trigger: str) -> int | None:
+        """How many held events were released; None when it was not paused."""
+        wired = self.wiring.find(expert, trigger)
+        return await self.database.write(lambda tx: resume(tx, self.home, wired))
+
+    async def cancel(self, run: str, reason: str) -> bool:
+        """False when it had ended already."""
+        return await self.database.write(lambda tx: cancel(tx, full_id(tx, runs, "run", run), reason))
+
+    async def retry(self, run: str, changes: dict[str, Any] | None = None) -> str:
+        """Begins the next attempt of a run that ended badly; its whole id."""
+        run_id = await self.database.read(lambda tx: full_id(tx, runs, "run", run))
+        await retry_run(self.database, self.home, run_id, changes or {})
+        return run_id
+
+    async def drop(self, run: str, by: str) -> None:
+        await self.database.write(lambda tx: drop_dead_letter(tx, full_id(tx, runs, "run", run), by))
+
+    async def revoke(self, grant: str) -> None:
+        await self.database.write(lambda tx: revoke_grant(tx, full_id(tx, grants, "grant", grant)))
+
+
+def _decide(tx: Tx, verdict: Verdict) -> Approval:
+    seen = get_approval(tx, full_id(tx, approvals, "approval", verdict.approval))
+    if verdict.grant_ms is not None:
+        run_id, lasts = (seen.run_id, None) if verdict.grant_ms == 0 else (None, verdict.grant_ms)
+        give_grant(tx, seen.expert, seen.operation, by=verdict.by, run_id=run_id, lasts_ms=lasts)
+    answer = Answer(
+        seen.id, verdict.digest or seen.digest, verdict.decision, verdict.by, verdict.note, verdict.answer
+    )
+    return decide(tx, answer)

@@ -1,0 +1,59 @@
+"""How a home stands: counts, for one glance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Executable, func, select
+
+from colleague.store.record import record
+from colleague.store.run import Run, get_run
+from colleague.store.spend import day_of
+from colleague.store.tables import approvals, is_open, outbox, runs, spend, word
+from colleague.store.tx import Tx
+
+
+@dataclass(frozen=True)
+class SpentByExpert:
+    """What an expert cost today."""
+
+    expert: str
+    tokens: int
+    cost: float
+
+
+def runs_by_status(tx: Tx) -> dict[str, int]:
+    """Unfinished runs only, so that the cost does not grow with history."""
+    query = select(runs.c.status, func.count()).where(is_open()).group_by(runs.c.status)
+    return _counted(tx, query)
+
+
+def pending_by_kind(tx: Tx) -> dict[str, int]:
+    pending = approvals.c.status == word("pending")
+    return _counted(tx, select(approvals.c.kind, func.count()).where(pending).group_by(approvals.c.kind))
+
+
+def _counted(tx: Tx, query: Executable) -> dict[str, int]:
+    rows: Any = tx.all(query)
+    return {str(word): int(count) for word, count in rows}
+
+
+def dead_letters(tx: Tx, limit: int = 1000) -> list[Run]:
+    """The oldest first: they have waited longest."""
+    query = (
+        select(runs.c.id).where(runs.c.outcome == word("dead_letter")).order_by(runs.c.ended_at).limit(limit)
+    )
+    return [get_run(tx, row.id) for row in tx.all(query)]
+
+
+def unsent(tx: Tx) -> int:
+    query = select(func.count()).select_from(outbox).where(outbox.c.status != word("sent"))
+    return int(tx.execute(query).scalar_one())
+
+
+def spent_today_by_expert(tx: Tx) -> list[SpentByExpert]:
+    tokens = func.sum(spend.c.input_tokens + spend.c.output_tokens)
+    query = select(spend.c.expert, tokens, func.sum(spend.c.cost)).where(spend.c.day == day_of(tx.now))
+    rows: Any = tx.all(query.group_by(spend.c.expert).order_by(spend.c.expert))
+    return [record(SpentByExpert, row) for row in rows]

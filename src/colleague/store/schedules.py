@@ -1,0 +1,98 @@
+"""Triggers as they stand: paused or not, and which times of their schedules are settled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import select
+
+from colleague.store.accept import Accepted, Arrival, accept, is_full, skip
+from colleague.store.tables import slots, triggers
+from colleague.store.tx import Tx
+
+
+@dataclass(frozen=True)
+class TriggerState:
+    """One row of `triggers`."""
+
+    expert: str
+    trigger_name: str
+    paused_at: int | None
+    paused_by: str | None
+    last_slot: int | None
+
+
+@dataclass(frozen=True)
+class SlotRow:
+    """One row of `slots`."""
+
+    slot: int
+    event_id: str
+
+
+def lock_trigger(tx: Tx, expert: str, trigger: str) -> TriggerState:
+    """How a trigger stands, held until the commit."""
+    tx.insert_once(triggers, expert=expert, trigger_name=trigger)
+    [state] = tx.find(TriggerState, triggers, {"expert": expert, "trigger_name": trigger}, lock=True)
+    return state
+
+
+def trigger_states(tx: Tx) -> dict[tuple[str, str], TriggerState]:
+    found = tx.find(TriggerState, triggers, {})
+    return {(state.expert, state.trigger_name): state for state in found}
+
+
+def is_paused(tx: Tx, expert: str, trigger: str) -> bool:
+    found = tx.find(TriggerState, triggers, {"expert": expert, "trigger_name": trigger})
+    return bool(found and found[0].paused_at is not None)
+
+
+def last_slots(tx: Tx, expert: str, trigger: str, limit: int = 1) -> list[SlotRow]:
+    """The newest settled times."""
+    query = select(slots.c.slot, slots.c.event_id).where(
+        slots.c.expert == expert, slots.c.trigger_name == trigger
+    )
+    rows = tx.all(query.order_by(slots.c.slot.desc()).limit(limit))
+    return [SlotRow(row.slot, row.event_id) for row in rows]
+
+
+def settle_up_to(tx: Tx, expert: str, trigger: str, slot: int) -> None:
+    tx.update(triggers, {"expert": expert, "trigger_name": trigger}, last_slot=slot)
+
+
+def fire_slot(tx: Tx, arrival: Arrival, slot: int) -> Accepted | None:
+    """The accept of one slot, and its row, together. None when it was settled before.
+
+    A schedule that has caught up with itself is not queued without end: the slot is skipped, visibly."""
+    if _is_settled(tx, arrival, slot):
+        return None
+    if is_full(tx, arrival):
+        return skip_slot(tx, arrival, slot, "queue full: earlier runs of this trigger still wait")
+    accepted = accept(tx, arrival)
+    _settle(tx, arrival, slot, accepted.event_id)
+    return accepted
+
+
+def skip_slot(tx: Tx, arrival: Arrival, slot: int, reason: str) -> Accepted | None:
+    """A slot that does not run leaves an event that says why."""
+    if _is_settled(tx, arrival, slot):
+        return None
+    event_id = skip(tx, arrival, reason)
+    _settle(tx, arrival, slot, event_id)
+    return Accepted(event_id, None)
+
+
+def _is_settled(tx: Tx, arrival: Arrival, slot: int) -> bool:
+    this = {"expert": arrival.expert, "trigger_name": arrival.trigger, "slot": slot}
+    return bool(tx.find(SlotRow, slots, this))
+
+
+def _settle(tx: Tx, arrival: Arrival, slot: int, event_id: str) -> None:
+    tx.insert(
+        slots,
+        expert=arrival.expert,
+        trigger_name=arrival.trigger,
+        slot=slot,
+        event_id=event_id,
+        settled_at=tx.now,
+    )

@@ -1,0 +1,1 @@
+"""From outside to an event: webhooks and their signatures, schedules, channel messages."""

@@ -1,0 +1,31 @@
+"""Why something from outside is turned away. No sentence here ever holds a secret, a signature or a body."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from colleague.errors import ColleagueError
+
+Refusal = Literal[
+    "no-secret",
+    "secret-unusable",
+    "header-missing",
+    "header-repeated",
+    "header-malformed",
+    "signature-wrong",
+    "timestamp-missing",
+    "too-old",
+    "too-new",
+]
+
+
+class BadSignature(ColleagueError):
+    """A request that is not from who it says, or not from now. `code` is to count by."""
+
+    def __init__(self, code: Refusal, message: str, *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.code = code
+
+
+class BadPayload(ColleagueError):
+    """A payload that has not the shape its source promises."""

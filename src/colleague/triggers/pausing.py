@@ -1,0 +1,33 @@
+"""Pausing a trigger, and letting it go on: what came meanwhile is held, in order."""
+
+from __future__ import annotations
+
+from colleague.home import Home
+from colleague.store.accept import Arrival, Event, release_held
+from colleague.store.schedules import lock_trigger
+from colleague.store.tables import triggers
+from colleague.store.tx import Tx
+from colleague.triggers.firing import again
+from colleague.triggers.wiring import Wired
+
+
+def pause(tx: Tx, wired: Wired, by: str) -> bool:
+    """False when it was paused already."""
+    expert, trigger = wired.key
+    if lock_trigger(tx, expert, trigger).paused_at is not None:
+        return False
+    tx.update(triggers, {"expert": expert, "trigger_name": trigger}, paused_at=tx.now, paused_by=by)
+    return True
+
+
+def resume(tx: Tx, home: Home, wired: Wired) -> int | None:
+    """Releases what was held, in the order in which it came; how many. None when it was not paused."""
+    expert, trigger = wired.key
+    if lock_trigger(tx, expert, trigger).paused_at is None:
+        return None
+    tx.update(triggers, {"expert": expert, "trigger_name": trigger}, paused_at=None, paused_by=None)
+
+    def arrive(event: Event) -> Arrival:
+        return again(home, wired, event)
+
+    return len(release_held(tx, expert, trigger, arrive))

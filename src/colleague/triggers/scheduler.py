@@ -1,0 +1,132 @@
+"""Cron: each slot once, over any number of processes; a missed one leaves a row."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from colleague.clock import Clock
+from colleague.home import Home
+from colleague.packages.cron import Cron
+from colleague.store.accept import Arrival
+from colleague.store.schedules import TriggerState, fire_slot, lock_trigger, settle_up_to, skip_slot
+from colleague.store.tx import Database, Tx
+from colleague.triggers.firing import arrival_of
+from colleague.triggers.schedule import Due, due, next_slot
+from colleague.triggers.wiring import Wired, Wiring
+
+log = logging.getLogger(__name__)
+
+LONGEST_SLEEP = 1.0
+
+
+@dataclass
+class Scheduler:
+    """Looks at the schedules of the active triggers and fires what is due."""
+
+    home: Home
+    database: Database
+    wiring: Wiring
+    clock: Clock
+    dedupe_window: str = "7d"
+
+    async def run(self) -> None:
+        """Until it is cancelled. It wakes at the next slot, and at least every second: clocks jump."""
+        while True:
+            try:
+                await self.fire_due()
+            except Exception:
+                log.exception("the schedules could not be looked at")
+            await asyncio.sleep(self._pause())
+
+    def _pause(self) -> float:
+        now = self.clock.now()
+        times = [next_slot(wired.trigger.cron, now) for wired in self._active() if wired.trigger.cron]
+        soonest = min((slot for slot in times if slot is not None), default=None)
+        return LONGEST_SLEEP if soonest is None else max(0.01, min(LONGEST_SLEEP, (soonest - now) / 1000))
+
+    async def fire_due(self) -> int:
+        """Settles every slot that has come round; returns how many runs began."""
+        begun = 0
+        for wired in self._active():
+            begun += await self._look_at(wired)
+        return begun
+
+    def _active(self) -> list[Wired]:
+        return [wired for wired in self.wiring.of_type("cron") if wired.trigger.cron and not wired.problem]
+
+    async def _look_at(self, wired: Wired) -> int:
+        """Cheap when nothing is due: one read."""
+        cron = wired.trigger.cron
+        if cron is None:
+            return 0
+        state = await self.database.read(lambda tx: _peek(tx, wired))
+        now = self.clock.now()
+        if state is not None and state.last_slot is not None:
+            coming = next_slot(cron, max(state.last_slot, _enabled_at(wired)))
+            if coming is None or coming > now:
+                return 0
+        return await self.database.write(lambda tx: self._settle(tx, wired, cron))
+
+    def _settle(self, tx: Tx, wired: Wired, cron: Cron) -> int:
+        """One transaction: the claim of every due slot and what comes of it."""
+        expert, trigger = wired.key
+        state = lock_trigger(tx, expert, trigger)
+        if state.last_slot is None:
+            settle_up_to(tx, expert, trigger, tx.now)
+            return 0
+        catch_up = wired.binding.catch_up if wired.binding else None
+        found = due(cron, catch_up or _usual(), max(state.last_slot, _enabled_at(wired)), tx.now)
+        if found.newest is None:
+            return 0
+        begun = self._act_on(tx, wired, state, found)
+        settle_up_to(tx, expert, trigger, max(found.newest, state.last_slot))
+        return begun
+
+    def _act_on(self, tx: Tx, wired: Wired, state: TriggerState, found: Due) -> int:
+        if found.gap is not None:
+            count = f"{found.gap.count}{'' if found.gap.exact else ' or more'}"
+            reason = (
+                f"missed: {count} times from {_iso(found.gap.first)} to {_iso(found.gap.last)}, nothing ran"
+            )
+            skip_slot(tx, self._arrival(wired, found.gap.last), found.gap.last, reason)
+        for slot in found.missed:
+            skip_slot(tx, self._arrival(wired, slot), slot, "missed: nothing ran at that time")
+        begun = 0
+        for slot in found.fire:
+            arrival = self._arrival(wired, slot)
+            if state.paused_at is not None:
+                skip_slot(tx, arrival, slot, "paused")
+                continue
+            accepted = fire_slot(tx, arrival, slot)
+            begun += bool(accepted and accepted.run_id)
+        return begun
+
+    def _arrival(self, wired: Wired, slot: int) -> Arrival:
+        payload: dict[str, Any] = {"scheduled_at": _iso(slot), "trigger": wired.trigger.name}
+        return arrival_of(self.home, wired, payload, source="cron", dedupe_window=self.dedupe_window)
+
+
+def _peek(tx: Tx, wired: Wired) -> TriggerState | None:
+    from colleague.store.tables import triggers
+
+    found = tx.find(TriggerState, triggers, {"expert": wired.key[0], "trigger_name": wired.key[1]})
+    return found[0] if found else None
+
+
+def _usual() -> Any:
+    from colleague.experts.bindings import CatchUp
+
+    return CatchUp()
+
+
+def _enabled_at(wired: Wired) -> int:
+    """Times before an expert was enabled are not missed."""
+    return wired.expert.record.enabled_at
+
+
+def _iso(moment: int) -> str:
+    return datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="seconds")

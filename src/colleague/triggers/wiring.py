@@ -1,0 +1,173 @@
+"""The triggers of the experts in a home, as they are now: read again when a file changes."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from colleague.errors import ColleagueError, NotFound
+from colleague.experts.bindings import TriggerBinding, read_bindings
+from colleague.experts.expert import Expert, discover
+from colleague.home import Home
+from colleague.packages.fields import nearest
+from colleague.packages.finding import Findings
+from colleague.packages.package import Package
+from colleague.packages.process import Process
+from colleague.packages.trigger import PRESETS, Trigger
+
+LOOK_EVERY = 1.0
+
+
+class Inactive(ColleagueError):
+    """The trigger is there and does not fire as things are."""
+
+
+@dataclass(frozen=True)
+class Wired:
+    """A trigger with everything that firing it needs. `problem` says why it does not fire."""
+
+    expert: Expert
+    package: Package
+    trigger: Trigger
+    process: Process
+    binding: TriggerBinding | None = None
+    problem: str = ""
+    hint: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.expert.name, self.trigger.name
+
+    def require_active(self) -> None:
+        if self.problem:
+            raise Inactive(self.problem, hint=self.hint)
+
+
+@dataclass
+class Wiring:
+    """All triggers of a home. An expert that cannot be read keeps the triggers it had, and says so."""
+
+    home: Home
+    monotonic: Callable[[], float] = time.monotonic
+    _wired: dict[tuple[str, str], Wired] = field(default_factory=dict)
+    _stamps: dict[str, Stamps] = field(default_factory=dict)
+    _problems: dict[str, str] = field(default_factory=dict)
+    _looked: float = float("-inf")
+
+    def all(self) -> list[Wired]:
+        self._refresh()
+        return list(self._wired.values())
+
+    @property
+    def problems(self) -> dict[str, str]:
+        """Experts that cannot be read now, and why."""
+        self._refresh()
+        return dict(self._problems)
+
+    def find(self, expert: str, trigger: str) -> Wired:
+        """Raises NotFound."""
+        self._refresh()
+        found = self._wired.get((expert, trigger))
+        if found is not None:
+            return found
+        names = {name for name, _ in self._wired}
+        if expert not in names:
+            hint = nearest(expert, names) or "see them with: colleague trigger list"
+            raise NotFound(f"there is no expert {expert!r} with triggers", hint=hint)
+        known = [name for owner, name in self._wired if owner == expert]
+        hint = nearest(trigger, known) or f"it has: {', '.join(known)}"
+        raise NotFound(f"{expert} has no trigger {trigger!r}", hint=hint)
+
+    def of_type(self, kind: str) -> list[Wired]:
+        return [wired for wired in self.all() if wired.trigger.type == kind]
+
+    def _refresh(self) -> None:
+        now = self.monotonic()
+        if now - self._looked < LOOK_EVERY:
+            return
+        self._looked = now
+        experts = {expert.name: expert for expert in discover(self.home)}
+        for gone in set(self._stamps) - set(experts):
+            self._forget(gone)
+        for name, expert in experts.items():
+            stamps = _stamps(self.home, expert)
+            if self._stamps.get(name) != stamps:
+                self._stamps[name] = stamps
+                self._read(expert)
+
+    def _forget(self, name: str) -> None:
+        self._stamps.pop(name, None)
+        self._problems.pop(name, None)
+        self._wired = {key: wired for key, wired in self._wired.items() if key[0] != name}
+
+    def _read(self, expert: Expert) -> None:
+        try:
+            wired = _wire(expert)
+        except (ColleagueError, OSError) as error:
+            self._problems[expert.name] = getattr(error, "message", str(error))
+            return
+        stamps = self._stamps[expert.name]
+        self._forget(expert.name)
+        self._stamps[expert.name] = stamps
+        self._wired |= {each.key: each for each in wired}
+
+
+Stamps = tuple[tuple[str, int, int], ...]
+
+
+def _stamps(home: Home, expert: Expert) -> Stamps:
+    """What tells that something about an expert has changed, without reading it."""
+    files = [home.registry_file, expert.bindings_file, *_files(expert.root)]
+    return tuple(stamp for stamp in map(_stamp, files) if stamp)
+
+
+def _files(root: Path) -> list[Path]:
+    found = []
+    for folder, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [Path(folder) / name for name in sorted(names)]
+    return found
+
+
+def _stamp(path: Path) -> tuple[str, int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return str(path), status.st_mtime_ns, status.st_size
+
+
+def _wire(expert: Expert) -> list[Wired]:
+    package = expert.load()
+    findings = Findings()
+    bindings = read_bindings(expert.bindings_file, findings)
+    if findings.errors:
+        raise ColleagueError(str(findings.errors[0]))
+    wired = []
+    for trigger in package.triggers:
+        process = package.process(trigger.process)
+        if process is None:
+            continue
+        problem, hint = _problem(expert, trigger, bound=set(bindings.tools))
+        wired.append(
+            Wired(expert, package, trigger, process, bindings.triggers.get(trigger.name), problem, hint)
+        )
+    return wired
+
+
+def _problem(expert: Expert, trigger: Trigger, *, bound: set[str]) -> tuple[str, str]:
+    if not expert.record.enabled:
+        return f"{expert.name} is disabled", f"colleague expert enable {expert.name}"
+    if trigger.requires_tool and trigger.requires_tool not in bound:
+        tool = trigger.requires_tool
+        hint = f"colleague expert bind {expert.name} {tool} SERVER"
+        return f"{trigger.name} is inactive until the tool {tool!r} is bound", hint
+    if trigger.preset and trigger.preset not in PRESETS:
+        return (
+            f"the preset {trigger.preset!r} of {trigger.name} is not known here",
+            f"known: {', '.join(PRESETS)}",
+        )
+    return "", ""

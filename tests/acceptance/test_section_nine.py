@@ -1,0 +1,198 @@
+"""The three runtime examples of the loader design, step by step, in the demo office."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import SALES, Colleague
+from tests.office import Office, call, calls, step
+
+TRIAGE = ("--process", "inbound-email-triage", "--input", "message_id=m-acme-pricing")
+PAD = "scratch/triage-m-acme-pricing.md"
+CLASSIFIED = {
+    "intent": "buying_signal",
+    "urgency": "high",
+    "summary": "Sarah wants Enterprise pricing for 120 responders before Friday.",
+    "evidence": "Can you send Enterprise pricing for about 120 responders?",
+    "confidence": "high",
+}
+ACTION = {
+    "action": "schedule_demo",
+    "owner": "tom@radiant.example",
+    "due": "2026-11-20",
+    "stage_change": True,
+    "stage": "proposal",
+    "reason": "She asks for a price with a date and brings in the head of platform.",
+    "gaps": ["economic buyer"],
+    "question": "Who signs?",
+    "also": "",
+    "confidence": "high",
+}
+DRAFT = {"to": "sarah.chen@acme.example", "subject": "Re: Enterprise pricing", "body": "Hi Sarah, ..."}
+MOVED = "## Movements\n\n- d-acme: proposal"
+NARRATIVE = (
+    "Buying signal from Sarah at Acme (Stage 3, $45k). She's asking about enterprise pricing - looks ready "
+    "to move. Draft reply ready for your review."
+)
+
+
+@pytest.fixture
+def sales(colleague: Colleague, package: Path) -> Office:
+    """The example, with a short pause between attempts."""
+    manifest = package / "expert.yaml"
+    manifest.write_text(manifest.read_text().replace("delay: 30s", "delay: 1s"))
+    office = Office.open(colleague)
+    office.employ(SALES, package)
+    return office
+
+
+def outputs_of(package: Path, function: str) -> dict[str, Any]:
+    """Outputs that fit what the function declares, with what the story says where it says something."""
+    from colleague.experts.rehearsal.sample import sample
+    from colleague.packages.package import read_package
+    from colleague.packages.parameter import object_schema
+
+    read = read_package(package).package
+    assert read is not None
+    found = read.function(function)
+    assert found is not None
+    story = CLASSIFIED | ACTION | {"confidence": "high"}
+    made: dict[str, Any] = sample(object_schema(found.outputs))
+    return made | {name: story[name] for name in made if name in story}
+
+
+def first_half(package: Path) -> list[dict[str, Any]]:
+    return [
+        call("write", path=PAD, text="# m-acme-pricing\n"),
+        step(1),
+        call("email.get_email", message_id="m-acme-pricing"),
+        step(2),
+        call("crm.get_contact", email="sarah.chen@acme.example"),
+        step(3),
+        call("crm.get_deal", contact_id="c-sarah"),
+    ]
+
+
+def second_half(package: Path) -> list[dict[str, Any]]:
+    classified = outputs_of(package, "classify-email-intent")
+    action = outputs_of(package, "determine-next-action")
+    reply = outputs_of(package, "compose-response")
+    return [
+        step(4),
+        call("read", path="functions/classify-email-intent.md"),
+        call("function_result", function="classify-email-intent", outputs=classified),
+        step(5),
+        calls(
+            ("read", {"path": "functions/determine-next-action.md"}),
+            ("read", {"path": "knowledge/meddpicc.md"}),
+        ),
+        call("function_result", function="determine-next-action", outputs=action),
+        step(6),
+        call(
+            "crm.update_deal_stage",
+            "She asks for a price with a date.",
+            deal_id="d-acme",
+            stage="proposal",
+            reason=ACTION["reason"],
+        ),
+        step(7),
+        call("read", path="functions/compose-response.md"),
+        call("function_result", function="compose-response", outputs=reply),
+        step(8),
+        call("email.send", **DRAFT),
+        step(9),
+        call("crm.create_note", contact_id="c-sarah", deal_id="d-acme", note="Buying signal; draft waits."),
+        step(10),
+        call("read", path="state/pipeline.md"),
+        call("edit", path="state/pipeline.md", edits=[{"old": "## Movements", "new": MOVED}]),
+        step(11),
+        call(
+            "complete",
+            narrative=NARRATIVE,
+            outputs={
+                "classification": classified,
+                "recommended_action": action | {"stage_change_result": "made"},
+                "draft_response": reply,
+            },
+        ),
+    ]
+
+
+def test_a_mail_is_triaged_from_reading_to_delivery(sales: Office, package: Path) -> None:
+    model = sales.play(*first_half(package), *second_half(package))
+
+    said = sales.run(SALES, *TRIAGE, model=model)
+
+    assert said.code == 4, said.err
+    [asked] = sales.pending()
+    assert (asked["kind"], asked["operation"]) == ("confirm", "crm.update_deal_stage")
+    assert f"colleague approve {asked['id'][-8:]}" in said.err
+    assert sales.effects == []
+    assert (sales.workspace(SALES) / PAD).exists()
+
+    said = sales.colleague("approve", asked["id"][-8:])
+
+    assert said.code == 0, said.err
+    assert NARRATIVE in said.out
+    assert sales.effects == ["update_deal_stage", "create_note"]
+    assert sales.rows("SELECT stage FROM deals WHERE deal_id = 'd-acme'") == [("proposal",)]
+    assert sales.rows("SELECT count(*) FROM mails WHERE sent = 1") == [(0,)]
+    assert "- d-acme: proposal" in (sales.workspace(SALES) / "state" / "pipeline.md").read_text()
+    assert not (sales.workspace(SALES) / PAD).exists()
+    run = sales.last_run()
+    assert [each["status"] for each in run["steps"]] == ["done"] * 11
+    assert run["outcome"] == "completed"
+    assert set(run["outputs"]) == {"classification", "recommended_action", "draft_response"}
+    assert run["delivery"]["status"] == "delivered"
+    assert run["delivery"]["body"]["narrative"] == NARRATIVE
+    assert set(run["delivery"]["body"]["outputs"]) == set(run["outputs"])
+    [draft] = sales.pending()
+    assert (draft["kind"], draft["operation"], draft["arguments"]) == ("draft", "email.send", DRAFT)
+    assert NARRATIVE[:40] in sales.colleague.ok("status").out
+
+
+def test_a_failed_call_is_retried_and_resumed(colleague: Colleague, package: Path) -> None:
+    manifest = package / "expert.yaml"
+    manifest.write_text(manifest.read_text().replace("delay: 30s", "delay: 1s"))
+    sales = Office.open(colleague, "--fail", "get_deal=1")
+    sales.employ(SALES, package)
+    model = sales.play(
+        *first_half(package),
+        step(4, "failed", "crm.get_deal: API timeout"),
+        call("read", path=PAD),
+        call("crm.get_deal", contact_id="c-sarah"),
+        *second_half(package),
+    )
+
+    said = sales.run(SALES, *TRIAGE, model=model)
+
+    assert said.code == 4, said.err
+    assert "API timeout; next attempt in 1 s" in said.err
+    assert (sales.workspace(SALES) / PAD).read_text() == "# m-acme-pricing\n"
+    sales.colleague.ok("approve", sales.pending()[0]["id"])
+    run = sales.last_run()
+    assert [each["outcome"] for each in run["attempts"]] == ["failed", "completed"]
+    assert sales.effects == ["update_deal_stage", "create_note"]
+    fetched = [
+        each["operation"] for each in run["calls"] if each["operation"].startswith(("email", "crm.get"))
+    ]
+    assert fetched == ["email.get_email", "crm.get_contact", "crm.get_deal", "crm.get_deal", "email.send"]
+    said_again = (sales.colleague.home / "play.log").read_text()
+    assert "Steps that are done: 1, 2, 3. Step 4 failed: crm.get_deal: API timeout." in said_again
+
+
+def test_a_person_asks_about_the_pipeline(sales: Office) -> None:
+    model = sales.play(
+        call("read", path="state/pipeline.md"), {"text": "Five open deals; Acme is the one to work on."}
+    )
+
+    said = sales.run(SALES, "What's my pipeline looking like?", model=model)
+
+    assert said.code == 0, said.err
+    assert "Acme is the one to work on" in said.out
+    run = sales.last_run()
+    assert (run["process"], run["lane"]) == ("", f"{SALES}/session")
+    assert run["delivery"]["body"]["narrative"] == "Five open deals; Acme is the one to work on."

@@ -1,0 +1,188 @@
+"""colleague expert validate, with the servers that the expert is bound to."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.test_expert import replace
+from tests.conftest import EXAMPLE, ROOT, SALES, Colleague
+from tests.integration.mcp.support import marked
+from tests.unit.test_fast_verbs import HEAVY, modules_after
+
+OFFICE = str(ROOT / "examples" / "office" / "server.py")
+TOOLS = ("crm", "email", "calendar")
+
+
+def configure(colleague: Colleague, **servers: Any) -> None:
+    colleague.home.mkdir(parents=True, exist_ok=True)
+    (colleague.home / "colleague.json").write_text(json.dumps({"mcp": {"servers": servers}}))
+
+
+def office(colleague: Colleague, **more: Any) -> dict[str, Any]:
+    database = str(colleague.home / "office.sqlite")
+    env = {"BENCH": str(colleague.home)}
+    return {"command": sys.executable, "args": [OFFICE, "--database", database], "env": env, **more}
+
+
+@pytest.fixture
+def bound(installed: Colleague) -> Colleague:
+    """The sales expert, with all it needs bound to the office."""
+    configure(installed, office=office(installed))
+    bind_all(installed)
+    return installed
+
+
+def bind_all(colleague: Colleague) -> None:
+    lines = [f"  {tool}:\n    type: mcp\n    server: office\n" for tool in TOOLS]
+    (colleague.expert() / "bindings.yaml").write_text("tools:\n" + "".join(lines))
+
+
+def test_bound_to_the_office_everything_is_ticked(bound: Colleague) -> None:
+    bound.ok("expert", "enable", SALES)
+    said = bound.ok("expert", "validate", SALES)
+    assert said.out.splitlines() == [
+        "✓ Package structure valid (spec 1.0)",
+        "✓ Cross-references intact (triggers → processes → functions)",
+        "✓ All required tools bound",
+        "✓ MCP servers configured",
+        "✓ MCP servers reachable (office)",
+        "✓ State files initialized",
+        "✓ Triggers registered"
+        " (new_email: webhook/gmail, opportunity_scan: cron: 0 8 * * 1-5 Australia/Sydney)",
+    ]
+    assert said.err == ""
+    assert bound.ok("expert", "validate", SALES, "--json").json == {
+        "expert": SALES,
+        "version": "0.1.0",
+        "ok": True,
+        "findings": [],
+    }
+    assert marked(f"BENCH={bound.home}") == []
+
+
+def test_a_mapping_to_a_wrong_name_is_a_warning_with_the_nearest(bound: Colleague) -> None:
+    bound.ok("expert", "bind", SALES, "crm", "office", "--operation", "get_contact=get_contacts")
+    said = bound.ok("expert", "validate", SALES)
+    assert "✓ MCP servers reachable (office)" in said.out
+    lines = (bound.expert() / "bindings.yaml").read_text().splitlines()
+    line = lines.index("      get_contact: get_contacts") + 1
+    assert said.out.splitlines()[-2:] == [
+        f"warning bindings.yaml:{line}: crm.get_contact: MCP server office has no tool 'get_contacts'"
+        " that may be used [operation-missing]",
+        f"        colleague expert bind {SALES} crm office --operation get_contact=get_contact",
+    ]
+    bound.ok(*said.out.splitlines()[-1].split()[1:])
+    assert bound.ok("expert", "validate", SALES, "--json").json["findings"] == []
+
+
+def test_the_hint_names_the_expert_as_it_is_installed(colleague: Colleague) -> None:
+    configure(colleague, office=office(colleague, toolFilter={"exclude": ["get_deal"]}))
+    colleague.ok("expert", "install", str(EXAMPLE), "--name", "second")
+    colleague.ok("expert", "bind", "second", "crm", "office")
+    findings = colleague("expert", "validate", "second", "--json").json["findings"]
+    [missing] = [each for each in findings if each["code"] == "operation-missing"]
+    assert missing["hint"].startswith("colleague expert bind second crm office --operation get_deal=")
+
+
+def test_a_dead_command_is_an_error_with_server_and_cure(bound: Colleague) -> None:
+    configure(bound, office={"command": "no-such-office"})
+    said = bound("expert", "validate", SALES)
+    assert said.code == 1
+    assert "✓ MCP servers configured\n✗ MCP servers reachable (office)\n" in said.out
+    assert (
+        "crm, email, calendar: MCP server office cannot start: the command 'no-such-office' is not found"
+        " [server-unreachable]\n        install it, or correct mcp.servers.office.command\n"
+    ) in said.out
+    document = bound("expert", "validate", SALES, "--json")
+    assert document.code == 1
+    assert [each["code"] for each in document.json["findings"]] == ["server-unreachable"]
+    assert document.json["findings"][0]["severity"] == "error"
+
+
+def test_a_schema_that_differs_is_a_warning(bound: Colleague) -> None:
+    tool = bound.expert() / "tools" / "crm.yaml"
+    replace(tool, "required: [contact_id, note]", "required: [contact_id, note, stars]")
+    replace(
+        tool, "          description: Plain text or Markdown\n", "        stars:\n          type: number\n"
+    )
+    replace(tool, "        limit:\n          type: number\n", "        limit:\n          type: string\n")
+    said = bound.ok("expert", "validate", SALES)
+    assert "✓ MCP servers reachable (office)" in said.out
+    shapes = [line for line in said.out.splitlines() if line.endswith("[operation-shape]")]
+    assert len(shapes) == 2
+    assert "'limit' is string in the package and number in office/list_deals" in shapes[0]
+    assert "the package declares 'stars', which office/create_note does not know" in shapes[1]
+
+
+def test_a_secret_stays_out_of_the_findings(bound: Colleague) -> None:
+    script = "import os, sys; sys.exit('bad key ' + os.environ['CRM_KEY'])"
+    server = {"command": sys.executable, "args": ["-c", script], "env": {"CRM_KEY": "${CRM_KEY}"}}
+    configure(bound, office=server)
+    said = bound("expert", "validate", SALES, CRM_KEY="hunter2hunter2")
+    assert said.code == 1
+    assert "exited with code 1 before it answered; it said: bad key" in said.out
+    assert "hunter2" not in said.out + said.err
+    unset = bound("expert", "validate", SALES)
+    assert "CRM_KEY" in unset.out
+
+
+def test_servers_that_are_not_configured_are_not_asked(installed: Colleague) -> None:
+    bind_all(installed)
+    said = installed("expert", "validate", SALES)
+    assert "✗ MCP servers configured\n- MCP servers reachable: none to ask\n" in said.out
+    assert "server-unreachable" not in said.out
+
+
+def test_offline_and_a_folder_start_nothing(bound: Colleague) -> None:
+    proof = bound.home / "started"
+    configure(bound, office={"command": "touch", "args": [str(proof)]})
+    assert "MCP servers" not in bound.ok("expert", "validate", SALES, "--offline").out
+    assert "MCP servers" not in bound.ok("expert", "validate", str(EXAMPLE)).out
+    assert not proof.exists()
+    assert bound("expert", "validate", SALES).code == 1
+    assert proof.exists()
+
+
+def test_offline_imports_nothing_heavy(bound: Colleague) -> None:
+    assert not modules_after(bound, ["expert", "validate", "--offline", SALES]) & HEAVY
+
+
+def test_a_person_sees_what_is_waited_for(bound: Colleague, tmp_path: Path) -> None:
+    slow = tmp_path / "slow.sh"
+    slow.write_text(f"sleep 1\nexec {sys.executable} {OFFICE} --database {tmp_path}/o.sqlite\n")
+    configure(bound, office=office(bound), slow={"command": "sh", "args": [str(slow)]})
+    bound.ok("expert", "bind", SALES, "email", "slow")
+    shown = on_a_terminal(bound, "expert", "validate", SALES)
+    assert "Starting office, slow" in shown.replace("slow, office", "office, slow")
+    assert "Waiting for slow" in shown
+    assert "MCP servers reachable" in shown
+
+
+def on_a_terminal(colleague: Colleague, *arguments: str) -> str:
+    """What a person sees: both streams, on a terminal."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "colleague", *arguments]
+    environment = colleague.environment({"TERM": "xterm", "COLUMNS": "200"})
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as process:
+        os.close(theirs)
+        shown = b""
+        while chunk := _read(ours):
+            shown += chunk
+    os.close(ours)
+    assert process.returncode == 0, shown
+    return shown.decode(errors="replace")
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:
+        return b""
