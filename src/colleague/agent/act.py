@@ -89,6 +89,7 @@ def _asks(scene: Scene) -> list[Ask]:
 
 def _ask(scene: Scene, call: Call) -> Ask:
     uncertain = call.status == "unknown"
+    private = scene.setting.private
     tool = scene.setting.toolbox.get(call.operation)
     verdict = scene.setting.gate.judge(tool.spec, json.loads(call.arguments)) if tool else None
     kind: Kind = "uncertain" if uncertain else verdict.question if verdict else "confirm"
@@ -103,6 +104,7 @@ def _ask(scene: Scene, call: Call) -> Ask:
         expires_ms=verdict.expires_ms if verdict and not uncertain else None,
         on_timeout=verdict.on_timeout if verdict else "reject",
         channel=scene.setting.ask_channel,
+        told=json.dumps(private.redact_document(json.loads(call.arguments)), ensure_ascii=False),
     )
 
 

@@ -81,8 +81,9 @@ def _judged(
 ) -> NewCall:
     verdict = scene.setting.gate.judge(spec, arguments)
     text = json.dumps(arguments, ensure_ascii=False)
-    if spec.server and scene.setting.private.leaks(text):
-        return _refused(part, place, scene.setting.private.redact(text), PRIVATE)
+    if _tells_private(scene, spec, arguments):
+        shown = json.dumps(scene.setting.private.redact_document(arguments), ensure_ascii=False)
+        return _refused(part, place, shown, PRIVATE)
     kind = verdict.kind
     note = scene.setting.private.redact(reasoning)[:2000] or None
     if kind == "allow" and _may_have_happened(scene, spec, text):
@@ -106,6 +107,12 @@ def _judged(
         draft=kind == "draft",
         channel=scene.setting.draft_channel,
     )
+
+
+def _tells_private(scene: Scene, spec: ToolSpec, arguments: dict[str, Any]) -> bool:
+    """Whether private text would leave: to a server, to people, or as the name of a file."""
+    leaving = arguments if spec.server or spec.told else {"path": arguments.get("path")}
+    return bool(scene.setting.private.redact_document(leaving) != leaving)
 
 
 def _settled(kind: str, verdict: Verdict, spec: ToolSpec) -> Result | None:

@@ -9,7 +9,9 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True)
 class ToolSpec:
-    """A tool as the model and the gate see it. `repeatable`: sending it twice does no harm."""
+    """A tool as the model and the gate see it. `repeatable`: sending it twice does no harm.
+
+    `told`: what it is given is written down for people."""
 
     name: str
     description: str
@@ -18,6 +20,7 @@ class ToolSpec:
     repeatable: bool = False
     server: str = ""
     server_tool: str = ""
+    told: bool = False
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def checked_arguments(spec: ToolSpec, raw: str | dict[str, Any] | None) -> dict[
     import jsonschema_rs
 
     try:
-        validator = jsonschema_rs.validator_for(spec.parameters)
+        validator = jsonschema_rs.validator_for(spec.parameters, offline=True)
     except jsonschema_rs.ValidationError:
         return arguments  # the tool's own schema is broken; the tool will judge
     problems = [_told(error) for error in validator.iter_errors(arguments)]

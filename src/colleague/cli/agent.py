@@ -9,9 +9,7 @@ import typer
 from colleague.cli.options import HomeOption, JsonOption
 
 if TYPE_CHECKING:
-    from colleague.config import Settings
-    from colleague.experts.host import Host
-    from colleague.home import Home
+    from colleague.cli.hands import Hands
 
 
 def agent(
@@ -21,42 +19,16 @@ def agent(
     as_json: JsonOption = False,
 ) -> None:
     """Run one turn of the main agent. Exit code 4: a person is asked, and a printed command continues it."""
-    import asyncio
-
-    from colleague.cli.hosting import opened
     from colleague.cli.run_view import end_with
+    from colleague.cli.working import with_hands
 
-    place, settings = opened(home)
-    asyncio.run(_turn(place, settings, message, model, as_json))
+    with_hands(home, lambda using: _turn(using, message, model, as_json))
     end_with()
 
 
-async def _turn(home: Home, settings: Settings, message: str, model: str, as_json: bool) -> None:
-    from colleague.cli.run_view import Watching, say_runs
-    from colleague.experts.host import open_host
+async def _turn(using: Hands, message: str, model: str, as_json: bool) -> None:
+    from colleague.cli.run_view import say_documents
 
-    async with open_host(home, settings) as host:
-        run_id = await _accept(host, message, model)
-        with Watching(host.bus, quiet=as_json):
-            runs = await host.advance_only([run_id])
-        await say_runs(host.database, home, runs, as_json=as_json)
-
-
-async def _accept(host: Host, message: str, model: str) -> str:
-    import json
-
-    from colleague.agent.main_agent import OWNER, SESSION
-    from colleague.store.accept import Arrival, accept
-
-    arrival = Arrival(
-        expert=OWNER,
-        trigger="command",
-        source="command",
-        payload=json.dumps({"message": message}, ensure_ascii=False),
-        inputs=json.dumps({"message": message}, ensure_ascii=False),
-        session_key=SESSION,
-        lane=SESSION,
-        model=model,
-    )
-    accepted = await host.database.write(lambda tx: accept(tx, arrival))
-    return str(accepted.run_id)
+    accepted = await using.operator.say(message, model=model)
+    documents = await using.follow([str(accepted.run_id)], quiet=as_json)
+    await say_documents(using.database, using.home, documents, as_json=as_json)

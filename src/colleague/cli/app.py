@@ -11,13 +11,16 @@ from colleague import __version__
 from colleague.cli.output import say
 
 GROUPS = (
-    *("expert", "run", "approval", "grant", "deadletter", "learning", "state"),
+    *("expert", "trigger", "event", "run", "approval", "grant", "deadletter", "learning", "state"),
     *("session", "mcp", "model"),
 )
 COMMANDS = {
     "demo": "demo",
     "init": "init",
     "status": "status",
+    "doctor": "doctor",
+    "serve": "serve",
+    "worker": "serve",
     "agent": "agent",
     "approve": "approval",
     "reject": "approval",

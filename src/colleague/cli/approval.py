@@ -10,8 +10,6 @@ import typer
 from colleague.cli.options import HomeOption, JsonOption
 
 if TYPE_CHECKING:
-    from colleague.config import Settings
-    from colleague.home import Home
     from colleague.store.approvals import Approval, Decision
     from colleague.store.tx import Tx
 
@@ -169,66 +167,42 @@ def decide_all(
     as_json: bool,
 ) -> None:
     import asyncio
+    import getpass
 
     from colleague.cli.hosting import opened
     from colleague.cli.run_view import end_with
 
+    lasts = _grant_ms(grant) if grant else None
+    who = getpass.getuser()
     place, settings = opened(home)
-    asyncio.run(_decide_and_go_on(place, settings, endings, decision, note, answer, grant, as_json))
+
+    async def go() -> None:
+        from colleague.cli.hands import hands
+        from colleague.cli.run_view import say_documents
+        from colleague.gateway.operator import Verdict
+
+        async with hands(place, settings) as using:
+            seen = await using.database.read(lambda tx: [_find(tx, ending) for ending in endings])
+            verdicts = [Verdict(a.id, decision, who, a.digest, note, answer, lasts) for a in seen]
+            runs = await using.decide(verdicts)
+            documents = await using.follow(runs, quiet=as_json)
+            await say_documents(using.database, place, documents, as_json=as_json)
+
+    asyncio.run(go())
     end_with()
 
 
-async def _decide_and_go_on(
-    home: Home,
-    settings: Settings,
-    endings: list[str],
-    decision: Decision,
-    note: str,
-    answer: str | None,
-    grant: str,
-    as_json: bool,
-) -> None:
-    """Records each decision, then works on the runs it woke until they end or wait again."""
-    from colleague.cli.run_view import Watching, experts_steps, say_runs
-    from colleague.experts.host import open_host
-
-    async with open_host(home, settings) as host:
-
-        def record_all(tx: Tx) -> list[str]:
-            return [_record(tx, ending, decision, note, answer, grant).run_id for ending in endings]
-
-        run_ids = await host.database.write(record_all)
-        experts = await experts_steps(host.database, run_ids)
-        with Watching(host.bus, quiet=as_json, experts=experts):
-            runs = await host.advance_only(list(dict.fromkeys(run_ids)))
-        await say_runs(host.database, home, runs, as_json=as_json)
-
-
-def _record(tx: Tx, ending: str, decision: Decision, note: str, answer: str | None, grant: str) -> Approval:
-    import getpass
-
-    from colleague.store.approvals import Answer, decide
-
-    seen = _find(tx, ending)
-    who = getpass.getuser()
-    if grant:
-        _grant(tx, seen, grant, who)
-    return decide(tx, Answer(seen.id, seen.digest, decision, who, note, answer))
-
-
-def _grant(tx: Tx, approval: Approval, lasts: str, who: str) -> None:
+def _grant_ms(lasts: str) -> int:
+    """0 is for this run."""
     from colleague.errors import UsageError
     from colleague.packages.duration import parse_positive_duration
-    from colleague.store.grants import give_grant
 
     if lasts == "run":
-        give_grant(tx, approval.expert, approval.operation, by=who, run_id=approval.run_id)
-        return
+        return 0
     try:
-        duration = parse_positive_duration(lasts)
+        return parse_positive_duration(lasts).seconds * 1000
     except ValueError as error:
         raise UsageError(f"--grant: {error}", hint="write run, or a time such as 30m") from None
-    give_grant(tx, approval.expert, approval.operation, by=who, lasts_ms=duration.seconds * 1000)
 
 
 def _find(tx: Tx, ending: str) -> Approval:

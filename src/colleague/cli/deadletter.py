@@ -63,15 +63,9 @@ def drop(run: IdArgument, home: HomeOption = None) -> None:
     """Let it be: it stays in the history as abandoned."""
     import getpass
 
-    from colleague.cli.hosting import with_database
     from colleague.cli.output import TICK, say
-    from colleague.experts.retrying import drop_dead_letter
-    from colleague.store.lookup import full_id
-    from colleague.store.tables import runs
-    from colleague.store.tx import Tx
+    from colleague.cli.working import with_hands
 
-    def work(tx: Tx) -> None:
-        drop_dead_letter(tx, full_id(tx, runs, "run", run), getpass.getuser())
-
-    with_database(home, lambda database: database.write(work), writes=True)
+    who = getpass.getuser()
+    with_hands(home, lambda using: using.operator.drop(run, who))
     say(f"{TICK} {run} is dropped")

@@ -9,13 +9,12 @@ import typer
 from colleague.cli.options import ExpertArgument, HomeOption, JsonOption
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from colleague.config import Settings
-    from colleague.experts.invoke import Invocation
+    from colleague.cli.hands import Hands
+    from colleague.experts.rehearsal.report import Report
     from colleague.home import Home
+    from colleague.packages.package import Package
     from colleague.packages.process import Process
-    from colleague.store.accept import Arrival
+    from colleague.store.accept import Accepted
 
 ProcessOption = Annotated[str, typer.Option("--process", metavar="P", help="Run this process.")]
 InputOption = Annotated[
@@ -39,16 +38,29 @@ def run(
 ) -> None:
     """Have an expert do something. Exit code 4: a person is asked, and a printed command continues it."""
     from colleague.cli.hosting import opened
+    from colleague.cli.run_view import end_with
+    from colleague.cli.working import with_hands
     from colleague.errors import UsageError
 
     if bool(task) == bool(process):
         raise UsageError("say what to do: a TASK in quotes, or --process P", hint="not both")
     if task and inputs:
         raise UsageError("--input belongs to --process", hint="put it into the task's text")
-    place, settings = opened(home)
-    asked = _invocation(place, name, model, dry_run)
-    arrival = _process(asked, process, inputs or []) if process else asked.task(task)
-    _go(place, settings, asked, arrival, wait=wait, as_json=as_json)
+    place, _ = opened(home)
+    package = _package(place, name)
+    given = _inputs(package, process, inputs or []) if process else {}
+
+    async def go(using: Hands) -> None:
+        accepted = await using.operator.start(
+            name, task=task, process=process, inputs=given, model=model, dry_run=dry_run
+        )
+        if wait:
+            await _follow(using, package, str(accepted.run_id), as_json)
+        else:
+            _leave(accepted, as_json)
+
+    with_hands(home, go)
+    end_with()
 
 
 def rehearse(
@@ -59,21 +71,21 @@ def rehearse(
     as_json: JsonOption = False,
 ) -> None:
     """Walk through a process without a model: every step, call, approval and output. No key needed."""
-    import asyncio
-
     from colleague.cli.hosting import opened
     from colleague.cli.output import say, say_json
+    from colleague.cli.working import with_hands
     from colleague.errors import UsageError
-    from colleague.experts.invoke import REHEARSAL, find_process
+    from colleague.experts.invoke import find_process
 
     if inputs and not process:
         raise UsageError("--input belongs to --process", hint="name the process to rehearse")
-    place, settings = opened(home)
-    asked = _invocation(place, name, REHEARSAL, True)
-    chosen = [find_process(asked.package, process)] if process else list(asked.package.processes)
+    place, _ = opened(home)
+    package = _package(place, name)
+    chosen = [find_process(package, process)] if process else list(package.processes)
     if not chosen:
         raise UsageError(f"{name} has no process to rehearse")
-    reports = asyncio.run(_rehearse(place, settings, asked, chosen, inputs or []))
+    given = _inputs(package, process, inputs or [], complete=False) if process else {}
+    reports = with_hands(home, lambda using: _rehearse(using, name, package, chosen, given))
     if as_json:
         say_json(reports[0].to_json() if process else [report.to_json() for report in reports])
     else:
@@ -83,104 +95,70 @@ def rehearse(
         raise typer.Exit(1)
 
 
-def _invocation(home: Home, name: str, model: str, dry_run: bool) -> Invocation:
+def _package(home: Home, name: str) -> Package:
     from colleague.experts.expert import find_expert
-    from colleague.experts.invoke import Invocation
 
-    expert = find_expert(home, name)
-    return Invocation(home, expert, expert.load(), model, dry_run)
+    return find_expert(home, name).load()
 
 
-def _process(asked: Invocation, name: str, given: list[str]) -> Arrival:
-    from colleague.experts.invoke import find_process, parse_inputs
+def _inputs(package: Package, name: str, given: list[str], *, complete: bool = True) -> dict[str, Any]:
+    from colleague.experts.invoke import checked_inputs, find_process, parse_inputs
 
-    process = find_process(asked.package, name)
-    return asked.process(process, parse_inputs(process, given))
-
-
-def _go(
-    home: Home, settings: Settings, asked: Invocation, arrival: Arrival, *, wait: bool, as_json: bool
-) -> None:
-    import asyncio
-
-    from colleague.cli.run_view import end_with
-
-    if wait:
-        asyncio.run(_work(home, settings, asked, arrival, as_json))
-        end_with()
-    else:
-        _leave(home.root, arrival, as_json)
+    process = find_process(package, name)
+    inputs = parse_inputs(process, given)
+    if complete:
+        checked_inputs(process, inputs)
+    return inputs
 
 
-def _leave(root: Path, arrival: Arrival, as_json: bool) -> None:
-    """Accepts the run for whoever works on this home."""
-    from colleague.cli.hosting import with_database
+def _leave(accepted: Accepted, as_json: bool) -> None:
     from colleague.cli.output import TICK, say, say_json
-    from colleague.store.accept import accept
     from colleague.store.ids import short
 
-    accepted = with_database(root, lambda db: db.write(lambda tx: accept(tx, arrival)), writes=True)
     if as_json:
         say_json({"event_id": accepted.event_id, "run_id": accepted.run_id})
-    else:
-        ending = short(str(accepted.run_id))
-        say(
-            f"{TICK} run {ending} is accepted. It begins when colleague serve runs; "
-            f"watch it with: colleague run watch {ending}"
-        )
+        return
+    ending = short(str(accepted.run_id))
+    say(
+        f"{TICK} run {ending} is accepted. It is done by colleague serve; watch: colleague run watch {ending}"
+    )
 
 
-async def _work(home: Home, settings: Settings, asked: Invocation, arrival: Arrival, as_json: bool) -> None:
-    from colleague.cli.output import say, say_json
-    from colleague.cli.run_view import Outcome, Watching, exit_code_of, say_end
-    from colleague.experts.host import open_host
-    from colleague.experts.reporting import run_report
-    from colleague.store.accept import accept
+async def _follow(using: Hands, package: Package, run_id: str, as_json: bool) -> None:
+    from colleague.cli.output import say
+    from colleague.cli.run_view import Outcome, exit_code_of, say_documents
 
-    async with open_host(home, settings) as host:
-        accepted = await host.database.write(lambda tx: accept(tx, arrival))
-        run_id = str(accepted.run_id)
-        with Watching(host.bus, quiet=as_json, experts={run_id: arrival.steps}):
-            [run] = await host.advance_only([run_id])
-        document = await host.database.read(lambda tx: run_report(tx, home, run.id))
-        Outcome.code = exit_code_of(run)
-        if as_json:
-            say_json(document)
-            return
-        process = asked.package.process(run.process)
-        if arrival.dry_run and process is not None:
-            say("\n".join(_report(asked, process, document).lines()))
-            return
-        await say_end(host.database, home, run, document)
+    [document] = await using.follow([run_id], quiet=as_json)
+    process = package.process(document["process"])
+    if document["dry_run"] and process is not None and not as_json:
+        Outcome.code = exit_code_of(document)
+        say("\n".join(_report(package, process, document).lines()))
+        return
+    await say_documents(using.database, using.home, [document], as_json=as_json)
 
 
 async def _rehearse(
-    home: Home, settings: Settings, asked: Invocation, processes: list[Process], given: list[str]
-) -> list[Any]:
+    using: Hands, name: str, package: Package, processes: list[Process], given: dict[str, Any]
+) -> list[Report]:
     from colleague.cli.output import progress
-    from colleague.experts.host import open_host
-    from colleague.experts.invoke import parse_inputs
+    from colleague.experts.invoke import REHEARSAL
     from colleague.experts.rehearsal.sample import sample
-    from colleague.experts.reporting import run_report
     from colleague.packages.parameter import object_schema
-    from colleague.store.accept import accept
 
     reports = []
-    with progress(f"Rehearsing {asked.expert.name}") as tell:
-        async with open_host(home, settings) as host:
-            for process in processes:
-                tell(f"Rehearsing {process.name}")
-                arrival = asked.process(
-                    process, sample(object_schema(process.inputs)) | parse_inputs(process, given)
-                )
-                accepted = await host.database.write(lambda tx, it=arrival: accept(tx, it))  # type: ignore[misc]
-                [run] = await host.advance_only([str(accepted.run_id)])
-                document = await host.database.read(lambda tx, it=run: run_report(tx, home, it.id))  # type: ignore[misc]
-                reports.append(_report(asked, process, document))
+    with progress(f"Rehearsing {name}") as tell:
+        for process in processes:
+            tell(f"Rehearsing {process.name}")
+            inputs = sample(object_schema(process.inputs)) | given
+            accepted = await using.operator.start(
+                name, process=process.name, inputs=inputs, model=REHEARSAL, dry_run=True
+            )
+            [document] = await using.follow([str(accepted.run_id)], quiet=True)
+            reports.append(_report(package, process, document))
     return reports
 
 
-def _report(asked: Invocation, process: Process, document: dict[str, Any]) -> Any:
+def _report(package: Package, process: Process, document: dict[str, Any]) -> Report:
     from colleague.experts.rehearsal.report import execution_report
 
-    return execution_report(asked.package, process, document)
+    return execution_report(package, process, document)

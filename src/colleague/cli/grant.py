@@ -39,15 +39,8 @@ def revoke(
     home: HomeOption = None,
 ) -> None:
     """End a grant."""
-    from colleague.cli.hosting import with_database
     from colleague.cli.output import TICK, say
-    from colleague.store.grants import revoke_grant
-    from colleague.store.lookup import full_id
-    from colleague.store.tables import grants
-    from colleague.store.tx import Tx
+    from colleague.cli.working import with_hands
 
-    def work(tx: Tx) -> None:
-        revoke_grant(tx, full_id(tx, grants, "grant", grant))
-
-    with_database(home, lambda database: database.write(work), writes=True)
+    with_hands(home, lambda using: using.operator.revoke(grant))
     say(f"{TICK} grant {grant} is revoked")

@@ -125,20 +125,18 @@ def retry(
 
 
 async def _retry(home: Home, settings: Settings, ending: str, given: list[str], as_json: bool) -> None:
-    from colleague.cli.run_view import Watching, experts_steps, say_runs
-    from colleague.experts.host import open_host
-    from colleague.experts.retrying import changed_inputs, retry_run
+    from colleague.cli.hands import hands
+    from colleague.cli.run_view import say_documents
+    from colleague.experts.retrying import changed_inputs
     from colleague.store.lookup import full_id
     from colleague.store.tables import runs
 
-    async with open_host(home, settings) as host:
-        run_id = await host.database.read(lambda tx: full_id(tx, runs, "run", ending))
-        changes = await host.database.read(lambda tx: changed_inputs(tx, home, run_id, given))
-        await retry_run(host.database, home, run_id, changes)
-        experts = await experts_steps(host.database, [run_id])
-        with Watching(host.bus, quiet=as_json, experts=experts):
-            found = await host.advance_only([run_id])
-        await say_runs(host.database, home, found, as_json=as_json)
+    async with hands(home, settings) as using:
+        run_id = await using.database.read(lambda tx: full_id(tx, runs, "run", ending))
+        changes = await using.database.read(lambda tx: changed_inputs(tx, home, run_id, given))
+        await using.operator.retry(run_id, changes)
+        documents = await using.follow([run_id], quiet=as_json)
+        await say_documents(using.database, home, documents, as_json=as_json)
 
 
 @app.command()
@@ -148,17 +146,10 @@ def cancel(
     home: HomeOption = None,
 ) -> None:
     """End a run at once. A call under way stays unknown until someone says what came of it."""
-    from colleague.cli.hosting import with_database
     from colleague.cli.output import TICK, say
-    from colleague.store.cancel import cancel as cancel_run
-    from colleague.store.lookup import full_id
-    from colleague.store.tables import runs
-    from colleague.store.tx import Tx
+    from colleague.cli.working import with_hands
 
-    def work(tx: Tx) -> bool:
-        return cancel_run(tx, full_id(tx, runs, "run", run), note)
-
-    done = with_database(home, lambda database: database.write(work), writes=True)
+    done = with_hands(home, lambda using: using.operator.cancel(run, note))
     say(f"{TICK} run {run} is cancelled" if done else f"run {run} had ended already")
     if not done:
         raise typer.Exit(1)

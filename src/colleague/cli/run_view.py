@@ -15,7 +15,6 @@ from colleague.store.ids import short
 if TYPE_CHECKING:
     from colleague.agent.events import Bus, Event
     from colleague.home import Home
-    from colleague.store.run import Run
     from colleague.store.tx import Database, Tx
 
 WAITS = 4
@@ -119,44 +118,53 @@ def first_sentence(text: str) -> str:
     return text.split(". ")[0].rstrip(".")[:110]
 
 
-async def say_runs(database: Database, home: Home, runs: Sequence[Run], *, as_json: bool) -> None:
+async def say_documents(
+    database: Database, home: Home, documents: Sequence[dict[str, Any]], *, as_json: bool
+) -> None:
     """Tells how each run stands and sets the exit code."""
-    documents = []
-    for run in runs:
-        asked = await _holding(database, home, run)
-        documents.append(_document(run, asked))
-        Outcome.code = max(Outcome.code, exit_code_of(run))
+    for document in documents:
+        Outcome.code = max(Outcome.code, exit_code_of(document))
         if not as_json:
-            _say_run(run, asked)
+            await say_end(database, home, document)
     if as_json:
-        say_json(documents[0] if len(documents) == 1 else documents)
+        say_json(documents[0] if len(documents) == 1 else list(documents))
 
 
-async def say_end(database: Database, home: Home, run: Run, document: dict[str, Any]) -> None:
-    """The end of one expert run that was waited for: the result on stdout, everything else beside it."""
-    if run.status != "done":
-        _say_run(run, await _holding(database, home, run))
+async def say_end(database: Database, home: Home, document: dict[str, Any]) -> None:
+    """The end of a run that was waited for: the result on stdout, everything else beside it."""
+    ending = short(document["id"])
+    if document["status"] != "done":
+        waits = document["status"] == "waiting"
+        word = "waits for you" if waits else "stands behind a run that waits for you"
+        note(f"run {ending} {word}:")
+        for approval in await _holding(database, home, document):
+            say_question(approval)
         return
-    if run.outcome != "completed":
-        note(f"{CROSS} run {short(run.id)} {run.outcome}: {run.error}")
-        return
-    note(f"{TICK} run {short(run.id)} completed")
+    if document["outcome"] != "completed":
+        note(f"{CROSS} run {ending} {document['outcome']}: {document['error']}")
+    elif document["version"]:
+        _say_result(document)
+
+
+def _say_result(document: dict[str, Any]) -> None:
+    """Of an expert; what the main agent says was shown while it spoke."""
+    note(f"{TICK} run {short(document['id'])} completed")
     for each in document["notices"]:
         if each["kind"] == "draft":
-            ending = short(each["subject"])
-            note(f"  a draft waits for you: {each['body']['operation']} (colleague approval show {ending})")
+            look = f"colleague approval show {short(each['subject'])}"
+            note(f"  a draft waits for you: {each['body']['operation']} ({look})")
     say(document["narrative"] or "")
     if document["outputs"]:
         say(json.dumps(document["outputs"], indent=2, ensure_ascii=False))
 
 
-def exit_code_of(run: Run) -> int:
-    if run.status != "done":
+def exit_code_of(document: dict[str, Any]) -> int:
+    if document["status"] != "done":
         return WAITS
-    return 0 if run.outcome == "completed" else 1
+    return 0 if document["outcome"] == "completed" else 1
 
 
-async def _holding(database: Database, home: Home, run: Run) -> list[dict[str, Any]]:
+async def _holding(database: Database, home: Home, document: dict[str, Any]) -> list[dict[str, Any]]:
     """The questions that hold this run, or the one it stands behind."""
 
     def work(tx: Tx) -> list[dict[str, Any]]:
@@ -164,37 +172,12 @@ async def _holding(database: Database, home: Home, run: Run) -> list[dict[str, A
         from colleague.store.approvals import approvals_of
         from colleague.store.lanes import head_of
 
-        holder = head_of(tx, run.lane) if run.lane and run.status == "queued" else run.id
-        holding = [each for each in approvals_of(tx, holder or run.id) if each.holds]
+        behind = document["lane"] and document["status"] == "queued"
+        holder = head_of(tx, document["lane"]) if behind else document["id"]
+        holding = [each for each in approvals_of(tx, holder or document["id"]) if each.holds]
         return [approval_report(tx, home, each) for each in holding]
 
     return await database.read(work)
-
-
-def _document(run: Run, asked: list[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "id": run.id,
-        "status": run.status,
-        "outcome": run.outcome,
-        "narrative": run.narrative,
-        "outputs": json.loads(run.outputs) if run.outputs else None,
-        "error": run.error,
-        "waiting_on": [approval["id"] for approval in asked],
-    }
-
-
-def _say_run(run: Run, asked: list[dict[str, Any]]) -> None:
-    if run.status == "done":
-        if run.outcome != "completed":
-            note(f"{CROSS} run {short(run.id)} {run.outcome}: {run.error}")
-        elif run.digest:
-            note(f"{TICK} run {short(run.id)} completed")
-            say(run.narrative or "")
-        return
-    word = "waits for you" if run.status == "waiting" else "stands behind a run that waits for you"
-    note(f"run {short(run.id)} {word}:")
-    for approval in asked:
-        say_question(approval)
 
 
 def say_question(approval: dict[str, Any]) -> None:

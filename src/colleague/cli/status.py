@@ -15,7 +15,7 @@ MOST_TOLD = 10
 
 
 def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """Queue, waiting approvals, dead letters, what was delivered, spend today."""
+    """Gateway, queue, waiting approvals, next schedules, dead letters, deliveries, spend today."""
     from colleague.cli.hosting import opened, with_database
     from colleague.cli.output import say, say_json
 
@@ -34,26 +34,64 @@ def _document(tx: Tx, home: Home) -> dict[str, Any]:
     from colleague.experts.reporting import approval_report, parcel_report
     from colleague.store.approvals import pending_approvals
     from colleague.store.outbox import recent_parcels
-    from colleague.store.overview import dead_letters, runs_by_status, spent_today_by_expert, unsent
+    from colleague.store.overview import (
+        dead_letters,
+        runs_by_status,
+        spent_today_by_expert,
+        unsent,
+        workers,
+    )
 
     told = [
         parcel for parcel in recent_parcels(tx, 50) if parcel.kind not in ("approval", "draft", "learning")
     ]
     return {
         "home": str(home.root),
+        "gateway": _gateway(home),
+        "workers": workers(tx),
         "runs": runs_by_status(tx),
         "approvals": [approval_report(tx, home, each) for each in pending_approvals(tx, 100)],
         "dead_letters": [run.id for run in dead_letters(tx, 100)],
         "delivered": [parcel_report(tx, home, parcel) for parcel in told[:MOST_TOLD]],
         "undelivered": unsent(tx),
+        "schedules": _schedules(tx, home),
         "spent_today": [asdict(each) for each in spent_today_by_expert(tx)],
     }
+
+
+def _gateway(home: Home) -> dict[str, Any] | None:
+    """Where the gateway listens; None when none holds the home. The lock is the truth, the file a hint."""
+    from colleague.errors import HomeBusy
+    from colleague.gateway.gateway_file import read_gateway_file
+
+    running = read_gateway_file(home)
+    if running is None:
+        return None
+    try:
+        with home.working(wait_seconds=0):
+            return None
+    except HomeBusy:
+        return {"pid": running.pid, "url": running.url, "started_at": running.started_at}
+
+
+def _schedules(tx: Tx, home: Home) -> list[dict[str, Any]]:
+    """The next times, the soonest first."""
+    from colleague.triggers.listing import trigger_documents
+    from colleague.triggers.wiring import Wiring
+
+    coming = [each for each in trigger_documents(tx, Wiring(home)) if each["next"]]
+    keys = ("expert", "name", "next", "last")
+    return [{key: each[key] for key in keys} for each in sorted(coming, key=lambda each: each["next"])]
 
 
 def _lines(document: dict[str, Any]) -> list[str]:
     runs = document["runs"]
     counts = ", ".join(f"{runs[word]} {word}" for word in ORDER if runs.get(word))
-    lines = [f"Home: {document['home']}", f"Runs: {counts or 'nothing is under way'}"]
+    gateway = document["gateway"]
+    listens = f"{gateway['url']}, pid {gateway['pid']}" if gateway else "not running (colleague serve)"
+    lines = [f"Home: {document['home']}", f"Gateway: {listens}", f"Runs: {counts or 'nothing is under way'}"]
+    lines += [f"Worker {each['worker']}: {each['runs']} runs" for each in document["workers"]]
+    lines += [f"Next: {each['next']} {each['expert']}/{each['name']}" for each in document["schedules"][:5]]
     lines += _waiting(document["approvals"])
     if document["dead_letters"]:
         lines.append(f"Dead letters: {len(document['dead_letters'])} (colleague deadletter list)")

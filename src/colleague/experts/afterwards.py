@@ -7,13 +7,14 @@ import logging
 from dataclasses import dataclass
 from typing import Any
 
+from colleague.agent.privacy import Private
 from colleague.experts.delivery import deliver, escalate
 from colleague.experts.scratch import remove_scratch
 from colleague.experts.state import Workspace, remove_session
 from colleague.packages.package import Package
 from colleague.store.run import Outcome, Run, get_run
 from colleague.store.tx import Database, Tx
-from colleague.store.versions import files_written_by, forget_owner
+from colleague.store.versions import files_written_by, forget_owner, forget_session_files
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +27,7 @@ class ExpertAfterwards:
     workspace: Workspace
     database: Database
     owner: str
+    private: Private
 
     def completed(self, tx: Tx, run: Run, narrative: str, outputs: dict[str, Any] | None) -> None:
         if not run.dry_run:
@@ -35,7 +37,7 @@ class ExpertAfterwards:
         """Abandoned runs are only logged; everything else is told to a person."""
         log.warning("run %s of %s: %s: %s", run.id, run.expert, outcome, error)
         if outcome != "abandoned" and not run.dry_run:
-            escalate(tx, self.package, get_run(tx, run.id), outcome, error)
+            escalate(tx, self.package, get_run(tx, run.id), outcome, error, self.private)
 
     async def tidy(self, run: Run, outcome: Outcome) -> None:
         """A dry run leaves nothing; success needs no scratch files; after a failure they are kept a while."""
@@ -47,3 +49,4 @@ class ExpertAfterwards:
             paths = [path for path in written if path.startswith("scratch/")]
             await asyncio.to_thread(remove_scratch, self.workspace, paths)
             await asyncio.to_thread(remove_session, self.workspace, run.id)
+            await self.database.write(lambda tx: forget_session_files(tx, self.owner, run.id))

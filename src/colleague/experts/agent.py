@@ -184,7 +184,7 @@ class Casting:
     @property
     def _afterwards(self) -> ExpertAfterwards:
         return ExpertAfterwards(
-            self.package, self.agent.workspace(self.run), self.agent.database, self._owner
+            self.package, self.agent.workspace(self.run), self.agent.database, self._owner, self._private
         )
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from colleague.agent.privacy import Private
 from colleague.packages.delivery import Delivery
 from colleague.packages.package import Package
 from colleague.store.journal import read_calls
@@ -35,7 +36,7 @@ def deliver(tx: Tx, package: Package, run: Run, narrative: str, outputs: dict[st
     )
 
 
-def escalate(tx: Tx, package: Package, run: Run, outcome: Outcome, error: str) -> None:
+def escalate(tx: Tx, package: Package, run: Run, outcome: Outcome, error: str, private: Private) -> None:
     """Tells a person that a run has failed: which process, why, what they need, what to do."""
     channel = package.manifest.policy.escalation.channel
     body = {
@@ -43,7 +44,7 @@ def escalate(tx: Tx, package: Package, run: Run, outcome: Outcome, error: str) -
         "process": run.process,
         "reason": error,
         "outcome": outcome,
-        "context": _context(tx, run),
+        "context": private.redact_document(_context(tx, run)),
         "recommendation": _advice(run, outcome),
     }
     put_in_outbox(tx, run.id, ESCALATION, str(run.attempt), channel, json.dumps(body, ensure_ascii=False))

@@ -80,13 +80,21 @@ class Postman:
             await self._channel(parcel.channel).send(parcel)
         except (ColleagueError, OSError) as error:
             reason = error.message if isinstance(error, ColleagueError) else str(error)
-            pause = min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** min(parcel.sends, 20))
-            await self.database.write(lambda tx: not_sent(tx, parcel.id, reason, again_in_ms=pause))
             log.warning("%s of run %s was not delivered: %s", parcel.kind, parcel.run_id, reason)
+            await self._later(parcel, reason)
+            return False
+        except Exception as error:
+            log.exception("%s of run %s cannot be delivered", parcel.kind, parcel.run_id)
+            await self._later(parcel, f"{type(error).__name__}: {error}")
             return False
         failpoint("parcel.sent")
         await self.database.write(lambda tx: sent(tx, parcel.id))
         return True
+
+    async def _later(self, parcel: Parcel, reason: str) -> None:
+        """It waits longer each time; the others go their way."""
+        pause = min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** min(parcel.sends, 20))
+        await self.database.write(lambda tx: not_sent(tx, parcel.id, reason, again_in_ms=pause))
 
     def _channel(self, name: str) -> Channel:
         channel = self.channels.get(name)

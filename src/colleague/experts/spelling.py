@@ -89,6 +89,6 @@ class _Decoder(dict[str, str]):
     def __missing__(self, escape: str) -> str:
         data = bytes.fromhex("".join(self._unit.findall(escape)))
         char = data.decode(self._encoding, "replace")[:1]
-        in_word = char.isalnum() or unicodedata.category(char) in _UNSEEN
+        in_word = _fold(char).isalnum()
         self[escape] = char + FILLER * (len(escape) - 1) if in_word else char * len(escape)
         return self[escape]

@@ -42,7 +42,8 @@ class ProcessWords:
         inputs = json.loads(run.inputs)
         context = [await self._context(path) for path in self.process.context]
         task = inputs.get("task")
-        asked = [f"It was asked for in these words:\n{wrapped(task, 'task')}"] if isinstance(task, str) else []
+        words = wrapped(task, "task") if isinstance(task, str) else ""
+        asked = [f"It was asked for in these words:\n{words}"] if words else []
         dry = ["This is a dry run: what needs a person is described, not done."] if run.dry_run else []
         return "\n\n".join([*asked, *dry, self.playbook(inputs), *(part for part in context if part)])
 

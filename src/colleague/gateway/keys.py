@@ -20,7 +20,7 @@ class Keys:
     hooks: str = field(default="", repr=False)
 
     def opens(self, authorization: bytes) -> bool:
-        """Whether the value of an Authorization header is the gateway's token. Takes the same time for all."""
+        """Whether the value of an Authorization header is the gateway's token. Takes always the same time."""
         word, _, token = authorization.partition(b" ")
         return word.lower() == b"bearer" and _same(token.strip(), self.gateway.encode())
 

@@ -29,7 +29,8 @@ class Listening:
             ipaddress.ip_address(address)
         except ValueError:
             raise UsageError(
-                f"--bind {wanted!r} is no address", hint="write loopback, lan, or an IP address of this machine"
+                f"--bind {wanted!r} is no address",
+                hint="write loopback, lan, or an IP address of this machine",
             ) from None
         return cls(address, settings.gateway.port if port is None else port)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,9 +22,11 @@ from colleague.store.grants import give_grant, revoke_grant
 from colleague.store.lookup import full_id
 from colleague.store.tables import approvals, grants, runs
 from colleague.store.tx import Database, Tx
+from colleague.triggers.errors import BadPayload
 from colleague.triggers.firing import arrival_of, fire
+from colleague.triggers.gmail import gmail_payloads
 from colleague.triggers.pausing import pause, resume
-from colleague.triggers.wiring import Wiring
+from colleague.triggers.wiring import Wired, Wiring
 
 Source = Literal["command", "api", "page", "chat", "link"]
 
@@ -68,12 +71,15 @@ class Operator:
         source: Source = "command",
     ) -> Accepted:
         """A free task, or a named process with its inputs."""
-        found = find_expert(self.home, expert)
-        asked = Invocation(self.home, found, found.load(), model, dry_run)
-        if process:
-            arrival = asked.process(find_process(asked.package, process), inputs or {}, source=source)
-        else:
-            arrival = asked.task(task, source=source)
+
+        def arrive() -> Arrival:
+            found = find_expert(self.home, expert)
+            asked = Invocation(self.home, found, found.load(), model, dry_run)
+            if process:
+                return asked.process(find_process(asked.package, process), inputs or {}, source=source)
+            return asked.task(task, source=source)
+
+        arrival = await asyncio.to_thread(arrive)
         return await self.database.write(lambda tx: accept(tx, arrival))
 
     async def say(self, message: str, *, model: str = "", source: Source = "command") -> Accepted:
@@ -96,7 +102,9 @@ class Operator:
         wired = self.wiring.find(expert, trigger)
         wired.require_active()
         window = self.settings.experts.dedupe_window
-        arrival = arrival_of(self.home, wired, payload, source=source, dedupe_window=window)
+        arrival = await asyncio.to_thread(
+            arrival_of, self.home, wired, _enriched(wired, payload), source=source, dedupe_window=window
+        )
         return await self.database.write(lambda tx: fire(tx, arrival))
 
     async def pause(self, expert: str, trigger: str, by: str) -> bool:
@@ -124,6 +132,16 @@ class Operator:
 
     async def revoke(self, grant: str) -> None:
         await self.database.write(lambda tx: revoke_grant(tx, full_id(tx, grants, "grant", grant)))
+
+
+def _enriched(wired: Wired, payload: Any) -> Any:
+    """As the preset makes it of what comes from outside."""
+    if wired.trigger.preset != "gmail":
+        return payload
+    payloads = gmail_payloads(payload)
+    if len(payloads) != 1:
+        raise BadPayload(f"there are {len(payloads)} messages in this payload", hint="fire one at a time")
+    return payloads[0]
 
 
 def _decide(tx: Tx, verdict: Verdict) -> Approval:

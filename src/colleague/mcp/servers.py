@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import difflib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -16,7 +18,7 @@ from colleague.mcp.records import Records
 from colleague.mcp.server import Server, ServerStatus, Surroundings
 
 if TYPE_CHECKING:
-    from colleague.config.settings import Settings
+    from colleague.config.settings import McpServer, Settings
     from colleague.home import Home
     from colleague.mcp.answer import ToolAnswer
     from colleague.mcp.tool import McpTool
@@ -40,8 +42,12 @@ class Servers:
         pace: Pace = Pace(),  # noqa: B008 - frozen
     ) -> None:
         self._records = Records(folder)
-        around = Surroundings(dict(environ), self._records, logs, pace, on_late)
-        self._servers = {name: Server(name, each, around) for name, each in settings.mcp.servers.items()}
+        self._around = Surroundings(dict(environ), self._records, logs, pace, on_late)
+        self._wanted = dict(settings.mcp.servers)
+        self._made: dict[str, McpServer] = {}
+        self._servers = {name: self._new(name) for name in self._wanted}
+        self._busy: Counter[str] = Counter()
+        self._leaving: set[asyncio.Task[None]] = set()
 
     @classmethod
     def of(
@@ -56,7 +62,9 @@ class Servers:
 
     async def tools(self, server: str) -> list[McpTool]:
         """Its tools but those its filter hides, kept until they change. ServerDown when it is not there."""
-        return await self._server(server).tools()
+        found = self._server(server)
+        with self._using(server):
+            return await found.tools()
 
     async def call(
         self,
@@ -73,14 +81,47 @@ class Servers:
         `timeout` counts from the sending. A caller that is cancelled leaves it as unknown as a timeout does.
         """
         found = self._server(server)
-        return await found.call(tool, arguments, key=key, timeout=timeout, on_progress=on_progress)
+        with self._using(server):
+            return await found.call(tool, arguments, key=key, timeout=timeout, on_progress=on_progress)
 
     async def status(self) -> list[ServerStatus]:
         return [server.status() for server in self._servers.values()]
 
     async def stop(self) -> None:
         """Ends every server and everything they started."""
-        await asyncio.gather(*(server.stop() for server in self._servers.values()))
+        self._wanted = dict(self._made)
+        await asyncio.gather(*(server.stop() for server in self._servers.values()), *self._leaving)
+
+    def reconfigure(self, settings: Settings) -> None:
+        """The servers of other settings. Unchanged ones run on; one that changed or is gone ends once idle."""
+        self._wanted = dict(settings.mcp.servers)
+        for name in {**self._servers, **self._wanted}:
+            self._renew_if_idle(name)
+
+    @contextlib.contextmanager
+    def _using(self, name: str) -> Iterator[None]:
+        self._busy[name] += 1
+        try:
+            yield
+        finally:
+            self._busy[name] -= 1
+            self._renew_if_idle(name)
+
+    def _renew_if_idle(self, name: str) -> None:
+        made, wanted = self._made.get(name), self._wanted.get(name)
+        if made == wanted or (made is not None and self._busy[name]):
+            return
+        if made is not None:
+            del self._made[name]
+            leaving = asyncio.create_task(self._servers.pop(name).stop(), name=f"mcp leaving {name}")
+            self._leaving.add(leaving)
+            leaving.add_done_callback(self._leaving.discard)
+        if wanted is not None:
+            self._servers[name] = self._new(name)
+
+    def _new(self, name: str) -> Server:
+        self._made[name] = self._wanted[name]
+        return Server(name, self._wanted[name], self._around)
 
     def _server(self, name: str) -> Server:
         if found := self._servers.get(name):

@@ -11,7 +11,7 @@ from sqlalchemy import and_, bindparam, or_, select
 
 from colleague.errors import ColleagueError, NotFound
 from colleague.store.ids import new_id
-from colleague.store.outbox import channel_of, put_in_outbox
+from colleague.store.outbox import parcel_about, put_in_outbox
 from colleague.store.record import columns_of, record
 from colleague.store.run import Hold, Run, fenced, lock_run
 from colleague.store.statement import PLUS_ONE
@@ -106,6 +106,8 @@ class Ask:
     on_timeout: str = "reject"
     channel: str | None = None
     """Where people are told of it."""
+    told: str | None = None
+    """The arguments as they are told, where that is not all of them."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +192,7 @@ def _told(run: Run, ask: Ask) -> str:
         "expert": run.expert,
         "process": run.process,
         "operation": ask.operation,
-        "arguments": json.loads(ask.arguments),
+        "arguments": json.loads(ask.told or ask.arguments),
         "reason": ask.reasoning,
     }
     return json.dumps(body, ensure_ascii=False)
@@ -321,12 +323,14 @@ def expire(tx: Tx, approval_id: str) -> None:
 
 def _escalate(tx: Tx, run: Run, approval: Approval) -> None:
     """Nobody answered in time: people are told again, and a late answer still counts."""
+    first = parcel_about(tx, run.id, _NOTICE[approval.kind], approval.id)
+    arguments = json.loads(first.body)["arguments"] if first else json.loads(approval.arguments)
     body = {
         "expert": run.expert,
         "process": run.process,
         "reason": f"nobody has answered {approval.kind} {approval.id[-8:]} in time",
-        "context": {"operation": approval.operation, "arguments": json.loads(approval.arguments)},
+        "context": {"operation": approval.operation, "arguments": arguments},
         "recommendation": f"decide it: colleague approval show {approval.id[-8:]}",
     }
-    channel = channel_of(tx, run.id, _NOTICE[approval.kind], approval.id)
+    channel = first.channel if first else "main"
     put_in_outbox(tx, run.id, "escalation", approval.id, channel, json.dumps(body, ensure_ascii=False))

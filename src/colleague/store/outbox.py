@@ -60,10 +60,10 @@ def parcels_of(tx: Tx, run_id: str) -> list[Parcel]:
     return tx.find(Parcel, outbox, {"run_id": run_id}, order=("created_at", "id"))
 
 
-def channel_of(tx: Tx, run_id: str, kind: str, subject: str) -> str:
-    """Where something was told first; `main` when nowhere."""
+def parcel_about(tx: Tx, run_id: str, kind: str, subject: str) -> Parcel | None:
+    """How something was told first; None when it was not."""
     found = tx.find(Parcel, outbox, {"run_id": run_id, "kind": kind, "subject": subject})
-    return found[0].channel if found else "main"
+    return found[0] if found else None
 
 
 def recent_parcels(tx: Tx, limit: int = 20) -> list[Parcel]:

@@ -57,3 +57,11 @@ def spent_today_by_expert(tx: Tx) -> list[SpentByExpert]:
     query = select(spend.c.expert, tokens, func.sum(spend.c.cost)).where(spend.c.day == day_of(tx.now))
     rows: Any = tx.all(query.group_by(spend.c.expert).order_by(spend.c.expert))
     return [record(SpentByExpert, row) for row in rows]
+
+
+def workers(tx: Tx) -> list[dict[str, Any]]:
+    """Who works on how many runs now."""
+    query = (
+        select(runs.c.worker, func.count()).where(runs.c.status == word("running")).group_by(runs.c.worker)
+    )
+    return [{"worker": name, "runs": count} for name, count in _counted(tx, query).items()]

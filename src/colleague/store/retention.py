@@ -10,6 +10,7 @@ from colleague.store.tables import (
     calls,
     dedupe,
     events,
+    file_reads,
     messages,
     outbox,
     runs,
@@ -52,7 +53,7 @@ def forget_old(tx: Tx, keep_ms: int = 30 * DAY_MS, *, limit: int = 500) -> int:
 def _delete_runs(tx: Tx, ids: list[str], event_ids: list[str]) -> None:
     call_ids = select(calls.c.id).where(calls.c.run_id.in_(ids))
     tx.execute(delete(sends).where(sends.c.call_id.in_(call_ids)))
-    for table in (calls, messages, attempts, steps, approvals, outbox, spend, timers):
+    for table in (file_reads, calls, messages, attempts, steps, approvals, outbox, spend, timers):
         tx.execute(delete(table).where(table.c.run_id.in_(ids)))
     tx.execute(delete(runs).where(runs.c.id.in_(ids)))
     tx.execute(delete(events).where(or_(events.c.id.in_(event_ids), events.c.run_id.in_(ids))))

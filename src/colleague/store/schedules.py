@@ -43,7 +43,14 @@ def trigger_states(tx: Tx) -> dict[tuple[str, str], TriggerState]:
 
 
 def is_paused(tx: Tx, expert: str, trigger: str) -> bool:
-    found = tx.find(TriggerState, triggers, {"expert": expert, "trigger_name": trigger})
+    """A yes is true until the commit: what is held by a resume that ends meanwhile nobody would release."""
+    this = {"expert": expert, "trigger_name": trigger}
+    return _paused(tx.find(TriggerState, triggers, this)) and _paused(
+        tx.find(TriggerState, triggers, this, lock=True)
+    )
+
+
+def _paused(found: list[TriggerState]) -> bool:
     return bool(found and found[0].paused_at is not None)
 
 

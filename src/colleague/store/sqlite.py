@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import queue
+import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -23,6 +25,7 @@ from colleague.store.tx import Tx
 T = TypeVar("T")
 
 MOST_PER_COMMIT = 200
+_WAL_TRIES = 60
 
 
 @dataclass(frozen=True)
@@ -169,7 +172,20 @@ def _engine(file: Path) -> Engine:
 
     @event.listens_for(engine, "connect")
     def _configure(raw: Any, _: Any) -> None:
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "temp_store=MEMORY"):
+        _turn_on_wal(raw)
+        for pragma in ("synchronous=FULL", "foreign_keys=ON", "temp_store=MEMORY"):
             raw.execute(f"PRAGMA {pragma}")
 
     return engine
+
+
+def _turn_on_wal(raw: Any) -> None:
+    """Two processes that open a new file at once meet here, and SQLite does not wait for this by itself."""
+    for left in range(_WAL_TRIES, -1, -1):
+        try:
+            raw.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError:
+            if not left:
+                raise
+            time.sleep(0.05)

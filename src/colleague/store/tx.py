@@ -93,7 +93,7 @@ class Tx:
 
 
 def _storable(values: dict[str, Any]) -> dict[str, Any]:
-    """PostgreSQL keeps no NUL in a text, and one word too many must not lose a result. JSON escapes its own."""
+    """PostgreSQL keeps no NUL in a text, and that must not lose a result. JSON escapes its own."""
     return {
         name: value.replace("\0", "\ufffd") if isinstance(value, str) else value
         for name, value in values.items()

@@ -7,7 +7,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Table, delete, exists, insert, select
+from sqlalchemy import ColumnElement, Row, Table, delete, exists, insert, or_, select
 
 from colleague.errors import NotFound
 from colleague.store.tables import file_pending, file_reads, file_versions
@@ -197,7 +197,14 @@ def files_written_by(tx: Tx, owner: str, run_id: str) -> list[str]:
 def forget_owner(tx: Tx, owner: str) -> None:
     """Every version of an owner that is no more, such as a dry run."""
     for table in (file_versions, file_pending, file_reads):
-        tx.execute(delete(table).where(table.c.expert == owner))
+        own = table.c.expert.startswith(f"{owner}#", autoescape=True)
+        tx.execute(delete(table).where(or_(table.c.expert == owner, own)))
+
+
+def forget_session_files(tx: Tx, owner: str, run_id: str) -> None:
+    """The versions of the files that one isolated session had for itself."""
+    own = file_versions.c.expert.startswith(f"{owner}#", autoescape=True)
+    tx.execute(delete(file_versions).where(own, file_versions.c.run_id == run_id))
 
 
 def record_read(tx: Tx, key: FileKey, run_id: str, call_id: str, seen: Seen) -> None:

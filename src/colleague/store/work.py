@@ -157,6 +157,12 @@ def end_run(tx: Tx, run: Run, outcome: Outcome, **result: str | None) -> None:
         wake(tx)
 
 
+def ended_by(tx: Tx, hold: Hold) -> bool:
+    """Whether the holder itself ended the run: what it does after that is not to be disturbed."""
+    run = get_run(tx, hold.run_id)
+    return run.status == "done" and run.outcome != "cancelled" and run.epoch == hold.epoch + 1
+
+
 def end_attempt(tx: Tx, run: Run, outcome: str, error: str | None) -> None:
     this = {"run_id": run.id, "number": run.attempt}
     tx.update(attempts, this, ended_at=tx.now, outcome=outcome, error=error)

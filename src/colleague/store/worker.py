@@ -19,7 +19,7 @@ from colleague.store.run import Hold, fenced
 from colleague.store.sweep import forget, sweep
 from colleague.store.tx import Database, Fenced
 from colleague.store.wake import CHANNEL
-from colleague.store.work import Taken, give_back, release, renew, take
+from colleague.store.work import Taken, ended_by, give_back, release, renew, take
 
 log = logging.getLogger(__name__)
 
@@ -159,7 +159,7 @@ class Worker:
                 await database.write(lambda tx: renew(tx, taken.hold, database.lease_now(tx)))
                 taken.lease.renewed(asked_at)
             except Fenced:
-                if owner is not None:
+                if owner is not None and not await database.read(lambda tx: ended_by(tx, taken.hold)):
                     owner.cancel()
                 return
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from colleague.home import Home
 from colleague.store.accept import Arrival, Event, release_held
-from colleague.store.schedules import lock_trigger
+from colleague.store.schedules import lock_trigger, trigger_states
 from colleague.store.tables import triggers
 from colleague.store.tx import Tx
 from colleague.triggers.firing import again
-from colleague.triggers.wiring import Wired
+from colleague.triggers.wiring import Wired, Wiring
 
 
 def pause(tx: Tx, wired: Wired, by: str) -> bool:
@@ -31,3 +31,19 @@ def resume(tx: Tx, home: Home, wired: Wired) -> int | None:
         return again(home, wired, event)
 
     return len(release_held(tx, expert, trigger, arrive))
+
+
+def end_removed(tx: Tx, wiring: Wiring) -> list[tuple[str, str]]:
+    """Paused triggers that are no longer there are forgotten, and their held events end; which they were.
+
+    As long as some expert cannot be read nobody knows what is there, so nothing is ended."""
+    known = {wired.key for wired in wiring.all()}
+    states = trigger_states(tx).items()
+    gone = [key for key, state in states if state.paused_at is not None and key not in known]
+    if not gone or wiring.problems:
+        return []
+    for expert, trigger in sorted(gone):
+        lock_trigger(tx, expert, trigger)
+        tx.update(triggers, {"expert": expert, "trigger_name": trigger}, paused_at=None, paused_by=None)
+        release_held(tx, expert, trigger, lambda _: None)
+    return sorted(gone)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from colleague.clock import Clock
+from colleague.experts.bindings import CatchUp
 from colleague.home import Home
 from colleague.packages.cron import Cron
 from colleague.store.accept import Arrival
 from colleague.store.schedules import TriggerState, fire_slot, lock_trigger, settle_up_to, skip_slot
 from colleague.store.tx import Database, Tx
 from colleague.triggers.firing import arrival_of
-from colleague.triggers.schedule import Due, due, next_slot
+from colleague.triggers.schedule import GRACE_MS, Due, due, next_slot
 from colleague.triggers.wiring import Wired, Wiring
 
 log = logging.getLogger(__name__)
@@ -49,10 +50,17 @@ class Scheduler:
         return LONGEST_SLEEP if soonest is None else max(0.01, min(LONGEST_SLEEP, (soonest - now) / 1000))
 
     async def fire_due(self) -> int:
-        """Settles every slot that has come round; returns how many runs began."""
-        begun = 0
+        """Settles every slot that has come round; returns how many runs began.
+
+        A schedule that cannot be looked at holds up no other; in the end all such are raised together."""
+        begun, failed = 0, []
         for wired in self._active():
-            begun += await self._look_at(wired)
+            try:
+                begun += await self._look_at(wired)
+            except Exception as error:  # noqa: BLE001 - raised below
+                failed.append(error)
+        if failed:
+            raise ExceptionGroup("some schedules could not be looked at", failed)
         return begun
 
     def _active(self) -> list[Wired]:
@@ -65,8 +73,8 @@ class Scheduler:
             return 0
         state = await self.database.read(lambda tx: _peek(tx, wired))
         now = self.clock.now()
-        if state is not None and state.last_slot is not None:
-            coming = next_slot(cron, max(state.last_slot, _enabled_at(wired)))
+        if state is not None and state.last_slot is not None and state.last_slot <= now:
+            coming = next_slot(cron, _since(wired, state.last_slot, now))
             if coming is None or coming > now:
                 return 0
         return await self.database.write(lambda tx: self._settle(tx, wired, cron))
@@ -75,11 +83,10 @@ class Scheduler:
         """One transaction: the claim of every due slot and what comes of it."""
         expert, trigger = wired.key
         state = lock_trigger(tx, expert, trigger)
-        if state.last_slot is None:
+        if state.last_slot is None or state.last_slot > tx.now:  # new, or the clock was put back
             settle_up_to(tx, expert, trigger, tx.now)
             return 0
-        catch_up = wired.binding.catch_up if wired.binding else None
-        found = due(cron, catch_up or _usual(), max(state.last_slot, _enabled_at(wired)), tx.now)
+        found = due(cron, _catch_up(wired), _since(wired, state.last_slot, tx.now), tx.now)
         if found.newest is None:
             return 0
         begun = self._act_on(tx, wired, state, found)
@@ -101,6 +108,8 @@ class Scheduler:
             if state.paused_at is not None:
                 skip_slot(tx, arrival, slot, "paused")
                 continue
+            if slot < tx.now - GRACE_MS and _catches_up_on_all(wired):
+                arrival = replace(arrival, max_queued=None)
             accepted = fire_slot(tx, arrival, slot)
             begun += bool(accepted and accepted.run_id)
         return begun
@@ -117,15 +126,20 @@ def _peek(tx: Tx, wired: Wired) -> TriggerState | None:
     return found[0] if found else None
 
 
-def _usual() -> Any:
-    from colleague.experts.bindings import CatchUp
-
-    return CatchUp()
+def _catch_up(wired: Wired) -> CatchUp:
+    return wired.binding.catch_up if wired.binding else CatchUp()
 
 
-def _enabled_at(wired: Wired) -> int:
-    """Times before an expert was enabled are not missed."""
-    return wired.expert.record.enabled_at
+def _catches_up_on_all(wired: Wired) -> bool:
+    """Who asks for all that was missed does not mean only as many as a schedule queues by itself."""
+    limited = wired.binding is not None and wired.binding.max_queued is not None
+    return _catch_up(wired).policy == "all" and not limited
+
+
+def _since(wired: Wired, last_slot: int, now: int) -> int:
+    """Times before an expert was enabled are not missed; that it was later than now, no clock can mean."""
+    enabled_at = wired.expert.record.enabled_at
+    return max(last_slot, enabled_at if enabled_at <= now else 0)
 
 
 def _iso(moment: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from colleague.errors import ColleagueError, NotFound
@@ -108,11 +108,20 @@ class Wiring:
             wired = _wire(expert)
         except (ColleagueError, OSError) as error:
             self._problems[expert.name] = getattr(error, "message", str(error))
+            if not expert.record.enabled:
+                self._turn_off(expert)
             return
         stamps = self._stamps[expert.name]
         self._forget(expert.name)
         self._stamps[expert.name] = stamps
         self._wired |= {each.key: each for each in wired}
+
+    def _turn_off(self, expert: Expert) -> None:
+        """Whoever disables an expert that cannot be read means it, too."""
+        for key, wired in self._wired.items():
+            if key[0] == expert.name:
+                problem, hint = _problem(expert, wired.trigger, bound=set())
+                self._wired[key] = replace(wired, expert=expert, problem=problem, hint=hint)
 
 
 Stamps = tuple[tuple[str, int, int], ...]

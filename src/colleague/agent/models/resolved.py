@@ -81,6 +81,8 @@ class ResolvedModel:
     params: Mapping[str, object] = field(default_factory=dict, repr=False)
     compat: Mapping[str, object] = field(default_factory=dict)
     stand_in: StandIn | None = None
+    counts_tokens: bool = True
+    """False for what uses none, such as a rehearsal."""
 
     @property
     def name(self) -> str:

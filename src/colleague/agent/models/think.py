@@ -16,7 +16,7 @@ from colleague.agent.models.delta import Delta, OnDelta, TextDelta, ThinkingDelt
 from colleague.agent.models.messages import with_shown_names
 from colleague.agent.models.reply import Reply, cost_of, usage_of
 from colleague.agent.models.request import ThinkRequest
-from colleague.agent.models.resolved import ResolvedModel
+from colleague.agent.models.resolved import ResolvedModel, Usage
 from colleague.agent.models.tool_name import ToolNames
 from colleague.agent.models.wire import Wire, wire
 
@@ -95,7 +95,7 @@ class _Asking:
         response = self._whole()
         return Reply(
             with_shown_names(response, self.wire.names),
-            usage_of(response),
+            usage_of(response) if self._model.counts_tokens else Usage(),
             cost_of(self._model, response),
             response.finish_reason or ("tool_call" if response.tool_calls else "stop"),
             self.wire.thinking,

@@ -31,7 +31,7 @@ def walkthrough_model(
 ) -> ResolvedModel:
     """The rehearsal of one process, of one isolated function in its own session, or of a free task."""
     walkthrough = Walkthrough(package, process, inputs, function)
-    return ResolvedModel("rehearsal", "walkthrough", stand_in=walkthrough, prices=None)
+    return ResolvedModel("rehearsal", "walkthrough", stand_in=walkthrough, counts_tokens=False)
 
 
 @dataclass(frozen=True)

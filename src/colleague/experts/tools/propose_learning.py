@@ -18,6 +18,7 @@ from colleague.store.tx import Database, Tx
 
 PACKAGE = "package"
 OPERATION = "learning.append"
+FIELDS = ("scope", "title", "observation", "correction", "confidence")
 
 
 def propose_learning_spec(functions: list[str]) -> ToolSpec:
@@ -37,9 +38,10 @@ def propose_learning_spec(functions: list[str]) -> ToolSpec:
                 "correction": text | {"description": "What to do instead, and when"},
                 "confidence": {"type": "string", "enum": ["high", "medium", "low"]},
             },
-            "required": ["scope", "title", "observation", "correction", "confidence"],
+            "required": [*FIELDS],
         },
         repeatable=True,
+        told=True,
     )
 
 
@@ -73,4 +75,5 @@ class ProposeLearningTool:
         day = datetime.fromtimestamp(tx.now / 1000, UTC).date().isoformat()
         about = {"id": request.call_id, "expert": get_run(tx, run.id).expert, "date": day}
         source = f"run {run.id[-8:]}" + (f", {run.process}" if run.process else "")
-        return request.arguments | about | {"source": source, "most": self.learning.max_entries_per_file}
+        said = {name: request.arguments[name] for name in FIELDS}
+        return said | about | {"source": source, "most": self.learning.max_entries_per_file}

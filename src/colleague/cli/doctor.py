@@ -1,0 +1,224 @@
+"""colleague doctor: what is wrong with a home, and the cure of each finding."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Literal
+
+import typer
+
+from colleague.cli.options import HomeOption, JsonOption
+
+if TYPE_CHECKING:
+    from colleague.config import Settings
+    from colleague.home import Home
+
+Level = Literal["ok", "warning", "error"]
+LITTLE_SPACE = 200_000_000
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One thing that was looked at."""
+
+    about: str
+    level: Level
+    message: str
+    cure: str = ""
+
+
+def doctor(home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """Look at config, database, models, MCP servers, experts, ports and permissions; say what to do."""
+    import asyncio
+
+    from colleague.cli.output import progress, say, say_json
+
+    with progress("Looking around") as tell:
+        found = asyncio.run(_collect(home, tell))
+    if as_json:
+        say_json([asdict(each) for each in found])
+    else:
+        for each in found:
+            say(_line(each))
+            if each.cure:
+                say(f"    {each.cure}")
+    if any(each.level == "error" for each in found):
+        raise typer.Exit(1)
+
+
+def _line(checked: Checked) -> str:
+    from colleague.cli.output import CROSS, TICK
+
+    mark = {"ok": TICK, "warning": "!", "error": CROSS}[checked.level]
+    return f"{mark} {checked.about}: {checked.message}"
+
+
+async def _collect(given: object, tell: object) -> list[Checked]:
+    from pathlib import Path
+
+    from colleague.config import load_settings
+    from colleague.errors import ColleagueError
+    from colleague.home import Home
+
+    place = Home.find(given if isinstance(given, Path) else None)
+    if not place.root.is_dir():
+        return [Checked("home", "error", f"{place.root} does not exist", "colleague init")]
+    found = list(_home(place))
+    try:
+        settings = load_settings(place)
+    except ColleagueError as error:
+        return [*found, Checked("settings", "error", error.message, error.hint)]
+    found += _settings(place, settings)
+    for part in (_database, _model, _servers, _experts, _gateway):
+        if callable(tell):
+            tell(f"Looking at {part.__name__.strip('_')}")
+        found += [each async for each in part(place, settings)]
+    return found
+
+
+def _home(home: Home) -> Iterator[Checked]:
+    import os
+    import shutil
+
+    if not os.access(home.root, os.W_OK):
+        yield Checked("home", "error", f"{home.root} cannot be written", "check its owner and mode")
+    elif home.root.stat().st_mode & 0o077:
+        cure = f"chmod 700 {home.root}"
+        yield Checked("home", "warning", f"{home.root} is open to other users of this machine", cure)
+    else:
+        yield Checked("home", "ok", str(home.root))
+    free = shutil.disk_usage(home.root).free
+    if free < LITTLE_SPACE:
+        yield Checked(
+            "disk", "error", f"only {free // 1_000_000} MB are free", "make room; nothing is accepted without"
+        )
+
+
+def _settings(home: Home, settings: Settings) -> Iterator[Checked]:
+    for warning in settings.warnings:
+        yield Checked("settings", "warning", str(warning))
+    file = home.settings_file
+    if file.exists() and file.stat().st_mode & 0o077:
+        yield Checked("settings", "warning", f"{file} can be read by others", f"chmod 600 {file}")
+    yield Checked("settings", "ok", str(file) if file.exists() else "none; the defaults count")
+
+
+async def _database(home: Home, settings: Settings) -> AsyncIterator[Checked]:
+    import os
+
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from colleague.clock import SystemClock
+    from colleague.errors import ColleagueError
+    from colleague.experts.host import open_database
+    from colleague.store.overview import dead_letters, pending_by_kind, unsent
+
+    kind = "SQLite" if settings.experts.database is None else "PostgreSQL"
+    try:
+        database = open_database(home, settings, os.environ, SystemClock())
+        try:
+            dead, asked, waiting = await database.read(
+                lambda tx: (len(dead_letters(tx)), sum(pending_by_kind(tx).values()), unsent(tx))
+            )
+        finally:
+            await database.close()
+    except (ColleagueError, SQLAlchemyError, OSError) as error:
+        message = getattr(error, "message", str(error).splitlines()[0])
+        cure = getattr(error, "hint", "") or "check experts.database in colleague.json, and that it runs"
+        yield Checked("database", "error", f"{kind}: {message}", cure)
+        return
+    yield Checked("database", "ok", kind)
+    if dead:
+        yield Checked("runs", "warning", f"{dead} dead letters wait", "colleague deadletter list")
+    if asked:
+        yield Checked("runs", "warning", f"{asked} questions wait for a person", "colleague approval list")
+    if waiting:
+        yield Checked(
+            "delivery", "warning", f"{waiting} things could not be delivered yet", "colleague status"
+        )
+
+
+async def _model(home: Home, settings: Settings) -> AsyncIterator[Checked]:
+    import os
+
+    from colleague.agent.models.catalogue import resolve_model
+    from colleague.errors import ColleagueError
+
+    try:
+        model = resolve_model(settings, os.environ, folder=home.root)
+    except ColleagueError as error:
+        yield Checked("model", "error", error.message, error.hint)
+        return
+    yield Checked("model", "ok", f"{model.name} (ask it with: colleague model probe)")
+
+
+async def _servers(home: Home, settings: Settings) -> AsyncIterator[Checked]:
+    import asyncio
+    import os
+
+    from colleague.mcp.errors import McpError
+    from colleague.mcp.servers import Servers
+
+    names = [name for name, server in settings.mcp.servers.items() if server.enabled]
+    async with Servers.of(home, settings, os.environ) as servers:
+        answers = await asyncio.gather(*(servers.tools(name) for name in names), return_exceptions=True)
+    for name, answer in zip(names, answers, strict=True):
+        if isinstance(answer, McpError):
+            yield Checked(f"MCP server {name}", "error", answer.message, answer.hint)
+        elif isinstance(answer, BaseException):
+            yield Checked(f"MCP server {name}", "error", str(answer), f"colleague mcp probe {name}")
+        else:
+            yield Checked(f"MCP server {name}", "ok", f"{len(answer)} tools")
+
+
+async def _experts(home: Home, settings: Settings) -> AsyncIterator[Checked]:
+    from colleague.experts.check import check_bindings, surroundings
+    from colleague.experts.expert import discover
+    from colleague.packages.finding import Findings
+
+    for expert in discover(home):
+        reading = expert.read()
+        findings = Findings()
+        if reading.package is not None:
+            check_bindings(expert, reading.package, surroundings(settings, home.root, expert.name), findings)
+        errors = [*reading.findings.errors, *findings.errors]
+        cure = f"colleague expert validate {expert.name}"
+        if errors:
+            yield Checked(f"expert {expert.name}", "error", str(errors[0]), cure)
+        else:
+            state = "enabled" if expert.record.enabled else "disabled: its triggers are off"
+            yield Checked(f"expert {expert.name}", "ok", state)
+
+
+async def _gateway(home: Home, settings: Settings) -> AsyncIterator[Checked]:
+    from colleague.errors import HomeBusy
+    from colleague.gateway.gateway_file import read_gateway_file
+
+    running = read_gateway_file(home)
+    try:
+        with home.working(wait_seconds=0):
+            busy = False
+    except HomeBusy:
+        busy = True
+    if busy and running is not None:
+        yield Checked("gateway", "ok", f"pid {running.pid} at {running.url}")
+    elif busy:
+        yield Checked("gateway", "ok", "another command works on this home")
+    else:
+        async for each in _port(settings):
+            yield each
+
+
+async def _port(settings: Settings) -> AsyncIterator[Checked]:
+    from colleague.errors import ColleagueError
+    from colleague.gateway.listening import Listening
+
+    try:
+        where = Listening.of(settings)
+        where.open().close()
+    except ColleagueError as error:
+        yield Checked("gateway", "error", error.message, error.hint)
+        return
+    cure = "start it with: colleague serve"
+    yield Checked("gateway", "warning", f"not running, so no trigger fires; {where.url} is free", cure)

@@ -1,0 +1,89 @@
+"""colleague event: what happened to what came in."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from colleague.cli.options import HomeOption, JsonOption
+
+app = typer.Typer(no_args_is_help=True, help="Events: what came in, and what became of it.")
+
+
+@app.command()
+def show(
+    event: Annotated[str, typer.Argument(metavar="ID", help="The ending of an event's id.")],
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """What happened to an event: accepted, run, delivered."""
+    from colleague.cli.hosting import opened, with_database
+    from colleague.cli.output import say, say_json
+    from colleague.experts.reporting import event_report
+    from colleague.store.lookup import full_id
+    from colleague.store.tables import events
+
+    place, _ = opened(home)
+    document = with_database(
+        home, lambda db: db.read(lambda tx: event_report(tx, place, full_id(tx, events, "event", event)))
+    )
+    if as_json:
+        say_json(document)
+        return
+    for line in _lines(document):
+        say(line)
+
+
+@app.command("list")
+def list_(
+    limit: Annotated[int, typer.Option("--limit", help="How many, the newest first.")] = 50,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """The newest events."""
+    from colleague.cli.hosting import with_database
+    from colleague.cli.output import say, say_json, say_table
+    from colleague.store.event_report import recent_events
+    from colleague.store.ids import short
+
+    found = with_database(home, lambda db: db.read(lambda tx: recent_events(tx, limit=limit)))
+    if as_json:
+        say_json(found)
+    elif found:
+        rows = [
+            (short(d["id"]), d["expert"], d["trigger"], d["at"], d["state"], d["reason"] or "") for d in found
+        ]
+        say_table(("ID", "EXPERT", "TRIGGER", "ACCEPTED", "STATE", "REASON"), rows)
+    else:
+        say("There are no events.")
+
+
+def _lines(document: dict[str, Any]) -> list[str]:
+    accepted, run, delivery = document["accepted"], document["run"], document["delivery"]
+    repeats = f", and {accepted['duplicates']} repeats" if accepted["duplicates"] else ""
+    lines = [
+        f"event {document['id']} for {document['expert']}/{document['trigger']}",
+        f"  accepted: {accepted['at']} from {accepted['source']}{repeats}",
+    ]
+    if accepted["warning"]:
+        lines.append(f"  warning: {accepted['warning']}")
+    if accepted["held"]:
+        lines.append("  held: its trigger is paused")
+    elif run is None:
+        lines.append(f"  {document['outcome']}: {document['reason']}")
+    else:
+        behind = f", behind {run['behind']} earlier runs" if run["behind"] else ""
+        error = f": {run['error']}" if run["error"] else ""
+        lines.append(f"  run: {run['id'][-8:]} {run['outcome'] or run['status']}{behind}{error}")
+        lines.append(f"  {_told(delivery)}")
+    return lines
+
+
+def _told(delivery: dict[str, Any] | None) -> str:
+    if delivery is None:
+        return "delivered: nothing yet"
+    when = f" {delivery['at']}" if delivery["at"] else ""
+    what = "delivered" if delivery["kind"] == "delivery" else "escalated"
+    error = f": {delivery['error']}" if delivery["error"] else ""
+    return f"{what}: {delivery['status']} to {delivery['channel']}{when}{error}"

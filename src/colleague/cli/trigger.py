@@ -1,0 +1,137 @@
+"""colleague trigger: what wakes the experts of a home."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from colleague.cli.options import ExpertArgument, HomeOption, JsonOption
+
+if TYPE_CHECKING:
+    from colleague.cli.hands import Hands
+
+app = typer.Typer(no_args_is_help=True, help="Triggers: what wakes the experts, and when.")
+
+TriggerArgument = Annotated[str, typer.Argument(metavar="TRIGGER", help="The trigger's name.")]
+
+
+@app.command("list")
+def list_(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Only the triggers of this expert.")] = "",
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Every trigger: where its events come from, when it fires next, when it fired last, what waits."""
+    from colleague.cli.hosting import opened, with_database
+    from colleague.cli.output import say, say_json, say_table
+    from colleague.triggers.listing import trigger_documents
+    from colleague.triggers.wiring import Wiring
+
+    place, _ = opened(home)
+    wiring = Wiring(place)
+    found = with_database(home, lambda db: db.read(lambda tx: trigger_documents(tx, wiring, name)))
+    if as_json:
+        say_json(found)
+    elif found:
+        rows = [
+            (
+                d["expert"],
+                d["name"],
+                d["handler"],
+                d["state"],
+                d["next"] or "",
+                d["last"] or "",
+                str(d["queued"]),
+            )
+            for d in found
+        ]
+        say_table(("EXPERT", "TRIGGER", "FROM", "STATE", "NEXT", "LAST", "QUEUED"), rows)
+        for expert, problem in wiring.problems.items():
+            say(f"{expert} cannot be read: {problem}")
+    else:
+        say("There are no triggers.")
+
+
+@app.command()
+def fire(
+    name: ExpertArgument,
+    trigger: TriggerArgument,
+    payload: Annotated[
+        str, typer.Option("--payload", metavar="FILE|JSON", help="The event's payload.")
+    ] = "{}",
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until it ends or asks.")] = True,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make an event happen, as if it had come from outside."""
+    from colleague.cli.run_view import end_with
+    from colleague.cli.working import with_hands
+
+    document = _payload(payload)
+    with_hands(home, lambda using: _fire(using, name, trigger, document, wait=wait, as_json=as_json))
+    end_with()
+
+
+async def _fire(using: Hands, name: str, trigger: str, payload: Any, *, wait: bool, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from colleague.cli.output import TICK, note, say_json
+    from colleague.cli.run_view import say_documents
+    from colleague.store.ids import short
+
+    accepted = await using.operator.fire(name, trigger, payload)
+    if accepted.duplicate:
+        note(f"the same event is known already: {short(accepted.event_id)}")
+    if accepted.run_id is None or not wait:
+        if as_json:
+            say_json(asdict(accepted))
+        elif accepted.run_id is None:
+            note(f"{TICK} event {short(accepted.event_id)} is accepted and held: the trigger is paused")
+        else:
+            note(f"{TICK} event {short(accepted.event_id)} is accepted, run {short(accepted.run_id)}")
+        return
+    documents = await using.follow([accepted.run_id], quiet=as_json)
+    await say_documents(using.database, using.home, documents, as_json=as_json)
+
+
+def _payload(text: str) -> Any:
+    """JSON as it is typed, or in a file."""
+    import json
+
+    from colleague.errors import UsageError
+
+    looks_like_json = text.lstrip()[:1] in ("{", "[", '"')
+    try:
+        return json.loads(text if looks_like_json else Path(text).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"--payload {text!r}: {error.strerror}", hint="give a file, or JSON") from None
+    except ValueError as error:
+        raise UsageError(f"--payload is no JSON: {error}") from None
+
+
+@app.command()
+def pause(name: ExpertArgument, trigger: TriggerArgument, home: HomeOption = None) -> None:
+    """Hold the events of a trigger from now on. Schedules that come round meanwhile are skipped."""
+    import getpass
+
+    from colleague.cli.output import TICK, say
+    from colleague.cli.working import with_hands
+
+    who = getpass.getuser()
+    changed = with_hands(home, lambda using: using.operator.pause(name, trigger, who))
+    say(f"{TICK} {name}/{trigger} is paused" if changed else f"{name}/{trigger} was paused already")
+
+
+@app.command()
+def resume(name: ExpertArgument, trigger: TriggerArgument, home: HomeOption = None) -> None:
+    """Let a trigger go on; events that were held get their runs, in order."""
+    from colleague.cli.output import TICK, say
+    from colleague.cli.working import with_hands
+
+    released = with_hands(home, lambda using: using.operator.resume(name, trigger))
+    if released is None:
+        say(f"{name}/{trigger} was not paused")
+    else:
+        say(f"{TICK} {name}/{trigger} goes on; {released} held events have their runs now")

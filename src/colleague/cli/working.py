@@ -1,0 +1,28 @@
+"""One small change from a command, by whoever holds the home."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from colleague.cli.hands import Hands
+
+T = TypeVar("T")
+
+
+def with_hands(home: Path | None, work: Callable[[Hands], Awaitable[T]]) -> T:
+    import asyncio
+
+    from colleague.cli.hosting import opened
+
+    place, settings = opened(home)
+
+    async def go() -> T:
+        from colleague.cli.hands import hands
+
+        async with hands(place, settings) as using:
+            return await work(using)
+
+    return asyncio.run(go())

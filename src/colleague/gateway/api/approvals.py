@@ -1,0 +1,118 @@
+"""Approvals: what waits for a person, and deciding it."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+
+from colleague.errors import ColleagueError, UsageError
+from colleague.experts.reporting import approval_report
+from colleague.gateway.documents import (
+    ApprovalDocument,
+    BatchAnswer,
+    BatchAsked,
+    BatchItem,
+    DecisionAsked,
+    Error,
+)
+from colleague.gateway.gateway import Gateway, Here
+from colleague.gateway.openapi import with_token
+from colleague.gateway.operator import Verdict
+from colleague.gateway.refusal import Refusal, refusal_of
+from colleague.store.approvals import AlreadyDecided, Approval, get_approval, recent_approvals
+from colleague.store.lookup import full_id
+from colleague.store.report import iso
+from colleague.store.tables import approvals
+from colleague.store.tx import Tx
+
+router = APIRouter(prefix="/api", tags=["approvals"])
+
+WHO = "api"
+
+
+@router.get("/approvals", response_model=list[ApprovalDocument], responses=with_token())
+async def list_approvals(
+    here: Here,
+    status: Annotated[Literal["pending", "all"], Query()] = "pending",
+    limit: Annotated[int, Query(ge=1, le=1000)] = 200,
+) -> list[dict[str, Any]]:
+    """The pending ones, the oldest first; or all, the newest first."""
+
+    def work(tx: Tx) -> list[dict[str, Any]]:
+        found = recent_approvals(tx, every=status == "all", limit=limit)
+        return [approval_report(tx, here.home, each) for each in found]
+
+    return await here.database.read(work)
+
+
+@router.get("/approvals/{id}", response_model=ApprovalDocument, responses=with_token(404))
+async def show(id: str, here: Here) -> dict[str, Any]:  # noqa: A002 - as the contract calls it
+    return await here.database.read(
+        lambda tx: approval_report(tx, here.home, get_approval(tx, full_id(tx, approvals, "approval", id)))
+    )
+
+
+@router.post("/approvals/{id}", response_model=ApprovalDocument, responses=with_token(404, 409))
+async def decide(id: str, asked: DecisionAsked, here: Here) -> dict[str, Any]:  # noqa: A002
+    """Decide one. `digest` is of what was seen; the first decision wins."""
+    return await _decide(here, id, asked)
+
+
+@router.post("/approvals", response_model=BatchAnswer, responses=with_token())
+async def decide_many(asked: BatchAsked, here: Here) -> BatchAnswer:
+    """Decide several; each is answered by itself, and one that does not count disturbs no other."""
+    return BatchAnswer(decisions=[await _item(here, each.id, each) for each in asked.decisions])
+
+
+async def _item(here: Gateway, ending: str, asked: DecisionAsked) -> BatchItem:
+    try:
+        approval = await _decide(here, ending, asked)
+    except (Refusal, ColleagueError) as error:
+        refusal = error if isinstance(error, Refusal) else refusal_of(error)
+        return BatchItem(id=ending, ok=False, error=Error(**refusal.document["error"]))
+    return BatchItem(id=ending, ok=True, approval=ApprovalDocument(**approval))
+
+
+async def _decide(here: Gateway, ending: str, asked: DecisionAsked) -> dict[str, Any]:
+    answer = _answer(asked)
+    by = asked.by.strip() or WHO
+    verdict = Verdict(ending, asked.decision, by, asked.digest, asked.note, answer, asked.grant_ms)
+    try:
+        [decided] = await here.operator.decide([verdict])
+    except AlreadyDecided as error:
+        raise await _already(here, ending, error) from None
+    here.workshop.wake_postman()
+    here.streams.tell(
+        decided.run_id, "approval_decided", approval_id=decided.id, decision=decided.decision, by=by
+    )
+    return await here.database.read(lambda tx: approval_report(tx, here.home, decided))
+
+
+def _answer(asked: DecisionAsked) -> str | None:
+    """Edited arguments go with a yes; a result says what came of it, or answers in the tool's place."""
+    if asked.arguments is not None:
+        if asked.decision != "approve":
+            raise UsageError("arguments can only be changed with approve", hint="leave them out")
+        return json.dumps(asked.arguments, ensure_ascii=False)
+    if asked.decision == "respond" and asked.result is None:
+        if not asked.note:
+            raise UsageError("respond needs an answer", hint="put it into result or note")
+        return json.dumps(asked.note, ensure_ascii=False)
+    return None if asked.result is None else json.dumps(asked.result, ensure_ascii=False)
+
+
+async def _already(here: Gateway, ending: str, error: AlreadyDecided) -> Refusal:
+    def work(tx: Tx) -> Approval:
+        return get_approval(tx, full_id(tx, approvals, "approval", ending))
+
+    found = await here.database.read(work)
+    refusal = refusal_of(error)
+    more = {
+        "status": found.status,
+        "decision": found.decision,
+        "decided_by": found.decided_by,
+        "decided_at": iso(found.decided_at),
+    }
+    return Refusal(refusal.status, refusal.code, refusal.message, more=more)

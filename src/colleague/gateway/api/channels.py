@@ -1,0 +1,57 @@
+"""Messages of channels, from whatever brings them here."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body
+
+from colleague.gateway.documents import EventAccepted, EventsAccepted, JsonObject
+from colleague.gateway.gateway import Gateway, Here
+from colleague.gateway.openapi import with_token
+from colleague.store.accept import Arrival
+from colleague.triggers.channel import ChannelMessage, read_message, wakes
+from colleague.triggers.firing import arrival_of, fire
+from colleague.triggers.wiring import Wired
+
+router = APIRouter(prefix="/api", tags=["channels"])
+
+
+@router.post(
+    "/channels/{channel}/messages", status_code=202, response_model=EventsAccepted, responses=with_token(409)
+)
+async def message(
+    channel: str, here: Here, raw: Annotated[JsonObject, Body(description="sender_id, message_text, ...")]
+) -> EventsAccepted:
+    """One message: an event for each trigger that it wakes; an empty list when there is none."""
+    told = read_message({**raw, "channel_name": raw.get("channel_name") or channel})
+    woken = [
+        wired for wired in here.wiring.of_type("channel") if not wired.problem and wakes(wired.binding, told)
+    ]
+    arrivals = await asyncio.to_thread(lambda: [_arrival(here, wired, told) for wired in woken])
+    found = await here.database.write(lambda tx: [fire(tx, each) for each in arrivals])
+    for each in found:
+        here.metrics.event("duplicate" if each.duplicate else "accepted")
+    return EventsAccepted(
+        events=[
+            EventAccepted(
+                event_id=each.event_id,
+                run_id=each.run_id,
+                expert=arrival.expert,
+                trigger=arrival.trigger,
+                duplicate=each.duplicate,
+                held=each.run_id is None and not each.duplicate,
+                warning=arrival.warning,
+            )
+            for arrival, each in zip(arrivals, found, strict=True)
+        ]
+    )
+
+
+def _arrival(here: Gateway, wired: Wired, told: ChannelMessage) -> Arrival:
+    """The channel's own id tells a repeat, where there is one."""
+    payload: dict[str, Any] = told.payload()
+    key = f"message:{told.channel_name}:{told.message_id}" if told.message_id else None
+    window = here.live.settings.experts.dedupe_window
+    return arrival_of(here.home, wired, payload, source="channel", dedupe_window=window, sender_key=key)

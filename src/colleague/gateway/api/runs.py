@@ -1,0 +1,115 @@
+"""Runs: what was done, what goes on, and stopping or trying it again."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from fastapi.responses import StreamingResponse
+from sqlalchemy import select
+
+from colleague.errors import UsageError
+from colleague.experts.reporting import run_report
+from colleague.gateway.documents import (
+    Accepted,
+    CancelAsked,
+    Outcome,
+    RetryAsked,
+    RunAsked,
+    RunBrief,
+    RunCancelled,
+    RunDocument,
+    RunStarted,
+    Status,
+)
+from colleague.gateway.gateway import Here
+from colleague.gateway.openapi import with_token
+from colleague.gateway.streams import run_stream
+from colleague.store.lookup import full_id
+from colleague.store.report import brief_document
+from colleague.store.run import get_run
+from colleague.store.tables import runs
+from colleague.store.tx import Tx
+
+router = APIRouter(prefix="/api", tags=["runs"])
+
+EVENT_STREAM = "text/event-stream"
+
+
+@router.post(
+    "/experts/{name}/runs",
+    status_code=202,
+    response_model=Accepted,
+    responses=with_token(404, 409),
+)
+async def start(name: str, asked: RunAsked, here: Here) -> Accepted:
+    """Have an expert do something: a task in words, or a process with its inputs."""
+    if bool(asked.task.strip()) == bool(asked.process):
+        raise UsageError("say what to do: task or process", hint="one of them, not both")
+    if asked.task and asked.inputs:
+        raise UsageError("inputs belong to a process", hint="put them into the text of the task")
+    accepted = await here.operator.start(
+        name,
+        task=asked.task,
+        process=asked.process,
+        inputs=asked.inputs,
+        model=asked.model,
+        dry_run=asked.dry_run,
+        source="api",
+    )
+    return Accepted(event_id=accepted.event_id, run_id=accepted.run_id, duplicate=accepted.duplicate)
+
+
+@router.get("/runs", response_model=list[RunBrief], responses=with_token(404))
+async def list_runs(
+    here: Here,
+    status: Annotated[Status | None, Query()] = None,
+    outcome: Annotated[Outcome | None, Query()] = None,
+    expert: Annotated[str | None, Query(max_length=200)] = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+    before: Annotated[str | None, Query(max_length=100, description="The id of a run")] = None,
+) -> list[dict[str, Any]]:
+    """The newest first; `before` goes on from the last one of a page."""
+
+    def work(tx: Tx) -> list[dict[str, Any]]:
+        query = select(runs.c.id).order_by(runs.c.id.desc()).limit(limit)
+        for column, value in ((runs.c.status, status), (runs.c.outcome, outcome), (runs.c.expert, expert)):
+            query = query if value is None else query.where(column == value)
+        if before is not None:
+            query = query.where(runs.c.id < full_id(tx, runs, "run", before))
+        return [brief_document(get_run(tx, row.id)) for row in tx.all(query)]
+
+    return await here.database.read(work)
+
+
+@router.get("/runs/{id}", response_model=RunDocument, responses=with_token(404))
+async def show(id: str, here: Here) -> dict[str, Any]:  # noqa: A002 - as the contract calls it
+    """Everything about one run."""
+    return await here.database.read(lambda tx: run_report(tx, here.home, full_id(tx, runs, "run", id)))
+
+
+@router.post("/runs/{id}/cancel", response_model=RunCancelled, responses=with_token(404, 409))
+async def cancel(id: str, here: Here, asked: CancelAsked | None = None) -> RunCancelled:  # noqa: A002
+    """End a run at once. `cancelled` is false when it had ended already."""
+    run_id = await here.database.read(lambda tx: full_id(tx, runs, "run", id))
+    done = await here.operator.cancel(run_id, (asked or CancelAsked()).note)
+    here.streams.tell(run_id, "run_status")
+    return RunCancelled(run_id=run_id, cancelled=done)
+
+
+@router.post("/runs/{id}/retry", status_code=202, response_model=RunStarted, responses=with_token(404, 409))
+async def retry(id: str, here: Here, asked: RetryAsked | None = None) -> RunStarted:  # noqa: A002
+    """Try a run that ended badly again, with changes to its inputs."""
+    return RunStarted(run_id=await here.operator.retry(id, (asked or RetryAsked()).inputs))
+
+
+@router.get(
+    "/runs/{id}/events",
+    response_class=StreamingResponse,
+    responses={200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}}, **with_token(404)},
+)
+async def events(id: str, here: Here) -> StreamingResponse:  # noqa: A002
+    """What happens in a run as server-sent events, until it ends."""
+    run_id = await here.database.read(lambda tx: full_id(tx, runs, "run", id))
+    stream = run_stream(here.streams, here.database, run_id)
+    return StreamingResponse(stream, media_type=EVENT_STREAM, headers={"Cache-Control": "no-store"})

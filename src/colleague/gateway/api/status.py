@@ -1,0 +1,50 @@
+"""How everything stands, at one glance."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from typing import Any
+
+from fastapi import APIRouter
+
+from colleague.experts.reporting import approval_report
+from colleague.gateway.api.triggers import trigger_documents
+from colleague.gateway.documents import StatusDocument
+from colleague.gateway.gateway import Gateway, Here
+from colleague.gateway.openapi import with_token
+from colleague.store.approvals import pending_approvals
+from colleague.store.overview import dead_letters, runs_by_status, spent_today_by_expert, unsent
+from colleague.store.tx import Tx
+
+router = APIRouter(prefix="/api", tags=["status"])
+
+MOST_SCHEDULES = 20
+
+
+@router.get("/status", response_model=StatusDocument, responses=with_token())
+async def status(here: Here) -> dict[str, Any]:
+    """Gateway, worker, queue, waiting approvals, next schedules, spend today, problems."""
+    return await here.database.read(lambda tx: _document(tx, here))
+
+
+def _document(tx: Tx, here: Gateway) -> dict[str, Any]:
+    coming = [each for each in trigger_documents(tx, here.wiring) if each["next_at"]]
+    listening = here.live.listening
+    return {
+        "gateway": {
+            "pid": os.getpid(),
+            "address": listening.address,
+            "port": listening.port,
+            "started_at": here.started_at,
+            "busy": here.workshop.worker.busy,
+            "limit": here.host.limit,
+        },
+        "runs": runs_by_status(tx),
+        "approvals": [approval_report(tx, here.home, each) for each in pending_approvals(tx, 100)],
+        "dead_letters": [run.id for run in dead_letters(tx, 100)],
+        "undelivered": unsent(tx),
+        "next_schedules": sorted(coming, key=lambda each: str(each["next_at"]))[:MOST_SCHEDULES],
+        "spent_today": [asdict(each) for each in spent_today_by_expert(tx)],
+        "problems": here.problems,
+    }

@@ -1,0 +1,135 @@
+"""The whole of HTTP in one place: routes, and the layers around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from fastapi import Depends, FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from fastapi.security import HTTPBearer
+from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
+from starlette.types import ASGIApp
+
+from colleague.errors import ColleagueError
+from colleague.gateway import hooks
+from colleague.gateway.api import (
+    approvals,
+    channels,
+    deadletters,
+    events,
+    experts,
+    grants,
+    health,
+    runs,
+    sessions,
+    status,
+    triggers,
+)
+from colleague.gateway.gateway import Gateway
+from colleague.gateway.middleware import Answered, Bounded, Counted, Doorman, Verbs
+from colleague.gateway.openapi import describe
+from colleague.gateway.refusal import Refusal, refusal_of
+
+_CODES = {404: "not-found", 405: "method-not-allowed", 422: "bad-request", 400: "bad-request"}
+MOST_NAMED = 5
+
+OPEN = (hooks.router, health.router)
+_NOUNS = (approvals, channels, deadletters, events, experts, grants, runs, sessions, status, triggers)
+GUARDED = (*(noun.router for noun in _NOUNS), health.guarded)
+
+
+def build(gateway: Gateway) -> ASGIApp:
+    """Outermost first: what a request passes on its way in."""
+    routes = build_routes(gateway)
+
+    def most_bytes() -> int:
+        return gateway.live.settings.hooks.max_body_bytes
+
+    return Counted(
+        Answered(
+            Doorman(
+                Bounded(
+                    Verbs(routes, lambda scope: allowed_methods(routes, scope)),
+                    gateway.limits,
+                    most_bytes,
+                ),
+                gateway.live,
+                gateway.throttle,
+            )
+        ),
+        gateway.metrics,
+    )
+
+
+def build_routes(gateway: Gateway) -> FastAPI:
+    app = FastAPI(docs_url=None, redoc_url=None, redirect_slashes=False)
+    app.state.gateway = gateway
+    describe(app)
+    token = [Depends(HTTPBearer(auto_error=False, description="gateway.auth.token"))]
+    app.add_api_route("/", _root, include_in_schema=False)
+    for router in OPEN:
+        app.include_router(router)
+    for router in GUARDED:
+        app.include_router(router, dependencies=token)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(RequestValidationError, _wrong_shape)
+    app.add_exception_handler(Refusal, _refused)
+    app.add_exception_handler(ColleagueError, _refused)
+    return app
+
+
+async def _root() -> dict[str, str]:
+    return {"name": "Colleague", "api": "/openapi.json"}
+
+
+def allowed_methods(app: FastAPI, scope: dict[str, Any]) -> list[str]:
+    """The verbs that the path of a request takes; none when there is no such path."""
+    found: set[str] = set()
+    own = (route for route in app.router.routes if isinstance(route, Route))
+    for route in (*own, *(route for router in (*OPEN, *GUARDED) for route in router.routes)):
+        match, _ = route.matches(scope)
+        if match is not Match.NONE:
+            found |= set(getattr(route, "methods", None) or ())
+    return sorted(found | ({"HEAD"} if "GET" in found else set()) | ({"OPTIONS"} if found else set()))
+
+
+def _answer(refusal: Refusal) -> JSONResponse:
+    return JSONResponse(refusal.document, refusal.status, headers=dict(refusal.headers))
+
+
+async def _refused(_: Request, error: Exception) -> JSONResponse:
+    if isinstance(error, ColleagueError):
+        return _answer(refusal_of(error))
+    if not isinstance(error, Refusal):
+        raise error
+    return _answer(error)
+
+
+async def _http_error(request: Request, error: Exception) -> JSONResponse:
+    if not isinstance(error, HTTPException):
+        raise error
+    messages = {
+        404: "there is nothing at this address; see /openapi.json",
+        405: "this address takes other verbs",
+    }
+    headers = dict(error.headers or {})
+    if error.status_code == 405:
+        headers["Allow"] = ", ".join(allowed_methods(request.app, dict(request.scope)))
+    message = messages.get(error.status_code, str(error.detail))
+    return _answer(Refusal(error.status_code, _CODES.get(error.status_code, "refused"), message, headers))
+
+
+async def _wrong_shape(_: Request, error: Exception) -> JSONResponse:
+    if not isinstance(error, RequestValidationError):
+        raise error
+    return _answer(Refusal(422, "bad-request", "; ".join(_told(error.errors()))))
+
+
+def _told(found: Iterable[dict[str, Any]]) -> list[str]:
+    """Which part, and what is wrong with it; never what was sent, which may be a secret."""
+    return [
+        f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}" for each in list(found)[:MOST_NAMED]
+    ]

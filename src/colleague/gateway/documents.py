@@ -1,0 +1,335 @@
+"""The shapes of answers, as OpenAPI tells them."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+
+def _storable(value: Any) -> Any:
+    """What no database takes is refused here, with a reason, and not there, with a traceback."""
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError("there is half of a surrogate pair in it") from None
+    except (ValueError, RecursionError):
+        raise ValueError("it holds a number without a value, or too many levels") from None
+    return value
+
+
+Json = Annotated[Any, AfterValidator(_storable)]
+JsonObject = Annotated[dict[str, Any], AfterValidator(_storable)]
+Text = Annotated[str, Field(min_length=1, max_length=100_000)]
+Status = Literal["queued", "running", "waiting", "retrying", "done"]
+Outcome = Literal["completed", "failed", "dead_letter", "abandoned", "cancelled"]
+
+
+class Error(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    code: str
+    message: str
+
+
+class ErrorAnswer(BaseModel):
+    """Every no."""
+
+    error: Error
+
+
+class Asked(BaseModel):
+    """A body that is sent here: an unknown key is a mistake."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class EventAccepted(BaseModel):
+    """One event of a hook. `run_id` is null when it is held, or looked up first."""
+
+    event_id: str
+    run_id: str | None
+    expert: str | None = None
+    trigger: str | None = None
+    duplicate: bool
+    held: bool = False
+    warning: str | None = None
+
+
+class HookAnswer(EventAccepted):
+    """`events` has all of them when a payload held several."""
+
+    events: list[EventAccepted] | None = None
+
+
+class EventsAccepted(BaseModel):
+    events: list[EventAccepted]
+
+
+class Accepted(BaseModel):
+    """A run that was asked for."""
+
+    event_id: str
+    run_id: str | None
+    duplicate: bool = False
+    held: bool = False
+
+
+class RunBrief(BaseModel):
+    id: str
+    expert: str
+    process: str
+    status: Status
+    outcome: Outcome | None
+    error: str | None
+    created_at: str | None
+    ended_at: str | None
+
+
+class RunDocument(RunBrief):
+    """Everything the runtime did for one run."""
+
+    version: str
+    inputs: Any
+    event_id: str | None
+    session_key: str
+    lane: str | None
+    waiting_on: list[str]
+    retry_at: str | None
+    behind: int
+    attempts: list[dict[str, Any]]
+    steps: list[dict[str, Any]]
+    calls: list[dict[str, Any]]
+    approvals: list[str]
+    outputs: Any
+    narrative: str | None
+    delivery: dict[str, Any] | None
+    notices: list[dict[str, Any]]
+    sla: dict[str, Any] | None
+    dry_run: bool
+    usage: dict[str, Any]
+
+
+class Acceptance(BaseModel):
+    """That it was accepted: when, how often the same was sent again, whether it is held by a pause."""
+
+    at: str
+    duplicates: int
+    held: bool
+
+
+class EventDocument(BaseModel):
+    """Accepted, run and delivered are three facts."""
+
+    id: str
+    expert: str
+    trigger: str
+    source: str
+    status: Literal[
+        "held", "resolving", "skipped", "resolved", "queued", "running", "waiting", "retrying", "done"
+    ]
+    accepted: Acceptance
+    run: RunBrief | None
+    delivery: dict[str, Any] | None
+    outcome: str | None
+    reason: str | None
+    warning: str | None
+
+
+class ApprovalDocument(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    id: str
+    kind: Literal["confirm", "draft", "uncertain", "learning", "low_confidence"]
+    expert: str
+    process: str
+    run_id: str
+    operation: str
+    arguments: Any
+    digest: str
+    reasoning: str
+    status: Literal["pending", "decided", "expired", "withdrawn", "void"]
+    requested_at: str
+    expires_at: str | None
+    decided_at: str | None
+    decided_by: str | None
+    decision: str | None
+    note: str | None
+    behind: int
+
+
+Word = Literal["approve", "reject", "respond", "done", "not_done", "happened", "again", "give_up"]
+
+
+class DecisionAsked(Asked):
+    """`digest` is that of what the person saw. `arguments` edits what will run; `result` says what came of
+    it, or answers in the tool's place."""
+
+    decision: Word
+    digest: Annotated[str, Field(min_length=1, max_length=200)]
+    note: Annotated[str, Field(max_length=10_000)] = ""
+    arguments: JsonObject | None = None
+    result: Json = None
+    by: Annotated[str, Field(max_length=200)] = ""
+    grant_ms: Annotated[int, Field(ge=0, le=10**12)] | None = None
+    """Do not ask again for this long; 0 is for this run."""
+
+
+class DecisionInBatch(DecisionAsked):
+    id: Annotated[str, Field(min_length=4, max_length=100)]
+
+
+class BatchAsked(Asked):
+    decisions: Annotated[list[DecisionInBatch], Field(min_length=1, max_length=200)]
+
+
+class BatchItem(BaseModel):
+    """What came of one decision: the approval as it is now, or why it does not count."""
+
+    id: str
+    ok: bool
+    approval: ApprovalDocument | None = None
+    error: Error | None = None
+
+
+class BatchAnswer(BaseModel):
+    decisions: list[BatchItem]
+
+
+class RunAsked(Asked):
+    """Either `task` or `process`."""
+
+    task: Annotated[str, Field(max_length=100_000)] = ""
+    process: Annotated[str, Field(max_length=200)] = ""
+    inputs: JsonObject = Field(default_factory=dict)
+    model: Annotated[str, Field(max_length=200)] = ""
+    dry_run: bool = False
+
+
+class RetryAsked(Asked):
+    inputs: JsonObject = Field(default_factory=dict)
+
+
+class CancelAsked(Asked):
+    note: Annotated[str, Field(max_length=10_000)] = "cancelled through the API"
+
+
+class MessageAsked(Asked):
+    text: Text
+    model: Annotated[str, Field(max_length=200)] = ""
+
+
+class FireAsked(Asked):
+    payload: Json = Field(default_factory=dict)
+
+
+class Changed(BaseModel):
+    """Whether anything had to be changed, and to what."""
+
+    changed: bool
+    released: int | None = None
+
+
+class Revoked(BaseModel):
+    id: str
+
+
+class RunStarted(BaseModel):
+    run_id: str
+
+
+class RunCancelled(BaseModel):
+    run_id: str
+    cancelled: bool
+
+
+class ExpertBrief(BaseModel):
+    model_config = ConfigDict(extra="allow")
+
+    name: str
+    version: str
+    description: str
+    readable: bool
+    enabled: bool
+    linked: bool
+    source: str | None
+    tools: dict[str, str | None]
+    triggers: list[Any]
+
+
+class ExpertDocument(ExpertBrief):
+    """Everything there is to know of an expert, by name."""
+
+
+class TriggerDocument(BaseModel):
+    expert: str
+    trigger: str
+    type: str
+    handler: str
+    process: str
+    address: str | None
+    active: bool
+    problem: str | None
+    paused: bool
+    paused_at: str | None
+    paused_by: str | None
+    next_at: str | None
+    last_at: str | None
+
+
+class GrantDocument(BaseModel):
+    id: str
+    expert: str
+    operation: str
+    run_id: str | None
+    created_at: str
+    created_by: str
+    expires_at: str | None
+    revoked_at: str | None
+    uses: int
+
+
+class SessionDocument(BaseModel):
+    session_key: str
+    runs: int
+    last_run_at: str | None
+
+
+class SessionMessage(BaseModel):
+    run_id: str
+    position: int
+    role: Literal["user", "assistant"]
+    text: str
+
+
+class Health(BaseModel):
+    status: Literal["ok"]
+
+
+class Check(BaseModel):
+    ok: bool
+    milliseconds: float
+
+
+class Readiness(BaseModel):
+    """`problems` is for callers with the token; it is empty for everybody else."""
+
+    ready: bool
+    checks: dict[str, Check]
+    problems: list[str]
+
+
+class StatusDocument(BaseModel):
+    """How everything stands."""
+
+    model_config = ConfigDict(extra="allow")
+
+    gateway: dict[str, Any]
+    runs: dict[str, int]
+    approvals: list[ApprovalDocument]
+    dead_letters: list[str]
+    undelivered: int
+    next_schedules: list[TriggerDocument]
+    spent_today: list[dict[str, Any]]
+    problems: list[str]

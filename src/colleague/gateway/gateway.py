@@ -1,0 +1,69 @@
+"""The running gateway, as its routes see it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from colleague.clock import Clock
+from colleague.experts.host import Host
+from colleague.gateway.limits import Limits
+from colleague.gateway.live_settings import LiveSettings
+from colleague.gateway.live_wiring import LiveWiring
+from colleague.gateway.metrics import Metrics
+from colleague.gateway.operator import Operator
+from colleague.gateway.streams import Streams
+from colleague.gateway.throttle import Throttle
+from colleague.gateway.workshop import Workshop
+from colleague.home import Home
+from colleague.store.tx import Database
+
+
+@dataclass(frozen=True)
+class Gateway:
+    """Everything an answer may need. Belongs to one event loop."""
+
+    home: Home
+    environ: Mapping[str, str]
+    clock: Clock
+    host: Host
+    live: LiveSettings
+    wiring: LiveWiring
+    workshop: Workshop
+    streams: Streams
+    throttle: Throttle
+    limits: Limits = field(default_factory=Limits)
+    metrics: Metrics = field(default_factory=Metrics)
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    started_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+
+    @property
+    def database(self) -> Database:
+        return self.host.database
+
+    @property
+    def operator(self) -> Operator:
+        return Operator(self.home, self.live.settings, self.database, self.wiring)
+
+    @property
+    def problems(self) -> list[str]:
+        """What a person should look at, in sentences."""
+        found = [f"{name}: {why}" for name, why in sorted(self.wiring.problems.items())]
+        found += [self.live.problem] if self.live.problem else []
+        restarted = self.workshop.restarts.items()
+        return found + [
+            f"the {name} failed and was started again ({count} times)" for name, count in restarted
+        ]
+
+
+def _gateway_of(request: Request) -> Gateway:
+    found: Gateway = request.app.state.gateway
+    return found
+
+
+Here = Annotated[Gateway, Depends(_gateway_of)]

@@ -1,0 +1,214 @@
+"""Webhooks: from a request that may be anybody's to a committed event."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from colleague.config import resolve
+from colleague.errors import ConfigError, NotFound
+from colleague.gateway.documents import EventAccepted, EventsAccepted, HookAnswer
+from colleague.gateway.gateway import Gateway, Here
+from colleague.gateway.middleware import client_of, require_try
+from colleague.gateway.openapi import JSON_BODY, errors
+from colleague.gateway.payload import read_payload
+from colleague.packages.duration import parse_duration
+from colleague.store.accept import Accepted, Arrival, QueueFull
+from colleague.store.tx import Tx
+from colleague.triggers.errors import BadPayload, BadSignature
+from colleague.triggers.firing import arrival_of, fire
+from colleague.triggers.gmail import gmail_payloads
+from colleague.triggers.pubsub import is_push, read_push
+from colleague.triggers.resolve import SOURCE as PUBSUB
+from colleague.triggers.resolve import accept_push, gmail_triggers, push_arrival
+from colleague.triggers.signature import Verified, verify
+from colleague.triggers.wiring import Inactive, Wired
+
+log = logging.getLogger(__name__)
+router = APIRouter(tags=["hooks"])
+
+GMAIL = "gmail"
+WEBHOOK = "webhook"
+
+
+@router.post(
+    "/hooks/gmail",
+    status_code=202,
+    response_model=EventsAccepted,
+    response_model_exclude_none=False,
+    responses={200: {"model": EventsAccepted, "description": "Nothing new"}, **errors(400, 401, 429)},
+    openapi_extra=JSON_BODY,
+)
+async def gmail(request: Request, response: Response, here: Here) -> EventsAccepted:
+    """The gmail preset, for every enabled expert that has it: messages, or a Pub/Sub push.
+
+    The secret is hooks.token, as a bearer."""
+    desk = Desk(here, request, await request.body())
+    desk.verified_by_token(GMAIL)
+    payload = desk.payload()
+    triggers = [wired for wired in gmail_triggers(here.wiring) if not wired.problem]
+    arrivals = await asyncio.to_thread(desk.gmail_arrivals, triggers, payload)
+    found = await desk.accept(arrivals)
+    response.status_code = _code(found)
+    return EventsAccepted(events=found)
+
+
+@router.post(
+    "/hooks/{expert}/{trigger}",
+    status_code=202,
+    response_model=HookAnswer,
+    responses={200: {"model": HookAnswer, "description": "A repeat"}, **errors(400, 401, 404, 409, 429)},
+    openapi_extra=JSON_BODY,
+)
+async def hook(expert: str, trigger: str, request: Request, response: Response, here: Here) -> HookAnswer:
+    """One webhook trigger, signed as its binding says; without a secret there, hooks.token as a bearer."""
+    desk = Desk(here, request, await request.body())
+    wired = desk.find(expert, trigger)
+    verified = desk.verified(wired)
+    payload = desk.payload()
+    if wired.trigger.preset == GMAIL:
+        arrivals = await asyncio.to_thread(desk.gmail_arrivals, [wired], payload)
+        if not arrivals:
+            raise desk.refused(BadPayload("there is no message in this payload"), "payload")
+    else:
+        arrivals = [await asyncio.to_thread(desk.arrival, wired, payload, verified.dedupe_value)]
+    found = await desk.accept(arrivals)
+    response.status_code = _code(found)
+    return HookAnswer(**found[0].model_dump(), events=found if len(found) > 1 else None)
+
+
+def _code(found: Sequence[EventAccepted]) -> int:
+    return 200 if all(each.duplicate for each in found) else 202
+
+
+@dataclass(frozen=True)
+class Desk:
+    """One request at the door. What is turned away is counted by why."""
+
+    here: Gateway
+    request: Request
+    body: bytes
+
+    def find(self, expert: str, trigger: str) -> Wired:
+        try:
+            wired = self.here.wiring.find(expert, trigger)
+            if wired.trigger.type != WEBHOOK:
+                raise NotFound(f"{trigger} of {expert} is no webhook: it is of type {wired.trigger.type}")
+            wired.require_active()
+        except NotFound as error:
+            raise self.refused(error, "unknown") from None
+        except Inactive as error:
+            raise self.refused(error, "inactive") from None
+        return wired
+
+    def verified(self, wired: Wired) -> Verified:
+        """By the trigger's own secrets, any of them; without one by the secret of all hooks."""
+        binding = wired.binding
+        if binding is None or not binding.secrets:
+            return self.verified_by_token("/".join(wired.key))
+        secrets = self._secrets(wired, binding.secrets)
+        return self._verify(
+            "/".join(wired.key),
+            scheme=binding.signature or "bearer",
+            secrets=secrets,
+            tolerance_ms=binding.tolerance.seconds * 1000,
+            names=binding.headers,
+        )
+
+    def verified_by_token(self, hook: str) -> Verified:
+        secrets = [self.here.live.keys.hooks]
+        return self._verify(hook, scheme="bearer", secrets=secrets, tolerance_ms=300_000)
+
+    def _verify(self, hook: str, **how: Any) -> Verified:
+        who = (client_of(self.request.scope), hook)
+        require_try(self.here.throttle, *who)
+        headers: Mapping[str, str] = self.request.headers
+        try:
+            return verify(headers=headers, body=self.body, now=self.here.clock.now(), **how)
+        except BadSignature as error:
+            if error.code != "no-secret":
+                self.here.throttle.failed(who)
+            log.info("a request to the hook %s was refused: %s", hook, error.message)
+            raise self.refused(error, "signature") from None
+
+    def _secrets(self, wired: Wired, written: Sequence[str]) -> list[str]:
+        name = "/".join(wired.key)
+        try:
+            found = [resolve(each, self.here.environ, key=f"the secret of {name}") for each in written]
+        except ConfigError as error:
+            log.warning("%s", error.message)
+            found = []
+        if any(self.here.live.keys.is_gateways(each) for each in found):
+            log.warning("the secret of %s is the gateway's token: give it one of its own", name)
+            found = []
+        if not found:
+            error_ = BadSignature(
+                "secret-unusable", "the secret of this hook cannot be used as it is configured"
+            )
+            raise self.refused(error_, "signature")
+        return found
+
+    def payload(self) -> Any:
+        try:
+            return read_payload(self.body, self.request.headers.get("content-type", ""))
+        except BadPayload as error:
+            raise self.refused(error, "payload") from None
+
+    def arrival(self, wired: Wired, payload: Any, sender_key: str | None) -> Arrival:
+        window = self.here.live.settings.experts.dedupe_window
+        return arrival_of(
+            self.here.home, wired, payload, source=WEBHOOK, dedupe_window=window, sender_key=sender_key
+        )
+
+    def gmail_arrivals(self, triggers: Sequence[Wired], payload: Any) -> list[Arrival]:
+        """One for each message and trigger; a push is one for each expert, and looked up later."""
+        try:
+            if is_push(payload):
+                push = read_push(payload)
+                window = parse_duration(self.here.live.settings.experts.dedupe_window).seconds * 1000
+                experts = dict.fromkeys(wired.expert.name for wired in triggers)
+                return [push_arrival(expert, payload, push, window) for expert in experts]
+            payloads = gmail_payloads(payload)
+        except BadPayload as error:
+            raise self.refused(error, "payload") from None
+        return [
+            self.arrival(wired, each, f"gmail:{each['message_id']}")
+            for wired in triggers
+            for each in payloads
+        ]
+
+    async def accept(self, arrivals: Sequence[Arrival]) -> list[EventAccepted]:
+        """All of it in one commit; only then anything is answered."""
+        try:
+            found = await self.here.database.write(lambda tx: [_accept(tx, each) for each in arrivals])
+        except QueueFull as error:
+            raise self.refused(error, "queue") from None
+        if any(arrival.source == PUBSUB for arrival in arrivals):
+            self.here.workshop.resolver.wake()
+        return [self._told(arrival, each) for arrival, each in zip(arrivals, found, strict=True)]
+
+    def _told(self, arrival: Arrival, accepted: Accepted) -> EventAccepted:
+        held = accepted.run_id is None and not accepted.duplicate and arrival.source != PUBSUB
+        self.here.metrics.event("duplicate" if accepted.duplicate else "held" if held else "accepted")
+        return EventAccepted(
+            event_id=accepted.event_id,
+            run_id=accepted.run_id,
+            expert=arrival.expert,
+            trigger=arrival.trigger,
+            duplicate=accepted.duplicate,
+            held=held,
+            warning=arrival.warning,
+        )
+
+    def refused(self, error: Exception, reason: str) -> Exception:
+        self.here.metrics.event("refused", reason)
+        return error
+
+
+def _accept(tx: Tx, arrival: Arrival) -> Accepted:
+    return accept_push(tx, arrival) if arrival.source == PUBSUB else fire(tx, arrival)

@@ -1,0 +1,248 @@
+"""The layers around the routes: counting, errors, who may come in, how much they may bring."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import logging
+import time
+from collections.abc import Callable, MutableMapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from colleague.errors import ColleagueError
+from colleague.gateway.limits import Limits
+from colleague.gateway.live_settings import LiveSettings
+from colleague.gateway.metrics import Metrics
+from colleague.gateway.refusal import Refusal, refusal_of
+from colleague.gateway.throttle import Throttle
+
+log = logging.getLogger(__name__)
+
+OPEN = frozenset(("/", "/healthz", "/readyz", "/openapi.json"))
+"""What anybody may see. Hooks have secrets of their own."""
+HOOKS = "/hooks/"
+
+
+class Counted:
+    """Outermost: one line of the metrics for each answer."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app, self._metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        seen = 0
+        began = time.monotonic()
+
+        async def counting(message: Message) -> None:
+            nonlocal seen
+            if message["type"] == "http.response.start":
+                seen = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, counting)
+        finally:
+            route = getattr(scope.get("route"), "path", "other")
+            self._metrics.answered(scope["method"], route, seen, time.monotonic() - began)
+
+
+class Answered:
+    """Every error becomes an answer in one shape; what nobody expected is in the log, not in the answer."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
+        async def noting(message: Message) -> None:
+            nonlocal begun
+            begun = begun or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noting)
+        except Refusal as refusal:
+            await answer(refusal, send)
+        except ColleagueError as error:
+            await answer(refusal_of(error), send)
+        except TimeoutError:
+            log.info("a caller read too slowly and was left")
+            raise
+        except Exception:
+            log.exception("%s %s could not be answered", scope["method"], scope["path"])
+            if begun:
+                raise
+            await answer(
+                Refusal(500, "internal", "something went wrong here; the log of the gateway has it"), send
+            )
+
+
+async def answer(refusal: Refusal, send: Send) -> None:
+    """The connection is closed after it when something of the request may be left unread."""
+    headers = {
+        "Content-Type": "application/json",
+        "Content-Length": str(len(refusal.body)),
+        **refusal.headers,
+    }
+    if refusal.status in (400, 408, 413):
+        headers["Connection"] = "close"
+    raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": refusal.status, "headers": raw})
+    await send({"type": "http.response.body", "body": refusal.body})
+
+
+class Doorman:
+    """Who may come in: the right Host on loopback, no page of another site, and the gateway's token."""
+
+    def __init__(self, app: ASGIApp, live: LiveSettings, throttle: Throttle) -> None:
+        self._app, self._live, self._throttle = app, live, throttle
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path: str = scope["path"]
+        if not path.startswith(HOOKS):
+            self._check_host(scope)
+            if path not in OPEN:
+                self._check_token(scope)
+        if "\x00" in path:
+            raise Refusal(404, "not-found", "there is nothing here")
+        await self._app(scope, receive, send)
+
+    def _check_host(self, scope: Scope) -> None:
+        """A page that had its own name point here would otherwise speak as this machine's user."""
+        hosts = _all(scope, b"host")
+        if self._live.listening.loopback and (len(hosts) != 1 or not _is_local(hosts[0])):
+            raise Refusal(403, "wrong-host", "this gateway answers to localhost and 127.0.0.1 only")
+        for origin in _all(scope, b"origin"):
+            if urlsplit(origin).netloc.lower() != (hosts[0] if hosts else "").lower():
+                raise Refusal(403, "wrong-origin", "pages of other sites may not call this gateway")
+
+    def _check_token(self, scope: Scope) -> None:
+        if not self._live.keys.gateway:
+            return
+        who = client_of(scope)
+        require_try(self._throttle, who)
+        given = _all(scope, b"authorization")
+        if len(given) == 1 and self._live.keys.opens(given[0].encode("latin-1")):
+            return
+        if given:
+            self._throttle.failed(who)
+        message = (
+            "the token is missing: send Authorization: Bearer TOKEN" if not given else "the token is wrong"
+        )
+        raise Refusal(401, "unauthorized", message, {"WWW-Authenticate": "Bearer"})
+
+
+def require_try(throttle: Throttle, *key: str) -> None:
+    """Raises a Refusal when there were too many failures."""
+    if left := throttle.seconds_left(key):
+        raise Refusal(429, "too-many-failures", "too many failed tries; wait", {"Retry-After": str(left)})
+
+
+def client_of(scope: MutableMapping[str, Any]) -> str:
+    """The address of the other end; what a proxy says is not believed."""
+    client = scope.get("client")
+    return str(client[0]) if client else ""
+
+
+def _all(scope: Scope, name: bytes) -> list[str]:
+    return [value.decode("latin-1").strip() for key, value in scope["headers"] if key == name]
+
+
+def _is_local(host: str) -> bool:
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return False
+    try:
+        return name == "localhost" or ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+class Bounded:
+    """Reads the whole body first, within its limits of size and time; bounds how long a reader may take."""
+
+    def __init__(self, app: ASGIApp, limits: Limits, most_bytes: Callable[[], int]) -> None:
+        self._app, self._limits, self._most_bytes = app, limits, most_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        most = self._most_bytes()
+        _check_length(scope, most)
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                body = await _read(receive, most)
+        except TimeoutError:
+            raise Refusal(408, "too-slow", "the body of the request took too long") from None
+        if body is None:
+            return
+        given = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def replay() -> Message:
+            return given.pop() if given else await receive()
+
+        async def bounded(message: Message) -> None:
+            async with asyncio.timeout(self._limits.send_seconds):
+                await send(message)
+
+        await self._app(scope, replay, bounded)
+
+
+def _check_length(scope: Scope, most: int) -> None:
+    for length in _all(scope, b"content-length"):
+        if not length.isascii() or not length.isdigit():
+            raise Refusal(400, "bad-request", "Content-Length is no number")
+        if len(length) > 18 or int(length) > most:
+            raise _too_large(most)
+
+
+async def _read(receive: Receive, most: int) -> bytes | None:
+    """None when the caller went away."""
+    parts, size = [], 0
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+        if size > most:
+            raise _too_large(most)
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def _too_large(most: int) -> Refusal:
+    return Refusal(413, "too-large", f"the body is larger than {most} bytes")
+
+
+class Verbs:
+    """HEAD is GET without the body; OPTIONS says what an address takes."""
+
+    def __init__(self, app: ASGIApp, allowed: Callable[[dict[str, Any]], list[str]]) -> None:
+        self._app, self._allowed = app, allowed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["method"] == "OPTIONS":
+            await self._tell(scope, send)
+        elif scope["method"] == "HEAD":
+            await self._app({**scope, "method": "GET"}, receive, _without_body(send))
+        else:
+            await self._app(scope, receive, send)
+
+    async def _tell(self, scope: Scope, send: Send) -> None:
+        methods = self._allowed(dict(scope))
+        if not methods:
+            raise Refusal(404, "not-found", "there is nothing at this address; see /openapi.json")
+        headers = [(b"allow", ", ".join(methods).encode())]
+        await send({"type": "http.response.start", "status": 204, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+
+def _without_body(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+    return sending

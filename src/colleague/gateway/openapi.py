@@ -1,0 +1,76 @@
+"""What OpenAPI says beyond what the routes say by themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from colleague import __version__
+from colleague.gateway.documents import ErrorAnswer
+
+_TOLD = {
+    400: "The request makes no sense",
+    401: "The token or the signature is missing or wrong",
+    403: "A host or a page that may not call",
+    404: "There is no such thing",
+    408: "The request took too long",
+    409: "Not as things are",
+    413: "The body is too large",
+    422: "The body or a parameter has not the shape it must have",
+    429: "Too much, too fast: see Retry-After",
+    431: "The headers are too many or too long",
+    503: "Not now",
+}
+EVERYWHERE = (400, 403, 408, 413, 431)
+"""What the layers around the routes may answer."""
+
+JSON_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": {}}, "text/plain": {"schema": {"type": "string"}}},
+    }
+}
+
+
+def errors(*codes: int) -> dict[int | str, dict[str, Any]]:
+    """The noes of a route, with those that any route may give."""
+    return {
+        code: {"model": ErrorAnswer, "description": _TOLD[code]} for code in sorted({*codes, *EVERYWHERE})
+    }
+
+
+def with_token(*codes: int) -> dict[int | str, dict[str, Any]]:
+    """For a route that needs the gateway's token."""
+    return errors(401, 422, 429, *codes)
+
+
+def describe(app: FastAPI) -> None:
+    """Has the app answer with a document that is made once."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = get_openapi(
+                title="Colleague",
+                version=__version__,
+                description="The gateway of a home: hooks in, answers out.",
+                routes=app.routes,
+            )
+            _without_unused(app.openapi_schema)
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+def _without_unused(document: dict[str, Any]) -> None:
+    """Bodies that do not fit are answered in our own shape, so FastAPI's would be untrue."""
+    schemas = document.get("components", {}).get("schemas", {})
+    for path in document["paths"].values():
+        for operation in path.values():
+            refused = operation.get("responses", {}).get("422", {})
+            content = refused.get("content", {}).get("application/json", {})
+            if content.get("schema", {}).get("$ref", "").endswith("/HTTPValidationError"):
+                content["schema"] = {"$ref": "#/components/schemas/ErrorAnswer"}
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)

@@ -1,0 +1,210 @@
+"""The gateway as a process: one port, the work inside, a stop that gives back what it cannot finish."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import logging
+import os
+import signal
+import socket
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import uvicorn
+
+from colleague.clock import Clock, SystemClock
+from colleague.config import Settings
+from colleague.experts.host import Host, open_host
+from colleague.gateway.app import build
+from colleague.gateway.gateway import Gateway
+from colleague.gateway.gateway_file import announced, only_gateway, path_of
+from colleague.gateway.limits import Limits
+from colleague.gateway.listening import Listening
+from colleague.gateway.live_settings import LiveSettings
+from colleague.gateway.live_wiring import LiveWiring
+from colleague.gateway.metrics import Metrics
+from colleague.gateway.protocol import GuardedProtocol
+from colleague.gateway.streams import Streams
+from colleague.gateway.throttle import Throttle
+from colleague.gateway.workshop import Workshop
+from colleague.home import Home
+
+log = logging.getLogger(__name__)
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+LAG_EVERY = 1.0
+KEEP_ALIVE = 30
+
+
+@dataclass
+class Stop:
+    """How a server that runs is told to end: once for gently, twice for at once."""
+
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    at_once: Callable[[], None] = lambda: os._exit(1)
+
+    def __call__(self) -> None:
+        if self.asked.is_set():
+            self.at_once()
+        self.asked.set()
+
+    @contextlib.contextmanager
+    def on_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        for number in SIGNALS:
+            loop.add_signal_handler(number, self)
+        try:
+            yield
+        finally:
+            for number in SIGNALS:
+                loop.remove_signal_handler(number)
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What there is to tell when it listens."""
+
+    url: str
+    experts: tuple[str, ...]
+    problems: tuple[str, ...]
+
+    def __str__(self) -> str:
+        enabled = ", ".join(self.experts) or "none yet"
+        trouble = f"; problems: {'; '.join(self.problems)}" if self.problems else ""
+        return f"Colleague listens on {self.url}; enabled experts: {enabled}{trouble}"
+
+
+class HttpServer(uvicorn.Server):
+    """Uvicorn inside our own loop: the signals are ours."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+async def serve(
+    home: Home,
+    settings: Settings,
+    listening: Listening,
+    stop: Stop,
+    *,
+    on_ready: Callable[[Ready], None],
+    environ: Mapping[str, str] | None = None,
+    clock: Clock | None = None,
+    limits: Limits = Limits(),  # noqa: B008 - frozen
+) -> None:
+    """Serves a home until it is told to stop. Raises when the home or the port is taken, or anybody could
+    come in."""
+    environ, clock = os.environ if environ is None else environ, clock or SystemClock()
+    live = LiveSettings.of(home, settings, environ, listening)
+    with only_gateway(home), contextlib.closing(listening.open()) as opened:
+        live.listening = replace(listening, port=opened.getsockname()[1])
+        async with (
+            open_host(home, settings, environ, clock) as host,
+            _opened(home, host, live, environ, clock, limits) as gateway,
+        ):
+            await _serve_http(gateway, opened, stop, on_ready)
+
+
+@contextlib.asynccontextmanager
+async def _opened(
+    home: Home, host: Host, live: LiveSettings, environ: Mapping[str, str], clock: Clock, limits: Limits
+) -> AsyncIterator[Gateway]:
+    """With its work going on beside the block, and the watch over files and loop."""
+    wiring = LiveWiring(home)
+    await wiring.renew()
+    workshop = Workshop(home, host, live.settings, wiring, clock, limits.drain_seconds)
+    live.listeners.append(workshop.use)
+    streams, throttle = Streams(host.bus), Throttle(limits.failed_tries)
+    gateway = Gateway(home, environ, clock, host, live, wiring, workshop, streams, throttle, limits)
+    async with workshop.open():
+        watching = [
+            asyncio.create_task(live.run()),
+            asyncio.create_task(wiring.run()),
+            asyncio.create_task(_watch_loop(gateway.metrics)),
+        ]
+        try:
+            yield gateway
+        finally:
+            for task in watching:
+                task.cancel()
+            await asyncio.gather(*watching, return_exceptions=True)
+
+
+async def _serve_http(
+    gateway: Gateway, opened: socket.socket, stop: Stop, on_ready: Callable[[Ready], None]
+) -> None:
+    config = uvicorn.Config(
+        build(gateway),
+        http=functools.partial(GuardedProtocol, limits=gateway.limits),  # type: ignore[arg-type]
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=KEEP_ALIVE,
+        timeout_graceful_shutdown=max(1, int(gateway.limits.drain_seconds)),
+    )
+    server = HttpServer(config)
+    listening = gateway.live.listening
+    serving = asyncio.create_task(server.serve([opened]))
+    with announced(gateway.home, listening.address, listening.port):
+        while not server.started and not serving.done():
+            await asyncio.sleep(0.005)
+        on_ready(_ready(gateway))
+        asked = asyncio.create_task(stop.asked.wait())
+        await asyncio.wait({serving, asked}, return_when=asyncio.FIRST_COMPLETED)
+        asked.cancel()
+        log.info("stopping: nothing new is taken, what is under way has %g s", gateway.limits.drain_seconds)
+        gateway.stopping.set()
+        gateway.streams.close()
+        server.should_exit = True
+        await serving
+
+
+def _ready(gateway: Gateway) -> Ready:
+    enabled = {wired.key[0] for wired in gateway.wiring.all() if wired.expert.record.enabled}
+    return Ready(gateway.live.listening.url, tuple(sorted(enabled)), tuple(gateway.problems))
+
+
+async def _watch_loop(metrics: Metrics) -> None:
+    """How late the loop wakes, the worst of the last minute."""
+    worst: list[float] = []
+    while True:
+        began = time.monotonic()
+        await asyncio.sleep(LAG_EVERY)
+        worst = [*worst[-59:], time.monotonic() - began - LAG_EVERY]
+        metrics.loop_lag = max(worst)
+
+
+async def serve_until_signalled(
+    home: Home, settings: Settings, listening: Listening, say: Callable[[str], None]
+) -> None:
+    """As a command does it. A second signal ends the process at once; everything is in the store."""
+
+    def at_once() -> None:
+        path_of(home).unlink(missing_ok=True)
+        os._exit(1)
+
+    stop = Stop(at_once=at_once)
+    with stop.on_signals():
+        await serve(home, settings, listening, stop, on_ready=lambda ready: say(str(ready)))
+
+
+async def work_until_signalled(home: Home, settings: Settings, say: Callable[[str], None]) -> None:
+    """The work without HTTP, for a database that many processes share."""
+    stop, clock = Stop(), SystemClock()
+    with stop.on_signals():
+        async with open_host(home, settings) as host:
+            wiring = LiveWiring(home)
+            await wiring.renew()
+            workshop = Workshop(home, host, settings, wiring, clock)
+            renewing = asyncio.create_task(wiring.run())
+            async with workshop.open():
+                say(f"A worker for {home.root} is at work")
+                await stop.asked.wait()
+                renewing.cancel()

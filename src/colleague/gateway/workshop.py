@@ -1,0 +1,157 @@
+"""Everything that works on a home by itself: worker, postman, schedules, upkeep."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from colleague.agent.advance import Advancer
+from colleague.agent.events import Event
+from colleague.clock import Clock
+from colleague.config import Settings
+from colleague.experts.host import Agents, Host
+from colleague.experts.postman import Channel
+from colleague.gateway.pulse import Pulse
+from colleague.gateway.upkeep import remove_old_scratch
+from colleague.home import Home
+from colleague.store.work import Taken
+from colleague.store.worker import Worker
+from colleague.triggers.resolve import Resolver
+from colleague.triggers.scheduler import Scheduler
+from colleague.triggers.wiring import Wiring
+
+log = logging.getLogger(__name__)
+
+POST_EVERY = 2.0
+UPKEEP_EVERY = 3600.0
+PAUSE_AFTER_FAILURE = 1.0
+
+
+class Reins:
+    """Between the worker and the runs: with the settings of now, and none that is new while draining."""
+
+    def __init__(self, advancer: Advancer) -> None:
+        self._advancer = advancer
+        self._draining = False
+        self.active = 0
+
+    async def __call__(self, taken: Taken) -> None:
+        if self._draining:
+            await asyncio.Event().wait()  # held, not begun; the stop gives it back
+        self.active += 1
+        try:
+            await self._advancer(taken)
+        finally:
+            self.active -= 1
+
+    def use(self, settings: Settings) -> None:
+        """For what is advanced from now on."""
+        agents = self._advancer.assembler
+        if isinstance(agents, Agents):
+            fresh = Agents(
+                replace(agents.main, settings=settings), replace(agents.experts, settings=settings)
+            )
+            self._advancer = replace(self._advancer, assembler=fresh)
+
+    async def drain(self, seconds: float) -> None:
+        """Lets what is under way come to its end, for so long."""
+        self._draining = True
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self.active:
+                    await asyncio.sleep(0.05)
+
+
+@dataclass
+class Workshop:
+    """All of it for one home. `open` runs it beside the block; leaving the block drains and stops it."""
+
+    home: Home
+    host: Host
+    settings: Settings
+    wiring: Wiring
+    clock: Clock
+    drain_seconds: float = 10.0
+    extra_channels: Mapping[str, Channel] = field(default_factory=dict)
+    restarts: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        host = self.host
+        self.pulse = Pulse(host.database)
+        self.reins = Reins(host.advancer)
+        self.worker = Worker(self.pulse, self.reins, limit=host.limit, keep_ms=host.keep_ms)
+        self.resolver = Resolver(self.home, host.database, host.servers, self.wiring, self.clock)
+        window = self.settings.experts.dedupe_window
+        self.scheduler = Scheduler(self.home, host.database, self.wiring, self.clock, window)
+        self._post = asyncio.Event()
+
+    def use(self, settings: Settings) -> None:
+        """New settings, for what begins from now on."""
+        self.settings = settings
+        self.reins.use(settings)
+        self.scheduler.dedupe_window = settings.experts.dedupe_window
+        self.host.servers.reconfigure(settings)
+
+    def wake_postman(self) -> None:
+        self._post.set()
+
+    @contextlib.asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        unwatch = self.host.bus.watch(self._on_event)
+        working = asyncio.create_task(self._forever("worker", self.worker.run))
+        others = [
+            asyncio.create_task(self._forever("postman", self._deliver)),
+            asyncio.create_task(self._forever("scheduler", self.scheduler.run)),
+            asyncio.create_task(self._forever("resolver", self.resolver.run)),
+            asyncio.create_task(self._forever("upkeep", self._keep_up)),
+        ]
+        try:
+            yield
+        finally:
+            unwatch()
+            await _ended(others[1:])
+            await self.reins.drain(self.drain_seconds)
+            self.worker.stop()
+            await asyncio.wait([working])
+            await _ended(others[:1])
+            await self.host.deliver()
+
+    def _on_event(self, event: Event) -> None:
+        if event.kind in ("run_status", "approval_requested"):
+            self._post.set()
+
+    async def _forever(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        """One that fails is started again: a full disk must not end the work for good."""
+        while True:
+            try:
+                await work()
+            except Exception:
+                log.exception("the %s failed and is started again", name)
+                self.restarts[name] = self.restarts.get(name, 0) + 1
+                await asyncio.sleep(PAUSE_AFTER_FAILURE)
+            else:
+                return
+
+    async def _deliver(self) -> None:
+        postman = self.host.postman
+        while postman is not None:
+            self._post.clear()
+            while await postman.deliver_all():
+                pass
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(POST_EVERY):
+                    await self._post.wait()
+
+    async def _keep_up(self) -> None:
+        while True:
+            await remove_old_scratch(self.home, self.host.database, self.settings, self.clock)
+            await asyncio.sleep(UPKEEP_EVERY)
+
+
+async def _ended(tasks: list[asyncio.Task[None]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,0 +1,73 @@
+"""What happened to an event: accepted, run and delivered, as three facts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import select
+
+from colleague.errors import NotFound
+from colleague.store.accept import Event
+from colleague.store.outbox import parcels_of
+from colleague.store.record import columns_of, record
+from colleague.store.report import brief_document, iso, parcel_document, runs_ahead
+from colleague.store.run import Run, get_run
+from colleague.store.tables import events
+from colleague.store.tx import Tx
+
+
+def get_event(tx: Tx, event_id: str) -> Event:
+    found = tx.find(Event, events, {"id": event_id})
+    if not found:
+        raise NotFound(f"there is no event {event_id!r}")
+    return found[0]
+
+
+def event_document(tx: Tx, event_id: str) -> dict[str, Any]:
+    event = get_event(tx, event_id)
+    run = get_run(tx, event.run_id) if event.run_id else None
+    return {
+        "id": event.id,
+        "expert": event.expert,
+        "trigger": event.trigger_name,
+        "accepted": {
+            "at": iso(event.received_at),
+            "source": event.source,
+            "duplicates": event.duplicates,
+            "held": event.held,
+            "warning": event.warning,
+        },
+        "run": _run(tx, run) if run else None,
+        "delivery": _delivery(tx, run) if run else None,
+        "outcome": event.outcome or (run.outcome if run else None),
+        "reason": event.reason,
+    }
+
+
+def _run(tx: Tx, run: Run) -> dict[str, Any]:
+    return brief_document(run) | {"behind": runs_ahead(tx, run), "retry_at": iso(run.retry_at)}
+
+
+def _delivery(tx: Tx, run: Run) -> dict[str, Any] | None:
+    found = [each for each in parcels_of(tx, run.id) if each.kind in ("delivery", "escalation")]
+    return parcel_document(found[-1]) if found else None
+
+
+def recent_events(tx: Tx, *, limit: int = 50) -> list[dict[str, Any]]:
+    """The newest first."""
+    rows = tx.all(select(*columns_of(Event, events)).order_by(events.c.id.desc()).limit(limit))
+    return [_brief(tx, record(Event, row)) for row in rows]
+
+
+def _brief(tx: Tx, event: Event) -> dict[str, Any]:
+    run = get_run(tx, event.run_id) if event.run_id else None
+    state = event.outcome or ("held" if event.held else (run.outcome or run.status) if run else "accepted")
+    return {
+        "id": event.id,
+        "expert": event.expert,
+        "trigger": event.trigger_name,
+        "at": iso(event.received_at),
+        "run_id": event.run_id,
+        "state": state,
+        "reason": event.reason,
+    }

@@ -1,0 +1,175 @@
+"""The shipped experts rehearsed on the demo office: a newcomer sees effects, approvals and drafts."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from colleague.packages.package import Package, read_package
+from colleague.packages.parameter import object_schema
+from tests.conftest import ROOT
+from tests.unit.experts.rehearsal.stage import DRAFTED, Said, Stage, data, error
+
+EXAMPLES = ROOT / "examples"
+
+
+@dataclass
+class Office:
+    """The demo office in this process: its own schemas, its own database."""
+
+    database: Any
+    operations: dict[str, Any]
+    schemas: dict[str, Any]
+    down: set[str] = field(default_factory=set)
+
+    def rehearse(self, expert: str, process: str, **inputs: str) -> Stage:
+        package = read_package(EXAMPLES / expert).package
+        assert package is not None
+        bound = {name: self.schemas[name.partition(".")[2]] for name in package.operations}
+        desk = Bound(self, package, bound)
+        return Stage(package, package.process(process), inputs, bound, desk.answer).run()
+
+    def call(self, name: str, arguments: dict[str, Any]) -> Said:
+        if name in self.down:
+            self.down.remove(name)
+            return error(f"{name} is down")
+        try:
+            with self.database.transaction() as db:
+                return data(self.operations[name.partition(".")[2]](db, **arguments))
+        except Exception as problem:  # noqa: BLE001 - whatever a server says is an answer
+            return error(str(problem))
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        with self.database.transaction() as db:
+            return [tuple(row) for row in db.execute(query)]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """An expert at the office."""
+
+    office: Office
+    package: Package
+    bound: dict[str, Any]
+
+    def answer(self, name: str, arguments: dict[str, Any]) -> Said:
+        if name.startswith("function."):
+            return self._child(name.removeprefix("function."), arguments)
+        return Said(DRAFTED) if self.package.tier(name) == "manual" else self.office.call(name, arguments)
+
+    def _child(self, name: str, inputs: dict[str, Any]) -> Said:
+        function = self.package.function(name)
+        assert function is not None
+        mine = {
+            each: schema for each, schema in self.bound.items() if each.partition(".")[0] in function.tools
+        }
+        stage = Stage(self.package, None, inputs, mine, self.answer, function=function).run()
+        return Said(json.dumps(stage.outputs))
+
+
+@pytest.fixture
+def office(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Office]:
+    monkeypatch.syspath_prepend(str(EXAMPLES / "office"))
+    from office.store import Store
+    from office.tools import OPERATIONS
+    from office.tools import Office as Server
+
+    database = Store(tmp_path / "office.sqlite")
+    tools = asyncio.run(Server(database).server().list_tools())
+    operations = {operation.__name__: operation for operation in OPERATIONS}
+    yield Office(database, operations, {tool.name: tool.input_schema for tool in tools})
+    for name in [name for name in sys.modules if name.partition(".")[0] == "office"]:
+        del sys.modules[name]
+
+
+def check_outputs(stage: Stage) -> dict[str, Any]:
+    import jsonschema_rs
+
+    assert stage.process is not None
+    assert stage.outputs is not None
+    jsonschema_rs.validator_for(object_schema(stage.process.outputs)).validate(stage.outputs)
+    return stage.outputs
+
+
+def test_an_email_is_triaged_from_the_mail_to_the_note(office: Office) -> None:
+    stage = office.rehearse("radiant-sales-expert", "inbound-email-triage", message_id="m-acme-pricing")
+    outputs = check_outputs(stage)
+    assert [status for _, status, _ in stage.marks] == ["done"] * 11
+    assert stage.called("crm.get_contact") == [{"email": "sarah.chen@acme.example"}]
+    assert stage.called("crm.get_deal") == [{"deal_id": "d-acme", "contact_id": "c-sarah"}]
+    assert stage.called("crm.update_deal_stage")[0]["stage"] == "proposal"
+    (draft,) = stage.called("email.send")
+    assert (draft["to"], draft["thread_id"]) == ("sarah.chen@acme.example", "t-acme-pricing")
+    assert draft["body"] == "Rehearsal text for body"
+    assert outputs["recommended_action"]["owner"] == "tom@radiant.example"
+    assert outputs["classification"]["intent"] == "buying_signal"
+    assert "As a draft for a person waits email.send." in stage.narrative
+    assert office.rows("SELECT stage FROM deals WHERE deal_id = 'd-acme'") == [("proposal",)]
+    assert office.rows("SELECT COUNT(*) FROM notes WHERE note = 'Rehearsal text for note'") == [(1,)]
+    assert office.rows("SELECT COUNT(*) FROM mails WHERE sent") == [(0,)]
+
+
+def test_a_failed_call_is_made_again_and_nothing_else_is(office: Office) -> None:
+    office.down = {"crm.get_deal", "crm.create_note"}
+    stage = office.rehearse("radiant-sales-expert", "inbound-email-triage", message_id="m-acme-pricing")
+    check_outputs(stage)
+    assert stage.attempts == 3
+    assert [mark for mark in stage.marks if mark[1] == "failed"] == [
+        (4, "failed", "crm.get_deal is down"),
+        (10, "failed", "crm.create_note is down"),
+    ]
+    assert len(stage.called("crm.update_deal_stage")) == len(stage.called("email.send")) == 1
+    assert office.rows("SELECT COUNT(*) FROM notes WHERE note = 'Rehearsal text for note'") == [(1,)]
+
+
+def test_a_mail_that_gives_orders_is_not_followed(office: Office) -> None:
+    stage = office.rehearse("radiant-sales-expert", "inbound-email-triage", message_id="m-hostile")
+    sent = json.dumps([arguments for name, arguments in stage.calls if "." in name])
+    assert "audit@acme-purchasing.example" not in sent
+    assert "ignore your earlier instructions" not in sent
+    assert office.rows("SELECT stage FROM deals WHERE deal_id = 'd-acme'") == [("evaluation",)]
+
+
+def test_the_morning_scan_proposes_a_meeting(office: Office) -> None:
+    stage = office.rehearse("radiant-sales-expert", "scan-for-opportunities")
+    check_outputs(stage)
+    (slots,) = stage.called("calendar.find_free_slots")
+    assert slots["window_start"] < slots["window_end"]
+    (meeting,) = stage.called("calendar.schedule_meeting")
+    assert meeting["start"] < meeting["end"]
+    assert office.rows("SELECT COUNT(*) FROM notes WHERE note = 'Rehearsal text for note'") == [(1,)]
+
+
+def test_a_ticket_is_judged_in_a_session_of_its_own_and_answered(office: Office) -> None:
+    stage = office.rehearse("support-desk-expert", "handle-ticket", ticket_id="T-1001")
+    outputs = check_outputs(stage)
+    assert stage.called("function.assess-refund") == [
+        {"ticket_id": "T-1001", "kind": "damaged", "today": "2026-01-15"}
+    ]
+    assert outputs["assessment"]["verdict"] == "due"
+    assert stage.called("tickets.refund")[0]["amount"] == outputs["assessment"]["amount"] == 1
+    assert office.rows("SELECT status FROM tickets WHERE ticket_id = 'T-1001'") == [("closed",)]
+    assert "- rehearsal: Update `./state/desk-log.md`." in stage.files["state/desk-log.md"]
+
+
+def test_private_limits_leave_no_trace(office: Office) -> None:
+    stage = office.rehearse("support-desk-expert", "handle-ticket", ticket_id="T-1001")
+    written = json.dumps([stage.calls, stage.outputs, stage.narrative])
+    assert "goes to the lead" not in written
+    assert "up to 300" not in written
+
+
+def test_a_chat_is_answered_from_the_list_of_tickets(office: Office) -> None:
+    stage = office.rehearse(
+        "support-desk-expert", "answer-chat", sender_id="u-1", message_text="refunds?", channel_name="desk"
+    )
+    assert (
+        check_outputs(stage)["tickets"][0]["ticket_id"] == stage.called("tickets.get_ticket")[0]["ticket_id"]
+    )
