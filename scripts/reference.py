@@ -32,7 +32,10 @@ def _commands() -> Iterator[str]:
     yield "# Commands"
     yield ""
     yield "Every command takes `--debug` for the traceback of an error, and `--help`."
-    yield "Exit codes: 0 done; 1 the answer is no; 2 wrong usage; 3 another process is in the way."
+    yield (
+        "Exit codes: 0 done; 1 the answer is no; 2 wrong usage; 3 the gateway is needed and not "
+        "reachable, or another process is in the way; 4 a run that was waited for now waits for a person."
+    )
     root = typer.main.get_command(build_app())
     for path, command in _leaves(root, ["colleague"]):
         yield from _command(path, command)

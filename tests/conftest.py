@@ -36,14 +36,21 @@ class Colleague:
 
     home: Path
 
-    def __call__(self, *arguments: str, stdin: str = "", cwd: Path | None = None, **environment: str) -> Said:
+    def __call__(
+        self,
+        *arguments: str,
+        stdin: str = "",
+        cwd: Path | None = None,
+        timeout: float = 60,
+        **environment: str,
+    ) -> Said:
         done = subprocess.run(
             [sys.executable, "-m", "colleague", *arguments],
             input=stdin,
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=timeout,
             cwd=cwd or self.home.parent,
             env=self.environment(environment),
         )
@@ -55,8 +62,8 @@ class Colleague:
         }
         return kept | {"OPENCLAW_STATE_DIR": str(self.home), "HOME": str(self.home.parent)} | more
 
-    def ok(self, *arguments: str, **environment: str) -> Said:
-        said = self(*arguments, **environment)
+    def ok(self, *arguments: str, timeout: float = 60, **environment: str) -> Said:
+        said = self(*arguments, timeout=timeout, **environment)
         assert said.code == 0, f"{arguments} ended with {said.code}\n{said.out}\n{said.err}"
         return said
 

@@ -14,9 +14,7 @@ TAIL = 0.2
 _UNSEEN = r"[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]*+"
 _GAP = r"[\s\u00ad\u200b-\u200f\u2060-\u2064\ufeff]*+"
 _SIGNS = "<\ufe64\uff1c"
-_CLOSING = re.compile(
-    rf"([{_SIGNS}]{_GAP})[/\u2044\u2215\uff0f](?={_GAP}(?i:{_UNSEEN.join('data')}))"
-)
+_CLOSING = re.compile(rf"([{_SIGNS}]{_GAP})[/\u2044\u2215\uff0f](?={_GAP}(?i:{_UNSEEN.join('data')}))")
 """Whatever could be taken for the end of a wrapper."""
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from colleague.agent.act import DRAFTED
 from colleague.agent.conversation import Result
-from colleague.agent.toolbox import BadArguments, checked_arguments, digest_of
+from colleague.agent.toolbox import BadArguments, checked_arguments, decoded_arguments, digest_of
 from colleague.store.journal import CallStatus, NewCall
 
 if TYPE_CHECKING:
@@ -70,10 +70,10 @@ def _refused(part: Any, place: int, raw: str, reason: str) -> NewCall:
 
 def _valid_json(raw: str) -> str:
     try:
-        json.loads(raw)
-    except ValueError:
+        decoded_arguments(raw)
+    except BadArguments:
         return json.dumps(raw)
-    return raw
+    return raw or "{}"
 
 
 def _judged(

@@ -32,7 +32,8 @@ class ToolRequest:
     key: str
     arguments: dict[str, Any]
     on_progress: Callable[[str], None] = lambda _: None
-    timeout: float = 60.0
+    timeout: float | None = None
+    """Seconds until it is given up; what the server's settings say when not set."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from typing import Any
 from colleague.agent.tool import Tool, ToolSpec
 from colleague.packages.fields import nearest
 
+MOST_NESTED = 100
+
 
 class BadArguments(Exception):
     """The arguments do not fit; the message is for the model."""
@@ -36,7 +38,7 @@ class Toolbox:
 
 def checked_arguments(spec: ToolSpec, raw: str | dict[str, Any] | None) -> dict[str, Any]:
     """The arguments as a dict that fits the tool's schema. Raises BadArguments with every reason."""
-    arguments = _decoded(raw)
+    arguments = decoded_arguments(raw)
     import jsonschema_rs
 
     try:
@@ -49,16 +51,32 @@ def checked_arguments(spec: ToolSpec, raw: str | dict[str, Any] | None) -> dict[
     return arguments
 
 
-def _decoded(raw: str | dict[str, Any] | None) -> dict[str, Any]:
+def decoded_arguments(raw: str | dict[str, Any] | None) -> dict[str, Any]:
+    """What a model wrote, as a dict that can be stored and shown. Raises BadArguments."""
     if isinstance(raw, dict):
         return raw
     try:
         arguments = json.loads(raw or "{}")
-    except ValueError as error:
-        raise BadArguments(f"the arguments are no JSON: {error}") from None
+        json.dumps(arguments, ensure_ascii=False).encode()
+    except UnicodeError:
+        raise BadArguments("the arguments have half a character in them; write it out") from None
+    except (ValueError, RecursionError) as error:
+        raise BadArguments(f"the arguments are no JSON that can be used: {error}") from None
     if not isinstance(arguments, dict):
         raise BadArguments("the arguments must be a JSON object")
+    if _is_deep(arguments):
+        raise BadArguments(f"the arguments are nested more than {MOST_NESTED} levels deep")
     return arguments
+
+
+def _is_deep(arguments: dict[str, Any]) -> bool:
+    level: list[Any] = [arguments]
+    for _ in range(MOST_NESTED):
+        inner = [each.values() if isinstance(each, dict) else each for each in level]
+        level = [value for values in inner for value in values if isinstance(value, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 def _told(error: Any) -> str:

@@ -70,7 +70,7 @@ def show(approval: IdArgument, home: HomeOption = None, as_json: JsonOption = Fa
     import json
 
     from colleague.cli.hosting import opened, with_database
-    from colleague.cli.output import say, say_json
+    from colleague.cli.output import plain, say, say_json
     from colleague.experts.reporting import approval_report
 
     place, _ = opened(home)
@@ -82,7 +82,8 @@ def show(approval: IdArgument, home: HomeOption = None, as_json: JsonOption = Fa
         return
     for key, value in document.items():
         if value not in (None, ""):
-            say(f"{key:13} {json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else value}")
+            shown = json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)
+            say(f"{key:13} {plain(shown)}")
 
 
 def approve(

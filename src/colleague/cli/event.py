@@ -64,14 +64,14 @@ def _lines(document: dict[str, Any]) -> list[str]:
     repeats = f", and {accepted['duplicates']} repeats" if accepted["duplicates"] else ""
     lines = [
         f"event {document['id']} for {document['expert']}/{document['trigger']}",
-        f"  accepted: {accepted['at']} from {accepted['source']}{repeats}",
+        f"  accepted: {accepted['at']} from {document['source']}{repeats}",
     ]
-    if accepted["warning"]:
-        lines.append(f"  warning: {accepted['warning']}")
+    if document["warning"]:
+        lines.append(f"  warning: {document['warning']}")
     if accepted["held"]:
         lines.append("  held: its trigger is paused")
     elif run is None:
-        lines.append(f"  {document['outcome']}: {document['reason']}")
+        lines.append(f"  {document['status']}: {document['reason'] or ''}")
     else:
         behind = f", behind {run['behind']} earlier runs" if run["behind"] else ""
         error = f": {run['error']}" if run["error"] else ""

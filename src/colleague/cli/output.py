@@ -25,6 +25,11 @@ def note(text: str) -> None:
     typer.echo(text, err=True)
 
 
+def plain(text: str) -> str:
+    """Words of others on one line, as they are: what a terminal would act on or not show is written out."""
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
 def say_json(document: Any) -> None:
     typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
 

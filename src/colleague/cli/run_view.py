@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import typer
 
-from colleague.cli.output import CROSS, TICK, note, say, say_json
+from colleague.cli.output import CROSS, TICK, note, plain, say, say_json
 from colleague.store.ids import short
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 WAITS = 4
 LONGEST = 160
+MOST_SHOWN = 400
 QUIET = ("mark_step", "complete", "function_result")
 MARKS = {"done": TICK, "skipped": "-", "failed": CROSS, "open": " "}
 
@@ -181,11 +182,13 @@ async def _holding(database: Database, home: Home, document: dict[str, Any]) -> 
 
 
 def say_question(approval: dict[str, Any]) -> None:
-    arguments = json.dumps(approval["arguments"], ensure_ascii=False)
+    arguments = plain(json.dumps(approval["arguments"], ensure_ascii=False))
     ending = short(approval["id"])
-    note(f"  {approval['kind']} {ending}: {approval['operation']} {arguments[:400]}")
+    note(f"  {approval['kind']} {ending}: {approval['operation']} {arguments[:MOST_SHOWN]}")
+    if len(arguments) > MOST_SHOWN:
+        note(f"    there is more of it: colleague approval show {ending}")
     if approval["reasoning"]:
-        note(f"    because: {approval['reasoning'][:300]}")
+        note(f"    because: {plain(approval['reasoning'])[:300]}")
     for command in COMMANDS[approval["kind"]]:
         note(f"    colleague {command.format(id=ending)}")
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 ORDER = ("queued", "running", "waiting", "retrying")
 MOST_TOLD = 10
+QUESTIONS = ("approval", "draft", "learning", "proposal")
+"""What the list of approvals shows already."""
 
 
 def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
@@ -43,7 +45,7 @@ def _document(tx: Tx, home: Home) -> dict[str, Any]:
     )
 
     told = [
-        parcel for parcel in recent_parcels(tx, 50) if parcel.kind not in ("approval", "draft", "learning")
+        parcel for parcel in recent_parcels(tx, 50) if parcel.kind not in ("approval", "draft", "learning", "proposal")
     ]
     return {
         "home": str(home.root),
@@ -79,9 +81,9 @@ def _schedules(tx: Tx, home: Home) -> list[dict[str, Any]]:
     from colleague.triggers.listing import trigger_documents
     from colleague.triggers.wiring import Wiring
 
-    coming = [each for each in trigger_documents(tx, Wiring(home)) if each["next"]]
-    keys = ("expert", "name", "next", "last")
-    return [{key: each[key] for key in keys} for each in sorted(coming, key=lambda each: each["next"])]
+    coming = [each for each in trigger_documents(tx, Wiring(home)) if each["next_at"]]
+    keys = ("expert", "trigger", "next_at", "last_at")
+    return [{key: each[key] for key in keys} for each in sorted(coming, key=lambda each: each["next_at"])]
 
 
 def _lines(document: dict[str, Any]) -> list[str]:
@@ -91,7 +93,9 @@ def _lines(document: dict[str, Any]) -> list[str]:
     listens = f"{gateway['url']}, pid {gateway['pid']}" if gateway else "not running (colleague serve)"
     lines = [f"Home: {document['home']}", f"Gateway: {listens}", f"Runs: {counts or 'nothing is under way'}"]
     lines += [f"Worker {each['worker']}: {each['runs']} runs" for each in document["workers"]]
-    lines += [f"Next: {each['next']} {each['expert']}/{each['name']}" for each in document["schedules"][:5]]
+    lines += [
+        f"Next: {each['next_at']} {each['expert']}/{each['trigger']}" for each in document["schedules"][:5]
+    ]
     lines += _waiting(document["approvals"])
     if document["dead_letters"]:
         lines.append(f"Dead letters: {len(document['dead_letters'])} (colleague deadletter list)")

@@ -38,16 +38,16 @@ def list_(
         rows = [
             (
                 d["expert"],
-                d["name"],
+                d["trigger"],
                 d["handler"],
                 d["state"],
-                d["next"] or "",
-                d["last"] or "",
-                str(d["queued"]),
+                d["next_at"] or "",
+                d["last_at"] or "",
+                str(d["queued"] + d["held"]),
             )
             for d in found
         ]
-        say_table(("EXPERT", "TRIGGER", "FROM", "STATE", "NEXT", "LAST", "QUEUED"), rows)
+        say_table(("EXPERT", "TRIGGER", "FROM", "STATE", "NEXT", "LAST", "WAITING"), rows)
         for expert, problem in wiring.problems.items():
             say(f"{expert} cannot be read: {problem}")
     else:

@@ -57,6 +57,7 @@ from colleague.packages.process import Process
 from colleague.store.run import Outcome, Run
 from colleague.store.tx import Database
 from colleague.store.versions import owners_with_pending
+from colleague.store.work import attempt_started
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +120,7 @@ class Casting:
         functions = self._functions()
         needed = dict.fromkeys([*scope, *(tool for each in functions for tool in each.tools)])
         operations = await bench.operations(self.run.expert, self.package, bindings, tuple(needed))
-        base = self._base(model_name, bindings)
+        base = self._base(model_name, bindings, await self._timeout())
 
         async def stage(function: Function, inputs: dict[str, Any]) -> Setting:
             return self._function_setting(base, function, inputs, operations, workspace, rehearsal)
@@ -135,7 +136,16 @@ class Casting:
             words=self._words(tree),
         )
 
-    def _base(self, model_name: str, bindings: Bindings) -> Setting:
+    async def _timeout(self) -> float | None:
+        """Seconds of work; by the clock on the wall, what passed without work counts as well."""
+        limit = self._execution.timeout
+        if limit is None or self.agent.settings.experts.timeout_clock == "working":
+            return limit.seconds if limit else None
+        run = self.run
+        passed = await self.agent.database.read(lambda tx: tx.now - attempt_started(tx, run.id, run.attempt))
+        return limit.seconds - (passed - run.working_ms) / 1000
+
+    def _base(self, model_name: str, bindings: Bindings, timeout: float | None) -> Setting:
         execution, policies = self._execution, self.agent.pinned.policies(self.run.expert, self.package)
         escalation = self.package.manifest.policy.escalation
         return Setting(
@@ -147,7 +157,7 @@ class Casting:
             package_digest=self.package.digest,
             thinking=Thinking.of(self.agent.settings),
             max_turns=self.agent.settings.agents.defaults.max_turns,
-            timeout_seconds=execution.timeout.seconds if execution.timeout else None,
+            timeout_seconds=timeout,
             run_budget=_budget(bindings.run_budget),
             day_budget=_budget(bindings.day_budget),
             retries=self._retries,

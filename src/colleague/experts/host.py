@@ -35,6 +35,8 @@ from colleague.store.sweep import release_all
 from colleague.store.tx import Database
 from colleague.store.worker import Worker
 
+SHORTEST_LOOK, LONGEST_LOOK = 0.02, 0.25
+
 
 def open_database(home: Home, settings: Settings, environ: Mapping[str, str], clock: Clock) -> Database:
     """PostgreSQL when `experts.database` names it, else the home's own SQLite file."""
@@ -79,17 +81,25 @@ class Host:
         worker = Worker(self.database, self.advancer, limit=self.limit, only=only, keep_ms=self.keep_ms)
         working = asyncio.create_task(worker.run())
         try:
-            while True:
-                idle = not worker.busy
-                runs = await self.database.read(lambda tx: [get_run(tx, each) for each in only])
-                if idle and not any(_can_go_on(run) for run in runs):
-                    break
-                await asyncio.sleep(0.02)
+            runs = await self._rest(worker, only)
         finally:
             worker.stop()
             await working
         await self.deliver()
         return runs[: len(run_ids)]
+
+    async def _rest(self, worker: Worker, run_ids: Collection[str]) -> list[Run]:
+        """The runs, once none of them can go on by itself. Looks less often the longer nothing happens."""
+        pause = SHORTEST_LOOK
+        while True:
+            if worker.busy:
+                pause = SHORTEST_LOOK
+            else:
+                runs = await self.database.read(lambda tx: [get_run(tx, each) for each in run_ids])
+                if not worker.busy and not any(_can_go_on(run) for run in runs):
+                    return runs
+                pause = min(LONGEST_LOOK, pause * 1.5)
+            await asyncio.sleep(pause)
 
     async def deliver(self) -> None:
         """Sends what waits in the outbox."""

@@ -82,7 +82,9 @@ class Workbench:
             return await self.servers.tools(binding.server)
         except McpError as error:
             message = f"{name} is bound to {binding.server}, which cannot be used: {error.message}"
-            raise ToolUnavailable(message, hint=error.hint, passing=True) from None
+            entry = self.settings.mcp.servers.get(binding.server)
+            passing = entry is not None and entry.enabled
+            raise ToolUnavailable(message, hint=error.hint, passing=passing) from None
 
 
 def _bound(

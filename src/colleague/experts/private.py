@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colleague.experts.passage import Kind, Passages, Words, passages_of, sums_in
+from colleague.experts.private_file import private_bodies
 from colleague.experts.wording import MARK, Wording, wordings
 from colleague.packages.finding import Findings
 from colleague.packages.folder import Folder
@@ -55,13 +57,13 @@ class PrivateText:
         return private
 
     @classmethod
-    def of_package(cls, package: Package) -> PrivateText:
-        """The package's private knowledge, as far as its other files do not say the same."""
+    def of_package(cls, package: Package, *, also: Sequence[str] = ()) -> PrivateText:
+        """Its private knowledge, and `also` these texts, as far as its other files do not say the same."""
         private = dict.fromkeys(item.path for item in package.knowledge if item.private)
-        if not private:
+        if not private and not also:
             return NOTHING
         read = _reader(package.root)
-        bodies = [split_frontmatter(read(path)).body for path in private]
+        bodies = [*(split_frontmatter(read(path)).body for path in private), *also]
         return cls.of(bodies, public=(read(path) for path in _public_paths(package) if path not in private))
 
     def __bool__(self) -> bool:
@@ -180,21 +182,26 @@ class _Cleaning:
 
 
 def private_text(snapshots: Path, digest: str) -> PrivateText:
-    """Of the package with this digest; nothing when its snapshot is gone or has no private knowledge."""
+    """Of the package with this digest, and of other versions: what they told, state files carry over.
+
+    Nothing when its snapshot is gone or there is no private knowledge."""
     try:
-        return _of_snapshot(snapshots / digest) if digest else NOTHING
+        versions = tuple(sorted(os.listdir(snapshots)))  # noqa: PTH208 - names are all it takes
+        return _of_versions(snapshots, digest, versions) if digest in versions else NOTHING
     except FileNotFoundError:
         return NOTHING
 
 
 @lru_cache(maxsize=_MOST_KEPT)
-def _of_snapshot(root: Path) -> PrivateText:
+def _of_versions(snapshots: Path, digest: str, versions: Sequence[str]) -> PrivateText:
     from colleague.packages.package import read_package
 
-    package = read_package(root).package
+    package = read_package(snapshots / digest).package
     if package is None:
-        raise FileNotFoundError(root)
-    return PrivateText.of_package(package)
+        raise FileNotFoundError(snapshots / digest)
+    others = [private_bodies(snapshots / each, package.name) for each in versions if each != digest]
+    also = dict.fromkeys(body for bodies in others for body in bodies)
+    return PrivateText.of_package(package, also=tuple(also))
 
 
 def _public_paths(package: Package) -> Iterator[str]:

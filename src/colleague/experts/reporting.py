@@ -10,7 +10,7 @@ from colleague.experts.private import private_text
 from colleague.home import Home
 from colleague.store import report
 from colleague.store.approvals import Approval
-from colleague.store.event_report import event_document, get_event
+from colleague.store.event_report import event_document
 from colleague.store.ids import short
 from colleague.store.outbox import Parcel
 from colleague.store.report import iso
@@ -38,9 +38,9 @@ def trajectory_report(tx: Tx, home: Home, session_key: str) -> list[dict[str, An
 
 def event_report(tx: Tx, home: Home, event_id: str) -> dict[str, Any]:
     """What happened to an event: accepted, run, delivered."""
-    event = get_event(tx, event_id)
-    digest = get_run(tx, event.run_id).digest if event.run_id else ""
-    return _public(home, digest, event_document(tx, event_id))
+    document = event_document(tx, event_id)
+    digest = get_run(tx, document["run"]["id"]).digest if document["run"] else ""
+    return _public(home, digest, document)
 
 
 def approval_report(tx: Tx, home: Home, approval: Approval) -> dict[str, Any]:

@@ -269,6 +269,9 @@ class TriggerDocument(BaseModel):
     handler: str
     process: str
     address: str | None
+    concurrency: str
+    concurrency_key: str | None
+    state: Literal["active", "inactive", "paused"]
     active: bool
     problem: str | None
     paused: bool
@@ -276,6 +279,8 @@ class TriggerDocument(BaseModel):
     paused_by: str | None
     next_at: str | None
     last_at: str | None
+    queued: int
+    held: int
 
 
 class GrantDocument(BaseModel):

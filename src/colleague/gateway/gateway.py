@@ -17,6 +17,7 @@ from colleague.gateway.live_settings import LiveSettings
 from colleague.gateway.live_wiring import LiveWiring
 from colleague.gateway.metrics import Metrics
 from colleague.gateway.operator import Operator
+from colleague.gateway.readiness import Readiness
 from colleague.gateway.streams import Streams
 from colleague.gateway.throttle import Throttle
 from colleague.gateway.workshop import Workshop
@@ -37,6 +38,7 @@ class Gateway:
     workshop: Workshop
     streams: Streams
     throttle: Throttle
+    readiness: Readiness
     limits: Limits = field(default_factory=Limits)
     metrics: Metrics = field(default_factory=Metrics)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)

@@ -126,7 +126,7 @@ class Desk:
 
     def _verify(self, hook: str, **how: Any) -> Verified:
         who = (client_of(self.request.scope), hook)
-        require_try(self.here.throttle, *who)
+        require_try(self.here.throttle, who)
         headers: Mapping[str, str] = self.request.headers
         try:
             return verify(headers=headers, body=self.body, now=self.here.clock.now(), **how)

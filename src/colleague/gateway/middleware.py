@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 OPEN = frozenset(("/", "/healthz", "/readyz", "/openapi.json"))
 """What anybody may see. Hooks have secrets of their own."""
 HOOKS = "/hooks/"
+ENDLESS = "/events"
+"""Streams, of which nobody could tell the head alone."""
 
 
 class Counted:
@@ -82,15 +84,10 @@ class Answered:
 
 
 async def answer(refusal: Refusal, send: Send) -> None:
-    """The connection is closed after it when something of the request may be left unread."""
-    headers = {
-        "Content-Type": "application/json",
-        "Content-Length": str(len(refusal.body)),
-        **refusal.headers,
-    }
-    if refusal.status in (400, 408, 413):
-        headers["Connection"] = "close"
-    raw = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+    """The connection is closed after it: something of the request may be left unread, and without an end."""
+    size = str(len(refusal.body))
+    headers = {"Content-Type": "application/json", "Content-Length": size, "Connection": "close"}
+    raw = [(name.lower().encode(), value.encode()) for name, value in (headers | {**refusal.headers}).items()]
     await send({"type": "http.response.start", "status": refusal.status, "headers": raw})
     await send({"type": "http.response.body", "body": refusal.body})
 
@@ -123,7 +120,7 @@ class Doorman:
     def _check_token(self, scope: Scope) -> None:
         if not self._live.keys.gateway:
             return
-        who = client_of(scope)
+        who = (client_of(scope),)
         require_try(self._throttle, who)
         given = _all(scope, b"authorization")
         if len(given) == 1 and self._live.keys.opens(given[0].encode("latin-1")):
@@ -136,7 +133,7 @@ class Doorman:
         raise Refusal(401, "unauthorized", message, {"WWW-Authenticate": "Bearer"})
 
 
-def require_try(throttle: Throttle, *key: str) -> None:
+def require_try(throttle: Throttle, key: tuple[str, ...]) -> None:
     """Raises a Refusal when there were too many failures."""
     if left := throttle.seconds_left(key):
         raise Refusal(429, "too-many-failures", "too many failed tries; wait", {"Retry-After": str(left)})
@@ -228,6 +225,8 @@ class Verbs:
         if scope["method"] == "OPTIONS":
             await self._tell(scope, send)
         elif scope["method"] == "HEAD":
+            if scope["path"].endswith(ENDLESS):
+                raise Refusal(405, "method-not-allowed", "this address takes other verbs", {"Allow": "GET"})
             await self._app({**scope, "method": "GET"}, receive, _without_body(send))
         else:
             await self._app(scope, receive, send)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from colleague.agent.main_agent import OWNER
 from colleague.agent.main_agent import SESSION as MAIN_SESSION
 from colleague.config import Settings
+from colleague.errors import UsageError
 from colleague.experts.expert import find_expert
 from colleague.experts.invoke import Invocation, find_process
 from colleague.experts.retrying import drop_dead_letter, retry_run
@@ -146,6 +147,8 @@ def _enriched(wired: Wired, payload: Any) -> Any:
 
 def _decide(tx: Tx, verdict: Verdict) -> Approval:
     seen = get_approval(tx, full_id(tx, approvals, "approval", verdict.approval))
+    if verdict.grant_ms is not None and seen.kind != "confirm":
+        raise UsageError(f"a grant spares a confirm, and this is {seen.kind}", hint="decide without --grant")
     if verdict.grant_ms is not None:
         run_id, lasts = (seen.run_id, None) if verdict.grant_ms == 0 else (None, verdict.grant_ms)
         give_grant(tx, seen.expert, seen.operation, by=verdict.by, run_id=run_id, lasts_ms=lasts)

@@ -27,6 +27,7 @@ from colleague.gateway.live_settings import LiveSettings
 from colleague.gateway.live_wiring import LiveWiring
 from colleague.gateway.metrics import Metrics
 from colleague.gateway.protocol import GuardedProtocol
+from colleague.gateway.readiness import Readiness
 from colleague.gateway.streams import Streams
 from colleague.gateway.throttle import Throttle
 from colleague.gateway.workshop import Workshop
@@ -37,6 +38,7 @@ log = logging.getLogger(__name__)
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 LAG_EVERY = 1.0
 KEEP_ALIVE = 30
+HTTP_DRAIN = 5
 
 
 @dataclass
@@ -119,7 +121,8 @@ async def _opened(
     workshop = Workshop(home, host, live.settings, wiring, clock, limits.drain_seconds)
     live.listeners.append(workshop.use)
     streams, throttle = Streams(host.bus), Throttle(limits.failed_tries)
-    gateway = Gateway(home, environ, clock, host, live, wiring, workshop, streams, throttle, limits)
+    ready = Readiness(host.database, workshop.pulse)
+    gateway = Gateway(home, environ, clock, host, live, wiring, workshop, streams, throttle, ready, limits)
     async with workshop.open():
         watching = [
             asyncio.create_task(live.run()),
@@ -147,7 +150,7 @@ async def _serve_http(
         server_header=False,
         proxy_headers=False,
         timeout_keep_alive=KEEP_ALIVE,
-        timeout_graceful_shutdown=max(1, int(gateway.limits.drain_seconds)),
+        timeout_graceful_shutdown=max(1, min(HTTP_DRAIN, int(gateway.limits.drain_seconds))),
     )
     server = HttpServer(config)
     listening = gateway.live.listening

@@ -25,6 +25,7 @@ class Streams:
 
     def __init__(self, bus: Bus) -> None:
         self._watching: dict[str, set[asyncio.Queue[Item | None]]] = {}
+        self._closed = False
         self.stop_watching = bus.watch(self._on_event)
 
     def tell(self, run_id: str, kind: str, **data: Any) -> None:
@@ -33,7 +34,8 @@ class Streams:
                 queue.put_nowait((kind, data))
 
     def close(self) -> None:
-        """Ends every stream."""
+        """Ends every stream, and each that begins from now on after its first event."""
+        self._closed = True
         for queues in self._watching.values():
             for queue in queues:
                 queue.put_nowait(None)
@@ -41,6 +43,8 @@ class Streams:
     @contextlib.contextmanager
     def watching(self, run_id: str) -> Iterator[asyncio.Queue[Item | None]]:
         queue: asyncio.Queue[Item | None] = asyncio.Queue()
+        if self._closed:
+            queue.put_nowait(None)
         self._watching.setdefault(run_id, set()).add(queue)
         try:
             yield queue

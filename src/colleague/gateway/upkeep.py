@@ -31,9 +31,7 @@ async def remove_old_scratch(home: Home, database: Database, settings: Settings,
         needed = await database.read(lambda tx, name=expert.name: _needed(tx, name))  # type: ignore[misc]
         kept = await asyncio.to_thread(_paths, expert, needed)
         workspace = Workspace.of(settings.workspace, expert.name)
-        gone = await asyncio.to_thread(
-            forget_scratch, workspace, older_than, clock.now(), kept.__contains__
-        )
+        gone = await asyncio.to_thread(forget_scratch, workspace, older_than, clock.now(), kept.__contains__)
         if gone:
             log.info("removed %d old working files of %s", len(gone), expert.name)
         removed += gone

@@ -93,7 +93,7 @@ class Servers:
         await asyncio.gather(*(server.stop() for server in self._servers.values()), *self._leaving)
 
     def reconfigure(self, settings: Settings) -> None:
-        """The servers of other settings. Unchanged ones run on; one that changed or is gone ends once idle."""
+        """The servers of other settings. Unchanged ones stay; one that changed or is gone ends once idle."""
         self._wanted = dict(settings.mcp.servers)
         for name in {**self._servers, **self._wanted}:
             self._renew_if_idle(name)

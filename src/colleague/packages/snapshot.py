@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from colleague.errors import PackageError
@@ -20,7 +21,9 @@ def copy_package(package: Package, target: Path) -> None:
 def take_snapshot(package: Package, snapshots: Path) -> Path:
     """The folder that holds exactly this version, made when it is not there yet."""
     target = snapshots / package.digest
-    if not target.exists():
+    try:
+        os.utime(target)  # in use again, so it is not forgotten before its run is accepted
+    except FileNotFoundError:
         stage = new_stage(snapshots)
         copy_package(package, stage)
         put_in_place(stage, target)

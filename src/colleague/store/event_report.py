@@ -11,8 +11,8 @@ from colleague.store.accept import Event
 from colleague.store.outbox import parcels_of
 from colleague.store.record import columns_of, record
 from colleague.store.report import brief_document, iso, parcel_document, runs_ahead
-from colleague.store.run import Run, get_run
-from colleague.store.tables import events
+from colleague.store.run import Run
+from colleague.store.tables import events, runs
 from colleague.store.tx import Tx
 
 
@@ -24,24 +24,36 @@ def get_event(tx: Tx, event_id: str) -> Event:
 
 
 def event_document(tx: Tx, event_id: str) -> dict[str, Any]:
+    """Accepted, run and delivered: three facts, kept apart."""
     event = get_event(tx, event_id)
-    run = get_run(tx, event.run_id) if event.run_id else None
+    run = _run_of(tx, event)
     return {
         "id": event.id,
         "expert": event.expert,
         "trigger": event.trigger_name,
-        "accepted": {
-            "at": iso(event.received_at),
-            "source": event.source,
-            "duplicates": event.duplicates,
-            "held": event.held,
-            "warning": event.warning,
-        },
+        "source": event.source,
+        "status": run.status if run else _status(event),
+        "accepted": {"at": iso(event.received_at), "duplicates": event.duplicates, "held": event.held},
         "run": _run(tx, run) if run else None,
         "delivery": _delivery(tx, run) if run else None,
-        "outcome": event.outcome or (run.outcome if run else None),
+        "outcome": run.outcome if run else event.outcome,
         "reason": event.reason,
+        "warning": event.warning,
     }
+
+
+def _run_of(tx: Tx, event: Event) -> Run | None:
+    found = tx.find(Run, runs, {"id": event.run_id}) if event.run_id else []
+    return found[0] if found else None
+
+
+def _status(event: Event) -> str:
+    """Of an event without a run."""
+    if event.held:
+        return "held"
+    if event.outcome is None:
+        return "resolving"
+    return "skipped" if event.outcome == "skipped" else "resolved"
 
 
 def _run(tx: Tx, run: Run) -> dict[str, Any]:
@@ -60,14 +72,13 @@ def recent_events(tx: Tx, *, limit: int = 50) -> list[dict[str, Any]]:
 
 
 def _brief(tx: Tx, event: Event) -> dict[str, Any]:
-    run = get_run(tx, event.run_id) if event.run_id else None
-    state = event.outcome or ("held" if event.held else (run.outcome or run.status) if run else "accepted")
+    run = _run_of(tx, event)
     return {
         "id": event.id,
         "expert": event.expert,
         "trigger": event.trigger_name,
         "at": iso(event.received_at),
         "run_id": event.run_id,
-        "state": state,
+        "state": (run.outcome or run.status) if run else _status(event),
         "reason": event.reason,
     }

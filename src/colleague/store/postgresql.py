@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from sqlalchemy import Connection, create_engine, text
+from sqlalchemy.exc import OperationalError
 
 from colleague.clock import Clock
 from colleague.failpoints import failpoint
@@ -17,6 +19,10 @@ from colleague.store.tx import Tx
 T = TypeVar("T")
 
 _MIGRATION_LOCK = 4_918_273
+_DEADLOCK_DETECTED = "40P01"
+MOST_DEADLOCKS = 5
+
+log = logging.getLogger(__name__)
 
 
 class PostgresDatabase:
@@ -34,6 +40,7 @@ class PostgresDatabase:
             pool_size=connections,
             max_overflow=0,
             isolation_level="READ COMMITTED",
+            hide_parameters=True,
             pool_pre_ping=True,
         )
         self._threads = ThreadPoolExecutor(connections, thread_name_prefix="postgresql")
@@ -57,6 +64,17 @@ class PostgresDatabase:
         )
 
     def _write(self, work: Callable[[Tx], T]) -> T:
+        """Work that met other work head on was rolled back, and is simply done again."""
+        for _ in range(MOST_DEADLOCKS):
+            try:
+                return self._write_once(work)
+            except OperationalError as error:
+                if getattr(error.orig, "sqlstate", "") != _DEADLOCK_DETECTED:
+                    raise
+                log.warning("two transactions met head on; one of them is done again")
+        return self._write_once(work)
+
+    def _write_once(self, work: Callable[[Tx], T]) -> T:
         with self._engine.connect() as connection:
             tx = Tx(connection, self._clock, locks_rows=True, listeners=self.listeners)
             result = self._committed(connection, work, tx)

@@ -167,6 +167,7 @@ def _engine(file: Path) -> Engine:
         f"sqlite:///{file}",
         poolclass=QueuePool,
         isolation_level="AUTOCOMMIT",
+        hide_parameters=True,
         connect_args={"check_same_thread": False, "timeout": 30},
     )
 

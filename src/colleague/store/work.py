@@ -173,6 +173,12 @@ def attempt_error(tx: Tx, run_id: str, number: int) -> str | None:
     return row[0] if row else None
 
 
+def attempt_started(tx: Tx, run_id: str, number: int) -> int:
+    query = select(attempts.c.started_at).where(attempts.c.run_id == run_id, attempts.c.number == number)
+    row = tx.one(query)
+    return int(row[0]) if row else tx.now
+
+
 def retry_later(tx: Tx, hold: Hold, error: str, delay_ms: int) -> None:
     """The attempt failed; the next one continues after a pause that survives restarts. The lane is kept."""
     run = fenced(tx, hold, lane=True)

@@ -24,20 +24,24 @@ def trigger_documents(tx: Tx, wiring: Wiring, expert: str = "") -> list[dict[str
 def _document(tx: Tx, wired: Wired, state: TriggerState | None) -> dict[str, Any]:
     trigger, (expert, name) = wired.trigger, wired.key
     paused = state is not None and state.paused_at is not None
-    active = not wired.problem and not paused
-    coming = next_slot(trigger.cron, tx.now) if trigger.cron and active else None
+    coming = next_slot(trigger.cron, tx.now) if trigger.cron and not wired.problem and not paused else None
     return {
         "expert": expert,
-        "name": name,
+        "trigger": name,
         "type": trigger.type,
         "handler": trigger.handler,
         "process": trigger.process,
+        "address": f"/hooks/{expert}/{name}" if trigger.type == "webhook" else None,
         "concurrency": trigger.concurrency.mode,
         "concurrency_key": trigger.concurrency.key.text if trigger.concurrency.key else None,
         "state": "paused" if paused else "inactive" if wired.problem else "active",
+        "active": not wired.problem,
         "problem": wired.problem or None,
-        "next": iso(coming),
-        "last": iso(_last_event(tx, expert, name)),
+        "paused": paused,
+        "paused_at": iso(state.paused_at) if state else None,
+        "paused_by": state.paused_by if state else None,
+        "next_at": iso(coming),
+        "last_at": iso(_last_event(tx, expert, name)),
         "queued": queued_runs(tx, expert, name),
         "held": _held(tx, expert, name),
     }

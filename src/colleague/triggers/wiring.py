@@ -111,10 +111,9 @@ class Wiring:
             if not expert.record.enabled:
                 self._turn_off(expert)
             return
-        stamps = self._stamps[expert.name]
-        self._forget(expert.name)
-        self._stamps[expert.name] = stamps
-        self._wired |= {each.key: each for each in wired}
+        others = {key: each for key, each in self._wired.items() if key[0] != expert.name}
+        self._wired = others | {each.key: each for each in wired}
+        self._problems.pop(expert.name, None)
 
     def _turn_off(self, expert: Expert) -> None:
         """Whoever disables an expert that cannot be read means it, too."""

@@ -9,13 +9,13 @@ from typing import Any
 from fastapi import APIRouter
 
 from colleague.experts.reporting import approval_report
-from colleague.gateway.api.triggers import trigger_documents
 from colleague.gateway.documents import StatusDocument
 from colleague.gateway.gateway import Gateway, Here
 from colleague.gateway.openapi import with_token
 from colleague.store.approvals import pending_approvals
 from colleague.store.overview import dead_letters, runs_by_status, spent_today_by_expert, unsent
 from colleague.store.tx import Tx
+from colleague.triggers.listing import trigger_documents
 
 router = APIRouter(prefix="/api", tags=["status"])
 

@@ -9,11 +9,7 @@ from fastapi import APIRouter
 from colleague.gateway.documents import Accepted, Changed, FireAsked, TriggerDocument
 from colleague.gateway.gateway import Here
 from colleague.gateway.openapi import with_token
-from colleague.store.report import iso
-from colleague.store.schedules import TriggerState, last_slots, trigger_states
-from colleague.store.tx import Tx
-from colleague.triggers.schedule import next_slot
-from colleague.triggers.wiring import Wired, Wiring
+from colleague.triggers.listing import trigger_documents
 
 router = APIRouter(prefix="/api", tags=["triggers"])
 
@@ -51,30 +47,3 @@ async def resume(expert: str, trigger: str, here: Here) -> Changed:
     """Let it go on; what was held begins in the order in which it came."""
     released = await here.operator.resume(expert, trigger)
     return Changed(changed=released is not None, released=released)
-
-
-def trigger_documents(tx: Tx, wiring: Wiring) -> list[dict[str, Any]]:
-    states = trigger_states(tx)
-    return [_document(tx, wired, states.get(wired.key)) for wired in wiring.all()]
-
-
-def _document(tx: Tx, wired: Wired, state: TriggerState | None) -> dict[str, Any]:
-    trigger = wired.trigger
-    paused = state is not None and state.paused_at is not None
-    last = last_slots(tx, *wired.key) if trigger.cron else []
-    coming = next_slot(trigger.cron, tx.now) if trigger.cron and not wired.problem and not paused else None
-    return {
-        "expert": wired.expert.name,
-        "trigger": trigger.name,
-        "type": trigger.type,
-        "handler": trigger.handler,
-        "process": trigger.process,
-        "address": f"/hooks/{wired.expert.name}/{trigger.name}" if trigger.type == "webhook" else None,
-        "active": not wired.problem,
-        "problem": wired.problem or None,
-        "paused": paused,
-        "paused_at": iso(state.paused_at) if state else None,
-        "paused_by": state.paused_by if state else None,
-        "next_at": iso(coming),
-        "last_at": iso(last[0].slot) if last else None,
-    }

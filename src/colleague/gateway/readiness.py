@@ -1,0 +1,80 @@
+"""Whether it can work: loop, database and worker really exercised, and not more often than is useful."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from sqlalchemy import delete, select
+
+from colleague.gateway.pulse import Pulse
+from colleague.store.ids import new_id
+from colleague.store.tables import dedupe
+from colleague.store.tx import Database, Tx
+
+PATIENCE = 3.0
+OLDEST_PULSE = 15.0
+COUNTS_FOR = 0.5
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What came of one check, and how long it took."""
+
+    ok: bool
+    milliseconds: float
+
+
+class Readiness:
+    """Asked by anybody, without a token: whoever asks while a check is fresh gets the same one."""
+
+    def __init__(self, database: Database, pulse: Pulse) -> None:
+        self._database, self._pulse = database, pulse
+        self._lock = asyncio.Lock()
+        self._last: dict[str, Checked] = {}
+        self._at = float("-inf")
+
+    async def check(self) -> dict[str, Checked]:
+        async with self._lock:
+            if time.monotonic() - self._at > COUNTS_FOR:
+                self._last = await self._look()
+                self._at = time.monotonic()
+            return self._last
+
+    async def _look(self) -> dict[str, Checked]:
+        names = ("database", "loop", "worker")
+        found = await asyncio.gather(_timed(self._write_and_read), _timed(_turn), _timed(self._is_beating))
+        return dict(zip(names, found, strict=True))
+
+    async def _write_and_read(self) -> bool:
+        return await self._database.write(_come_and_gone)
+
+    async def _is_beating(self) -> bool:
+        return self._pulse.age < OLDEST_PULSE
+
+
+async def _timed(work: Callable[[], Awaitable[bool]]) -> Checked:
+    began = time.monotonic()
+    try:
+        async with asyncio.timeout(PATIENCE):
+            fine = await work()
+    except Exception:  # noqa: BLE001 - whatever it was, it is not ready
+        fine = False
+    return Checked(fine, round((time.monotonic() - began) * 1000, 1))
+
+
+async def _turn() -> bool:
+    await asyncio.sleep(0)
+    return True
+
+
+def _come_and_gone(tx: Tx) -> bool:
+    """A row that is there and gone again within one commit."""
+    key = {"expert": "", "trigger_name": "readyz", "dedupe_key": new_id()}
+    tx.insert(dedupe, **key, event_id="", expires_at=tx.now)
+    same = dedupe.c.dedupe_key == key["dedupe_key"]
+    found = tx.one(select(dedupe.c.event_id).where(same))
+    tx.execute(delete(dedupe).where(same))
+    return found is not None
