@@ -44,9 +44,7 @@ def _document(tx: Tx, home: Home) -> dict[str, Any]:
         workers,
     )
 
-    told = [
-        parcel for parcel in recent_parcels(tx, 50) if parcel.kind not in ("approval", "draft", "learning", "proposal")
-    ]
+    told = [parcel for parcel in recent_parcels(tx, 50) if parcel.kind not in QUESTIONS]
     return {
         "home": str(home.root),
         "gateway": _gateway(home),

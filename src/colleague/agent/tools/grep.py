@@ -67,7 +67,7 @@ class GrepTool(FileTool):
             "limit": arguments.number("limit", _MOST),
         }
         glob = Glob(arguments.text("glob", "**"))
-        seconds = min(self.seconds, request.timeout)
+        seconds = min(self.seconds, request.timeout or self.seconds)
         lines = await asyncio.to_thread(self._search, path, glob, order, seconds)
         return ToolOutput("\n".join(lines) or "[nothing matches]", source=self.source(path))
 
