@@ -44,7 +44,9 @@ def _document(tx: Tx, home: Home) -> dict[str, Any]:
         workers,
     )
 
-    told = [parcel for parcel in recent_parcels(tx, 50) if parcel.kind not in QUESTIONS]
+    told = [parcel for parcel in recent_parcels(tx, 50) if parcel.kind not in QUESTIONS][:MOST_TOLD]
+    sent = [parcel for parcel in told if parcel.status == "sent"]
+    open_ = [parcel for parcel in told if parcel.status != "sent"]
     return {
         "home": str(home.root),
         "gateway": _gateway(home),
@@ -52,7 +54,8 @@ def _document(tx: Tx, home: Home) -> dict[str, Any]:
         "runs": runs_by_status(tx),
         "approvals": [approval_report(tx, home, each) for each in pending_approvals(tx, 100)],
         "dead_letters": [run.id for run in dead_letters(tx, 100)],
-        "delivered": [parcel_report(tx, home, parcel) for parcel in told[:MOST_TOLD]],
+        "delivered": [parcel_report(tx, home, parcel) for parcel in sent],
+        "not_delivered": [parcel_report(tx, home, parcel) for parcel in open_],
         "undelivered": unsent(tx),
         "schedules": _schedules(tx, home),
         "spent_today": [asdict(each) for each in spent_today_by_expert(tx)],
@@ -99,7 +102,7 @@ def _lines(document: dict[str, Any]) -> list[str]:
         lines.append(f"Dead letters: {len(document['dead_letters'])} (colleague deadletter list)")
     if document["undelivered"]:
         lines.append(f"Not delivered yet: {document['undelivered']}")
-    for each in document["delivered"]:
+    for each in (*document["not_delivered"], *document["delivered"]):
         lines.append(_told(each))
     for spent in document["spent_today"]:
         lines.append(

@@ -25,7 +25,7 @@ def list_(
 ) -> None:
     """Every trigger: where its events come from, when it fires next, when it fired last, what waits."""
     from colleague.cli.hosting import opened, with_database
-    from colleague.cli.output import say, say_json, say_table
+    from colleague.cli.output import note, say, say_json, say_table
     from colleague.triggers.listing import trigger_documents
     from colleague.triggers.wiring import Wiring
 
@@ -48,10 +48,10 @@ def list_(
             for d in found
         ]
         say_table(("EXPERT", "TRIGGER", "FROM", "STATE", "NEXT", "LAST", "WAITING"), rows)
-        for expert, problem in wiring.problems.items():
-            say(f"{expert} cannot be read: {problem}")
     else:
         say("There are no triggers.")
+    for expert, problem in wiring.problems.items():
+        note(f"{expert} cannot be read: {problem}")
 
 
 @app.command()
@@ -104,11 +104,13 @@ def _payload(text: str) -> Any:
 
     looks_like_json = text.lstrip()[:1] in ("{", "[", '"')
     try:
-        return json.loads(text if looks_like_json else Path(text).read_text(encoding="utf-8"))
+        payload = json.loads(text if looks_like_json else Path(text).read_text(encoding="utf-8"))
+        json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
     except OSError as error:
         raise UsageError(f"--payload {text!r}: {error.strerror}", hint="give a file, or JSON") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"--payload is no JSON: {error}") from None
+    return payload
 
 
 @app.command()

@@ -31,6 +31,7 @@ class Error(BaseModel):
 
     code: str
     message: str
+    hint: str | None = None
 
 
 class ErrorAnswer(BaseModel):

@@ -63,7 +63,8 @@ class Gateway:
         ]
 
 
-def _gateway_of(request: Request) -> Gateway:
+async def _gateway_of(request: Request) -> Gateway:
+    """Async, or every request would take a way through a thread."""
     found: Gateway = request.app.state.gateway
     return found
 

@@ -57,20 +57,26 @@ def describe(app: FastAPI) -> None:
                 description="The gateway of a home: hooks in, answers out.",
                 routes=app.routes,
             )
-            _without_unused(app.openapi_schema)
+            _tell_errors_as_they_are(app.openapi_schema)
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]
 
 
-def _without_unused(document: dict[str, Any]) -> None:
-    """Bodies that do not fit are answered in our own shape, so FastAPI's would be untrue."""
-    schemas = document.get("components", {}).get("schemas", {})
+def _tell_errors_as_they_are(document: dict[str, Any]) -> None:
+    """Every no is JSON of our own shape, whatever else a route answers with."""
     for path in document["paths"].values():
         for operation in path.values():
-            refused = operation.get("responses", {}).get("422", {})
-            content = refused.get("content", {}).get("application/json", {})
-            if content.get("schema", {}).get("$ref", "").endswith("/HTTPValidationError"):
-                content["schema"] = {"$ref": "#/components/schemas/ErrorAnswer"}
+            for code, answer in operation["responses"].items():
+                if code >= "400":
+                    answer["content"] = {"application/json": {"schema": _schema(answer)}}
     for name in ("HTTPValidationError", "ValidationError"):
-        schemas.pop(name, None)
+        document["components"]["schemas"].pop(name, None)
+
+
+def _schema(answer: dict[str, Any]) -> dict[str, Any]:
+    """The one it has, unless that is FastAPI's own for what has the wrong shape."""
+    known: dict[str, Any] = {"$ref": "#/components/schemas/ErrorAnswer"}
+    contents: list[dict[str, Any]] = list(answer.get("content", {}).values())
+    found: dict[str, Any] = (contents[0].get("schema") if contents else None) or known
+    return known if found.get("$ref", "").endswith("/HTTPValidationError") else found

@@ -1,4 +1,4 @@
-"""No, in one shape everywhere: {"error": {"code", "message"}}."""
+"""No, in one shape everywhere: {"error": {"code", "message"}}, with a hint where there is one."""
 
 from __future__ import annotations
 
@@ -61,5 +61,4 @@ def refusal_of(error: ColleagueError) -> Refusal:
         code = error.code
     headers = {"Retry-After": str(QUEUE_PAUSE)} if status == 429 else {}
     headers |= {"WWW-Authenticate": "Bearer"} if status == 401 else {}
-    message = f"{error.message}; {error.hint}" if error.hint else error.message
-    return Refusal(status, code, message, headers)
+    return Refusal(status, code, error.message, headers, {"hint": error.hint} if error.hint else {})

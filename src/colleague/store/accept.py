@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import func, literal_column, select, update
+from sqlalchemy import Executable, bindparam, func, literal_column, select, update
 
 from colleague.errors import ColleagueError
 from colleague.store.ids import new_id
-from colleague.store.lanes import insert_into, take_place
+from colleague.store.lanes import insert_into, lock_lane, take_place
 from colleague.store.record import columns_of, record
 from colleague.store.sla import Sla
 from colleague.store.steps import add_steps
@@ -78,6 +79,8 @@ class Accepted:
 
 def accept(tx: Tx, arrival: Arrival) -> Accepted:
     """Dedupe, event, run and place in the lane: all of it or nothing, in the caller's transaction."""
+    if tx.locks_rows and arrival.lane is not None and not arrival.held:
+        lock_lane(tx, arrival.lane)  # before there is an id, so that ids and places have one order
     event_id = new_id()
     if arrival.dedupe_key is not None:
         first = _remember(tx, arrival, event_id)
@@ -146,19 +149,9 @@ def start_run(
 def _remember(tx: Tx, arrival: Arrival, event_id: str) -> str | None:
     """Claims the dedupe key for this event; returns the first event when the key still counts."""
     where = (arrival.expert, arrival.trigger, arrival.dedupe_key)
-    statement = insert_into(tx)(dedupe).values(
-        expert=where[0],
-        trigger_name=where[1],
-        dedupe_key=where[2],
-        event_id=event_id,
-        expires_at=tx.now + arrival.dedupe_ms,
-    )
-    renewed = statement.on_conflict_do_update(
-        index_elements=["expert", "trigger_name", "dedupe_key"],
-        set_={"event_id": statement.excluded.event_id, "expires_at": statement.excluded.expires_at},
-        where=dedupe.c.expires_at <= tx.now,
-    ).returning(dedupe.c.event_id)
-    if tx.one(renewed) is not None:
+    given = dict(zip(("expert", "trigger", "key"), where, strict=True))
+    given |= {"event": event_id, "now": tx.now, "until": tx.now + arrival.dedupe_ms}
+    if tx.execute(_claim(insert_into(tx)), given).first() is not None:
         return None
     row = tx.one(
         select(dedupe.c.event_id).where(
@@ -166,6 +159,25 @@ def _remember(tx: Tx, arrival: Arrival, event_id: str) -> str | None:
         )
     )
     return str(row[0]) if row else None
+
+
+@functools.cache
+def _claim(insert_into_dialect: Callable[..., Any]) -> Executable:
+    """Takes a dedupe key that is new or has expired; built once, since every event comes this way."""
+    statement = insert_into_dialect(dedupe).values(
+        expert=bindparam("expert"),
+        trigger_name=bindparam("trigger"),
+        dedupe_key=bindparam("key"),
+        event_id=bindparam("event"),
+        expires_at=bindparam("until"),
+    )
+    renewed = {"event_id": statement.excluded.event_id, "expires_at": statement.excluded.expires_at}
+    claimed: Executable = statement.on_conflict_do_update(
+        index_elements=["expert", "trigger_name", "dedupe_key"],
+        set_=renewed,
+        where=dedupe.c.expires_at <= bindparam("now"),
+    ).returning(dedupe.c.event_id)
+    return claimed
 
 
 def _repeat(tx: Tx, event_id: str) -> Accepted:

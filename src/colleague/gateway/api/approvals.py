@@ -115,4 +115,4 @@ async def _already(here: Gateway, ending: str, error: AlreadyDecided) -> Refusal
         "decided_by": found.decided_by,
         "decided_at": iso(found.decided_at),
     }
-    return Refusal(refusal.status, refusal.code, refusal.message, more=more)
+    return Refusal(refusal.status, refusal.code, refusal.message, more={**refusal.more, **more})

@@ -1,0 +1,40 @@
+"""The same gateway on PostgreSQL, with a worker of its own beside it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+from colleague.store.ids import new_id
+from tests.integration.experts.package import CLERK
+from tests.integration.gateway.harness import ENVIRON, House
+from tests.integration.store.databases import _admin, postgres_url  # noqa: F401 - a fixture
+
+
+def test_hooks_runs_and_a_worker_beside_it(house: House, postgres_url: str) -> None:  # noqa: F811
+    name = "g" + new_id().replace("-", "")
+    _admin(postgres_url, f"CREATE DATABASE {name}")
+    url = postgres_url.replace("/postgres?", f"/{name}?")
+    house.configure(experts={"database": url})
+    try:
+        with house.open() as gateway:
+            worker = subprocess.Popen(
+                [sys.executable, "-m", "colleague", "worker", "--home", str(house.root)],
+                env=ENVIRON | {"PATH": os.environ["PATH"]},
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            assert worker.stdout is not None
+            assert "is at work" in worker.stdout.readline()
+            ids = [gateway.hook(f"{CLERK}/order", {"id": str(n)}).json()["run_id"] for n in range(20)]
+            assert {gateway.ended(run_id)["outcome"] for run_id in ids} == {"completed"}
+            assert gateway.hook(f"{CLERK}/order", {"id": "7"}).json()["duplicate"] is True
+            assert gateway.client.get("/readyz").json()["ready"] is True
+            assert gateway.get("/api/runs/aaaa%00").status_code == 404
+            worker.send_signal(signal.SIGTERM)
+            assert worker.wait(30) == 0
+            worker.stdout.close()
+    finally:
+        _admin(postgres_url, f"DROP DATABASE {name} WITH (FORCE)")
