@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from colleague.config import Secret, Settings, resolve
 from colleague.errors import ConfigError
 from colleague.gateway.listening import Listening
+from colleague.gateway.own_token import own_token
+from colleague.home import Home
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,10 @@ class Keys:
         return bool(self.gateway) and _same(secret.strip().encode(), self.gateway.encode())
 
 
-def keys_of(settings: Settings, environ: Mapping[str, str], listening: Listening) -> Keys:
-    """Raises ConfigError when the gateway would be open to people it must not be open to."""
+def keys_of(home: Home, settings: Settings, environ: Mapping[str, str], listening: Listening) -> Keys:
+    """Raises ConfigError when the gateway would be open to people it must not be open to.
+
+    For this machine alone, a home without a token of its user's has one of its own."""
     auth = settings.gateway.auth
     hooks = _resolved(settings.hooks.token, environ, "hooks.token")
     if auth.mode == "none":
@@ -40,10 +44,11 @@ def keys_of(settings: Settings, environ: Mapping[str, str], listening: Listening
             )
         return Keys("", hooks)
     gateway = _resolved(auth.token, environ, "gateway.auth.token")
+    if not gateway and auth.token is None and listening.loopback:
+        gateway = own_token(home)
     if not gateway:
         hint = "set gateway.auth.token to ${GATEWAY_TOKEN}"
-        alone = ', or gateway.auth.mode to "none" for this machine alone' if listening.loopback else ""
-        raise ConfigError("the gateway has no token: gateway.auth.token is not set", hint=hint + alone)
+        raise ConfigError("the gateway has no token: gateway.auth.token is not set", hint=hint)
     if hooks and _same(hooks.encode(), gateway.encode()):
         raise ConfigError(
             "hooks.token and gateway.auth.token are the same",

@@ -38,7 +38,7 @@ class LiveSettings:
     ) -> LiveSettings:
         """Raises ConfigError when these settings would leave the gateway open."""
         stamps = _stamps(home)
-        keys = keys_of(settings, environ, listening)
+        keys = keys_of(home, settings, environ, listening)
         return cls(home, environ, listening, settings, keys, _stamps=stamps)
 
     async def run(self, every: float = 1.0) -> None:
@@ -54,7 +54,7 @@ class LiveSettings:
         self._stamps = stamps
         try:
             fresh = await asyncio.to_thread(load_settings, self.home)
-            self.keys = keys_of(fresh, self.environ, self.listening)
+            self.keys = keys_of(self.home, fresh, self.environ, self.listening)
         except (ColleagueError, OSError) as error:
             self.problem = f"the settings stay as they were: {getattr(error, 'message', str(error))}"
             log.warning("%s", self.problem)

@@ -17,6 +17,7 @@ from colleague.config import Settings, resolve
 from colleague.errors import ColleagueError, NotFound
 from colleague.gateway.gateway_file import read_gateway_file
 from colleague.gateway.operator import Source, Verdict
+from colleague.gateway.own_token import read_own_token
 from colleague.home import Home
 from colleague.store.accept import Accepted
 
@@ -45,8 +46,8 @@ class RemoteOperator:
                 hint="wait until it is done, or end it",
             )
         auth = settings.gateway.auth
-        token = resolve(auth.token, environ, key="gateway.auth.token") if auth.token is not None else ""
-        return cls(found.url, token)
+        given = resolve(auth.token, environ, key="gateway.auth.token") if auth.token is not None else ""
+        return cls(found.url, given or read_own_token(home))
 
     async def decide(self, verdicts: Sequence[Verdict]) -> list[str]:
         """The runs that were decided about. Raises on the first that does not count."""

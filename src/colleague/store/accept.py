@@ -149,7 +149,7 @@ def start_run(
 def _remember(tx: Tx, arrival: Arrival, event_id: str) -> str | None:
     """Claims the dedupe key for this event; returns the first event when the key still counts."""
     where = (arrival.expert, arrival.trigger, arrival.dedupe_key)
-    given = dict(zip(("expert", "trigger", "key"), where, strict=True))
+    given: dict[str, Any] = dict(zip(("expert", "trigger", "key"), where, strict=True))
     given |= {"event": event_id, "now": tx.now, "until": tx.now + arrival.dedupe_ms}
     if tx.execute(_claim(insert_into(tx)), given).first() is not None:
         return None
