@@ -14,11 +14,13 @@ from colleague.clock import Clock
 from colleague.config import Settings
 from colleague.experts.host import Agents, Host
 from colleague.experts.postman import Channel
+from colleague.experts.snapshots import digests_in_use, forget_snapshots
 from colleague.gateway.pulse import Pulse
 from colleague.gateway.upkeep import remove_old_scratch
 from colleague.home import Home
 from colleague.store.work import Taken
 from colleague.store.worker import Worker
+from colleague.triggers.pausing import end_removed
 from colleague.triggers.resolve import Resolver
 from colleague.triggers.scheduler import Scheduler
 from colleague.triggers.wiring import Wiring
@@ -148,6 +150,9 @@ class Workshop:
     async def _keep_up(self) -> None:
         while True:
             await remove_old_scratch(self.home, self.host.database, self.settings, self.clock)
+            await self.host.database.write(lambda tx: end_removed(tx, self.wiring))
+            needed = await self.host.database.read(digests_in_use)
+            await asyncio.to_thread(forget_snapshots, self.home, needed, self.clock.now())
             await asyncio.sleep(UPKEEP_EVERY)
 
 

@@ -15,6 +15,7 @@ from colleague.store.tables import (
     outbox,
     runs,
     sends,
+    slots,
     spend,
     steps,
     timers,
@@ -47,6 +48,7 @@ def forget_old(tx: Tx, keep_ms: int = 30 * DAY_MS, *, limit: int = 500) -> int:
     tx.execute(delete(dedupe).where(dedupe.c.expires_at < tx.now))
     without_run = and_(events.c.run_id.is_(None), events.c.held == 0, events.c.received_at < limit_at)
     tx.execute(delete(events).where(without_run))
+    tx.execute(delete(slots).where(slots.c.settled_at < limit_at))
     return len(ids)
 
 

@@ -88,7 +88,7 @@ class SqliteDatabase:
 
     def _write_batch(self, connection: Connection, first: _Job) -> bool:
         """One outer transaction for all that is waiting. False when the writer was asked to end."""
-        done: list[tuple[_Job, Tx, Any]] = []
+        done: list[_Done] = []
         job: _Job | None = first
         open_for_more = True
         try:
@@ -120,8 +120,10 @@ class SqliteDatabase:
             return None
         return _END if job is None else job
 
-    def _write_one(self, connection: Connection, job: _Job, done: list[tuple[_Job, Tx, Any]]) -> None:
-        """A refused request leaves no row behind and does not disturb the others."""
+    def _write_one(self, connection: Connection, job: _Job, done: list[_Done]) -> None:
+        """A refused request leaves no row behind and does not disturb the others.
+
+        It is told after the commit, too: what refused it may be another request of the same commit."""
         if not job.future.set_running_or_notify_cancel():
             return  # whoever asked has gone, and nothing was done yet
         tx = Tx(connection, self._clock, locks_rows=False, listeners=self.listeners)
@@ -133,18 +135,23 @@ class SqliteDatabase:
                 raise
             connection.exec_driver_sql("ROLLBACK TO job")
             connection.exec_driver_sql("RELEASE job")
-            job.future.set_exception(error)
+            done.append((job, None, error))
             return
         connection.exec_driver_sql("RELEASE job")
         done.append((job, tx, result))
 
 
 _END = _Job(lambda _: None, Future())
+_Done = tuple[_Job, Tx | None, Any]
+"""A request with its transaction and result; or with none and the reason why it was refused."""
 
 
-def _tell(done: list[tuple[_Job, Tx, Any]]) -> None:
+def _tell(done: list[_Done]) -> None:
     """Only now, after the outer commit, does anyone hear of what was done."""
     for job, tx, result in done:
+        if tx is None:
+            job.future.set_exception(result)
+            continue
         for callback in tx.callbacks:
             callback()
         job.future.set_result(result)
