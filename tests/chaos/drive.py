@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from colleague.experts.host import Host, open_host
 from colleague.config import load_settings
+from colleague.experts.host import Host, open_host
 from colleague.home import Home
 from colleague.store import lease, sweep
 from colleague.store.accept import Arrival, accept

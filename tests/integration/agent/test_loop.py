@@ -12,10 +12,10 @@ import pytest
 
 from colleague.agent.advance import Advancer
 from colleague.agent.events import Bus
-from colleague.experts.host import record_late_answer
 from colleague.agent.models.connections import Connections
 from colleague.agent.setting import Budget, Retries
 from colleague.agent.tool import NotSent, ToolOutput, ToolRequest, UnknownEnd
+from colleague.experts.host import record_late_answer
 from colleague.mcp.answer import ToolAnswer
 from colleague.store.approvals import WrongDecision
 from colleague.store.cancel import cancel

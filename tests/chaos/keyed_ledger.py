@@ -1,0 +1,34 @@
+"""An MCP server that writes down the key of each call it is sent, and heeds none: keyed_ledger.py FILE."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+KEY = "colleague/idempotency-key"
+SCHEMA = {"type": "object", "properties": {"line": {"type": "string"}}, "required": ["line"]}
+INFO = {"name": "ledger", "version": "0.1"}
+HELLO = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": INFO}
+
+
+def result(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+    if method == "initialize":
+        return HELLO
+    if method == "tools/list":
+        return {"tools": [{"name": "append", "inputSchema": SCHEMA}]}
+    if method != "tools/call":
+        return None
+    with open(sys.argv[1], "a", encoding="utf-8") as file:  # noqa: PTH123 - appended in one write
+        file.write(f"{params['_meta'][KEY]}\n")
+    return {"content": [{"type": "text", "text": "written"}]}
+
+
+if __name__ == "__main__":
+    for text in sys.stdin:
+        message = json.loads(text)
+        if "id" in message:
+            found = result(message["method"], message.get("params") or {})
+            body = {"result": found} if found else {"error": {"code": -32601, "message": "Method not found"}}
+            sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": message["id"], **body}) + "\n")
+            sys.stdout.flush()

@@ -1,0 +1,5 @@
+from __future__ import annotations
+
+from tests.integration.triggers.desk import desk
+
+__all__ = ["desk"]
