@@ -25,7 +25,7 @@ def fitting_messages(scene: Scene) -> list[ModelMessage]:
     window = context_window(scene.setting.model)
     for divisor in SHORTER:
         limit = max(500, scene.setting.result_chars // divisor)
-        messages = scene.conversation.provider_messages(presenter(limit))
+        messages = scene.conversation.provider_messages(presenter(limit, scene.conversation.approvals))
         if window is None or _tokens(scene, messages) <= window * SHARE:
             return messages
     raise Failed(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from colleague.agent.conversation import Result
+from colleague.store.approvals import Approval
 from colleague.store.journal import Call
 
+CHANGED = "A person changed the arguments before saying yes; it was done with these:"
 HEAD = 0.7
 TAIL = 0.2
 
@@ -18,8 +20,21 @@ _CLOSING = re.compile(rf"([{_SIGNS}]{_GAP})[/\u2044\u2215\uff0f](?={_GAP}(?i:{_U
 """Whatever could be taken for the end of a wrapper."""
 
 
-def presenter(limit: int) -> Callable[[Call], str]:
-    return lambda call: present(Result.of(call), limit)
+def presenter(limit: int, approvals: Iterable[Approval] = ()) -> Callable[[Call], str]:
+    """`approvals` are the questions about the calls: a yes may have changed what was done."""
+    edits = {each.call_id: each for each in approvals if each.status == "decided" and _is_edit(each)}
+
+    def shown(call: Call) -> str:
+        text, edit = present(Result.of(call), limit), edits.get(call.id)
+        if edit is None:
+            return text
+        return f"{CHANGED}\n{wrapped(call.arguments, f'person:{edit.decided_by}')}\n{text}"
+
+    return shown
+
+
+def _is_edit(approval: Approval) -> bool:
+    return approval.decision == "approve" and approval.answer is not None
 
 
 def present(result: Result, limit: int) -> str:

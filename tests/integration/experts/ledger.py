@@ -1,6 +1,7 @@
 """An MCP server that keeps a book and ignores idempotency keys: ledger.py FILE.
 
-A line is slow to write only the first time, when it says how many seconds (`a line ~30`)."""
+A line is slow to write only the first time, when it says how many seconds (`a line ~30`). At `die` the server
+does, and writes nothing."""
 
 from __future__ import annotations
 
@@ -28,9 +29,10 @@ lock = threading.Lock()
 def call(name: str, line: str = "") -> tuple[str, bool]:
     if name == "look":
         return BOOK.read_text() if BOOK.exists() else "", False
-    if line == "die":
-        os._exit(3)
     seconds = float(line.partition("~")[2] or 0)
+    if line.startswith("die"):
+        time.sleep(seconds)
+        os._exit(3)
     with lock:
         known = BOOK.read_text().splitlines() if BOOK.exists() else []
         with BOOK.open("a") as file:

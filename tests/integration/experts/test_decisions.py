@@ -64,6 +64,7 @@ async def test_approve_does_exactly_what_was_asked(stage: Stage) -> None:
 
     assert run.outcome == "completed", run.error
     assert stage.book == ["one"]
+    assert "changed the arguments" not in stage.shown()[1].texts[-1]
     with pytest.raises(AlreadyDecided, match="was approved by ann already"):
         await stage.decide("reject", asked)
 
@@ -75,6 +76,10 @@ async def test_an_edited_yes_does_what_the_person_wrote(stage: Stage) -> None:
     run = await stage.decided("approve", answer='{"line": "better"}')
     assert run.outcome == "completed", run.error
     assert stage.book == ["better"]
+    heard = stage.shown()[1].texts[-1]
+    assert heard.startswith("A person changed the arguments before saying yes; it was done with these:")
+    assert '<data source="person:ann">\n{"line": "better"}\n</data>' in heard
+    assert "written: better" in heard
 
 
 @on_stage

@@ -36,14 +36,19 @@ async def test_waiting_for_a_person_costs_no_time(stage: Stage) -> None:
     assert run.working_ms < 2000
 
 
+ASKING = calls(("ledger.put", {"line": "a ~1.8"}), ("ledger.fail", {"line": "one"}))
+DYING = call("ledger.append", line="die ~1.8")
+
+
+@pytest.mark.parametrize(("first", "decision"), [(ASKING, "approve"), (DYING, "happened")])
 @on_stage
-async def test_work_before_a_wait_counts_after_it(stage: Stage) -> None:
-    stage.install(ledger_package(tiers={"append": "confirm"}, work=limited(3)))
-    both = calls(("ledger.put", {"line": "a ~1.8"}), ("ledger.append", {"line": "one"}))
-    run = await stage.run(both, call("ledger.put", line="b ~1.8"), DONE)
+async def test_work_before_a_wait_counts_after_it(stage: Stage, first: Any, decision: str) -> None:
+    """Also when the call that took the time never came to an end."""
+    stage.install(ledger_package(tiers={"fail": "confirm"}, work=limited(3)))
+    run = await stage.run(first, call("ledger.put", line="b ~1.8"), DONE)
     assert run.status == "waiting", run.error
 
-    run = await stage.decided("approve")
+    run = await stage.decided(decision)
 
     assert run.outcome == "failed"
     assert run.error == "the attempt took longer than 3 seconds of work"
