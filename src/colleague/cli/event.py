@@ -52,9 +52,17 @@ def list_(
         say_json(found)
     elif found:
         rows = [
-            (short(d["id"]), d["expert"], d["trigger"], d["at"], d["state"], d["reason"] or "") for d in found
+            (
+                short(d["id"]),
+                d["expert"],
+                d["trigger"],
+                d["at"],
+                d["state"],
+                d["reason"] or d["warning"] or "",
+            )
+            for d in found
         ]
-        say_table(("ID", "EXPERT", "TRIGGER", "ACCEPTED", "STATE", "REASON"), rows)
+        say_table(("ID", "EXPERT", "TRIGGER", "ACCEPTED", "STATE", "NOTE"), rows)
     else:
         say("There are no events.")
 

@@ -21,11 +21,11 @@ from colleague.packages.duration import parse_duration
 from colleague.store.accept import Accepted, Arrival, QueueFull
 from colleague.store.tx import Tx
 from colleague.triggers.errors import BadPayload, BadSignature
-from colleague.triggers.firing import arrival_of, fire
+from colleague.triggers.firing import arrival_of, fire_all
 from colleague.triggers.gmail import gmail_payloads
 from colleague.triggers.pubsub import is_push, read_push
 from colleague.triggers.resolve import SOURCE as PUBSUB
-from colleague.triggers.resolve import accept_push, gmail_triggers, push_arrival
+from colleague.triggers.resolve import accept_pushes, gmail_triggers, push_arrival
 from colleague.triggers.signature import Verified, verify
 from colleague.triggers.wiring import Inactive, Wired
 
@@ -185,7 +185,7 @@ class Desk:
     async def accept(self, arrivals: Sequence[Arrival]) -> list[EventAccepted]:
         """All of it in one commit; only then anything is answered."""
         try:
-            found = await self.here.database.write(lambda tx: [_accept(tx, each) for each in arrivals])
+            found = await self.here.database.write(lambda tx: _accept(tx, arrivals))
         except QueueFull as error:
             raise self.refused(error, "queue") from None
         if any(arrival.source == PUBSUB for arrival in arrivals):
@@ -210,5 +210,7 @@ class Desk:
         return error
 
 
-def _accept(tx: Tx, arrival: Arrival) -> Accepted:
-    return accept_push(tx, arrival) if arrival.source == PUBSUB else fire(tx, arrival)
+def _accept(tx: Tx, arrivals: Sequence[Arrival]) -> list[Accepted]:
+    """A request brings messages or pushes, never both."""
+    pushes = any(arrival.source == PUBSUB for arrival in arrivals)
+    return accept_pushes(tx, arrivals) if pushes else fire_all(tx, arrivals)

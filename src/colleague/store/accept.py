@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from sqlalchemy import Executable, bindparam, func, literal_column, select, upda
 
 from colleague.errors import ColleagueError
 from colleague.store.ids import new_id
-from colleague.store.lanes import insert_into, lock_lane, take_place
+from colleague.store.lanes import insert_into, lock_lanes, take_place
 from colleague.store.record import columns_of, record
 from colleague.store.sla import Sla
 from colleague.store.steps import add_steps
@@ -79,13 +79,29 @@ class Accepted:
 
 def accept(tx: Tx, arrival: Arrival) -> Accepted:
     """Dedupe, event, run and place in the lane: all of it or nothing, in the caller's transaction."""
-    if tx.locks_rows and arrival.lane is not None and not arrival.held:
-        lock_lane(tx, arrival.lane)  # before there is an id, so that ids and places have one order
-    event_id = new_id()
-    if arrival.dedupe_key is not None:
-        first = _remember(tx, arrival, event_id)
-        if first is not None:
-            return _repeat(tx, first)
+    [accepted] = accept_all(tx, [arrival])
+    return accepted
+
+
+def accept_all(tx: Tx, arrivals: Sequence[Arrival]) -> list[Accepted]:
+    """Several events in one transaction, in their order. Lanes and dedupe keys are locked in sorted order,
+    so that two requests that share some of them wait for each other instead of meeting head on."""
+    if tx.locks_rows:  # before there is an id, so that ids and places have one order
+        lock_lanes(tx, [each.lane for each in arrivals if each.lane is not None and not each.held])
+    ids = [new_id() for _ in arrivals]
+    first = {n: _remember(tx, arrivals[n], ids[n]) for n in _by_dedupe_key(arrivals)}
+    return [_accept(tx, arrival, ids[n], first.get(n)) for n, arrival in enumerate(arrivals)]
+
+
+def _by_dedupe_key(arrivals: Sequence[Arrival]) -> list[int]:
+    """The arrivals that have a dedupe key; those that share one stay in their order."""
+    keyed = [n for n, each in enumerate(arrivals) if each.dedupe_key is not None]
+    return sorted(keyed, key=lambda n: (arrivals[n].expert, arrivals[n].trigger, arrivals[n].dedupe_key))
+
+
+def _accept(tx: Tx, arrival: Arrival, event_id: str, first: str | None) -> Accepted:
+    if first is not None:
+        return _repeat(tx, first)
     run_id = None if arrival.held else new_id()
     held = {"held": int(arrival.held), "run_id": run_id, "warning": arrival.warning}
     tx.insert(events, **_event(tx, arrival, event_id) | held)
@@ -233,9 +249,11 @@ def release_held(tx: Tx, expert: str, trigger: str, arrive: Callable[[Event], Ar
     query = select(*columns_of(Event, events)).where(
         events.c.expert == expert, events.c.trigger_name == trigger, events.c.held == literal_column("1")
     )
-    for row in tx.all(query.order_by(events.c.id)):
-        event = record(Event, row)
-        arrival = arrive(event)
+    held = [record(Event, row) for row in tx.all(query.order_by(events.c.id))]
+    arrivals = [arrive(event) for event in held]
+    if tx.locks_rows:
+        lock_lanes(tx, [each.lane for each in arrivals if each is not None and each.lane is not None])
+    for event, arrival in zip(held, arrivals, strict=True):
         if arrival is None:
             gone = {"outcome": "skipped", "reason": "the trigger was removed"}
             tx.update(events, {"id": event.id}, held=0, **gone)

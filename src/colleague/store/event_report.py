@@ -81,4 +81,5 @@ def _brief(tx: Tx, event: Event) -> dict[str, Any]:
         "run_id": event.run_id,
         "state": (run.outcome or run.status) if run else _status(event),
         "reason": event.reason,
+        "warning": event.warning,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from sqlalchemy import bindparam, select
@@ -33,6 +33,12 @@ def lock_lane(tx: Tx, lane: str) -> int:
     tx.insert_once(lanes, lane=lane, next_seq=1)
     [found] = tx.find(Lane, lanes, {"lane": lane}, lock=True)
     return found.next_seq
+
+
+def lock_lanes(tx: Tx, names: Iterable[str]) -> None:
+    """Holds several lanes, always in the same order."""
+    for lane in sorted(set(names)):
+        lock_lane(tx, lane)
 
 
 def take_place(tx: Tx, lane: str) -> tuple[int, bool]:

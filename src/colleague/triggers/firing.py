@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from colleague.experts.mapping import dedupe_value, inputs_of, lane_of
 from colleague.home import Home
 from colleague.packages.duration import parse_duration
 from colleague.packages.snapshot import take_snapshot
-from colleague.store.accept import Accepted, Arrival, Event, accept
+from colleague.store.accept import Accepted, Arrival, Event, accept_all
 from colleague.store.schedules import is_paused
 from colleague.store.tx import Tx
 from colleague.triggers.wiring import Wired
@@ -63,8 +64,18 @@ def _warning(lane: str | None, missing: list[str]) -> str | None:
 
 def fire(tx: Tx, arrival: Arrival) -> Accepted:
     """The one way of an event into a run. Events of a paused trigger are held, without a place."""
-    held = is_paused(tx, arrival.expert, arrival.trigger)
-    return accept(tx, replace(arrival, held=True, max_queued=None) if held else arrival)
+    [accepted] = fire_all(tx, [arrival])
+    return accepted
+
+
+def fire_all(tx: Tx, arrivals: Sequence[Arrival]) -> list[Accepted]:
+    """Several events that came together: all of them, or none."""
+    return accept_all(tx, [_held_if_paused(tx, each) for each in arrivals])
+
+
+def _held_if_paused(tx: Tx, arrival: Arrival) -> Arrival:
+    paused = is_paused(tx, arrival.expert, arrival.trigger)
+    return replace(arrival, held=True, max_queued=None) if paused else arrival
 
 
 def again(home: Home, wired: Wired, event: Event) -> Arrival:

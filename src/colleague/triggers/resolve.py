@@ -10,6 +10,7 @@ import contextlib
 import json
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,12 +22,12 @@ from colleague.experts.bindings import ToolBinding, read_bindings
 from colleague.home import Home
 from colleague.mcp.servers import Servers
 from colleague.packages.finding import Findings
-from colleague.store.accept import Accepted, Arrival, Event, accept, skip
+from colleague.store.accept import Accepted, Arrival, Event, accept_all, skip
 from colleague.store.record import columns_of, record
 from colleague.store.tables import events
 from colleague.store.tx import Database, Tx
 from colleague.triggers.errors import BadPayload
-from colleague.triggers.firing import arrival_of, fire
+from colleague.triggers.firing import arrival_of, fire_all
 from colleague.triggers.gmail import gmail_payloads
 from colleague.triggers.mailbox import CannotLook, Mailbox, Wanted
 from colleague.triggers.pubsub import GmailPush, read_push
@@ -59,12 +60,13 @@ def push_arrival(expert: str, payload: Any, push: GmailPush, dedupe_ms: int) -> 
     )
 
 
-def accept_push(tx: Tx, arrival: Arrival) -> Accepted:
-    """Commits a push. It is not held for a paused trigger; what comes of it may be."""
-    accepted = accept(tx, arrival)
-    if not accepted.duplicate:
-        tx.update(events, {"id": accepted.event_id}, held=0)
-    return accepted
+def accept_pushes(tx: Tx, arrivals: Sequence[Arrival]) -> list[Accepted]:
+    """Commits pushes. They are not held for a paused trigger; what comes of them may be."""
+    found = accept_all(tx, arrivals)
+    for accepted in found:
+        if not accepted.duplicate:
+            tx.update(events, {"id": accepted.event_id}, held=0)
+    return found
 
 
 @dataclass
@@ -211,8 +213,7 @@ def _accept_all(tx: Tx, event: Event, arrivals: list[Arrival]) -> None:
     repeated = 0
     if not _is_open(tx, event):
         return
-    for arrival in arrivals:
-        accepted = fire(tx, arrival)
+    for arrival, accepted in zip(arrivals, fire_all(tx, arrivals), strict=True):
         if accepted.duplicate:
             repeated += 1
             skip(tx, arrival, f"duplicate found after acceptance: event {accepted.event_id[-8:]} was first")

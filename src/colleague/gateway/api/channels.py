@@ -12,7 +12,7 @@ from colleague.gateway.gateway import Gateway, Here
 from colleague.gateway.openapi import with_token
 from colleague.store.accept import Arrival
 from colleague.triggers.channel import ChannelMessage, read_message, wakes
-from colleague.triggers.firing import arrival_of, fire
+from colleague.triggers.firing import arrival_of, fire_all
 from colleague.triggers.wiring import Wired
 
 router = APIRouter(prefix="/api", tags=["channels"])
@@ -30,7 +30,7 @@ async def message(
         wired for wired in here.wiring.of_type("channel") if not wired.problem and wakes(wired.binding, told)
     ]
     arrivals = await asyncio.to_thread(lambda: [_arrival(here, wired, told) for wired in woken])
-    found = await here.database.write(lambda tx: [fire(tx, each) for each in arrivals])
+    found = await here.database.write(lambda tx: fire_all(tx, arrivals))
     for each in found:
         here.metrics.event("duplicate" if each.duplicate else "accepted")
     return EventsAccepted(
