@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.forked import run_forked
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples" / "radiant-sales-expert"
@@ -44,15 +44,12 @@ class Colleague:
         timeout: float = 60,
         **environment: str,
     ) -> Said:
-        done = subprocess.run(
-            [sys.executable, "-m", "colleague", *arguments],
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=timeout,
+        done = run_forked(
+            arguments,
+            environment=self.environment(environment),
             cwd=cwd or self.home.parent,
-            env=self.environment(environment),
+            stdin=stdin,
+            timeout=timeout,
         )
         return Said(done.returncode, done.stdout, done.stderr)
 

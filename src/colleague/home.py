@@ -10,6 +10,8 @@ from pathlib import Path
 
 from colleague.files import locked
 
+LOCK_SECONDS = 3.0
+
 
 @dataclass(frozen=True)
 class Home:
@@ -64,7 +66,7 @@ class Home:
         return self.experts / name
 
     @contextlib.contextmanager
-    def working(self, *, wait_seconds: float = 3.0) -> Iterator[None]:
+    def working(self, *, wait_seconds: float = LOCK_SECONDS) -> Iterator[None]:
         """Holding this proves that nobody else works on this home, and that every predecessor is dead."""
         with locked(self.state / "lock", wait_seconds=wait_seconds):
             yield

@@ -14,7 +14,7 @@ import pytest
 from colleague.store.ids import new_id
 from tests.integration.experts.terminal import Terminal
 from tests.integration.store import databases
-from tests.integration.store.databases import _admin
+from tests.integration.store.databases import administer
 from tests.office import call, step
 
 postgres_url = databases.postgres_url
@@ -31,10 +31,10 @@ def pair(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[list[Termin
     """One home on SQLite, one on PostgreSQL."""
     url: str = request.getfixturevalue("postgres_url")
     name = "r" + new_id().replace("-", "")
-    _admin(url, f"CREATE DATABASE {name}")
+    administer(url, f"CREATE DATABASE {name}")
     places = [(tmp_path / "sqlite", ""), (tmp_path / "postgresql", url.replace("/postgres?", f"/{name}?"))]
     yield [Terminal.open(*place) for place in places]
-    _admin(url, f"DROP DATABASE {name} WITH (FORCE)")
+    administer(url, f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def on_both(pair: list[Terminal], story: Callable[[Terminal], None]) -> None:

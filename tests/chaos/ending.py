@@ -12,12 +12,12 @@ from sqlalchemy import select
 
 from colleague.clock import SystemClock
 from colleague.config import load_settings
-from colleague.experts.host import open_database
 from colleague.experts.learnings import entries
 from colleague.experts.state import Workspace
 from colleague.files import locked
 from colleague.home import Home
 from colleague.store.journal import SESSION
+from colleague.store.opening import open_database
 from colleague.store.tables import metadata
 from colleague.store.tx import Tx
 from tests.chaos.counted_office import CountedOffice

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-import multiprocessing
 import os
 import sys
 import traceback
@@ -20,23 +19,22 @@ from sqlalchemy import select
 
 from colleague.clock import SystemClock
 from colleague.config import load_settings
-from colleague.experts.host import open_database
 from colleague.experts.registry import Record, write_record
 from colleague.gateway.listening import Listening
 from colleague.gateway.serve import serve_until_signalled
 from colleague.home import Home
 from colleague.store import lease, sweep, worker
 from colleague.store.approvals import pending_approvals
+from colleague.store.opening import open_database
 from colleague.store.tables import calls, events, runs
 from colleague.store.tx import Database, Tx
+from tests.forked import FORKED
 from tests.integration.experts.package import LEDGER_TOOL, Package, process, text
 
 EXPERT, TRIGGER = "flood-clerk", "order"
 TOKEN, HOOK_TOKEN = "token-of-the-flood", "hook-token-of-the-flood"
 HOOK = f"/hooks/{EXPERT}/{TRIGGER}"
 LEASE_MS, GRACE_MS = 3000, 500
-_COPIES = multiprocessing.get_context("forkserver")
-_COPIES.set_forkserver_preload(["__main__", "tests.chaos.flood", "tests.chaos.warm"])
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,10 @@ def furnish(root: Path, database: str = "", *, effect: bool = True) -> Home:
         "concurrency_key": "key",
     }
     inputs = [text("id"), text("key", required=False)]
-    work = process(steps=(), inputs=inputs, **({"tools": ["ledger"]} if effect else {}))
+    # Killed three times before its first answer, a run is taken for the cause, and its attempt has failed.
+    again = {"retry": {"max_attempts": 3, "backoff": "fixed", "delay": "1s"}}
+    tools = {"tools": ["ledger"]} if effect else {}
+    work = process(steps=(), inputs=inputs, execution=again, **tools)
     files = {"processes/work.md": work} | ({"tools/ledger.yaml": json.dumps(tool)} if effect else {})
     needs = {"requires": {"tools": ["ledger"]}, "policy": {"approval": {"default": "auto"}}} if effect else {}
     given = Package(files=files, manifest={"triggers": [trigger], **needs}, name=EXPERT)
@@ -110,7 +111,7 @@ class Gateway:
     _process: Any = None
 
     async def start(self) -> None:
-        self._process = _COPIES.Process(target=_serve, args=(self.home, self.port), daemon=True)
+        self._process = FORKED.Process(target=_serve, args=(self.home, self.port), daemon=True)
         self._process.start()
         async with asyncio.timeout(60):
             while not await self._answers():
@@ -280,6 +281,11 @@ class Books:
     async def completed(self) -> int:
         query = select(runs.c.id).where(runs.c.outcome == "completed")
         return len(await self.database.read(lambda tx: tx.all(query)))
+
+    async def ends(self) -> dict[tuple[str | None, str | None], int]:
+        """How many runs came to which end, with which error."""
+        rows = await self.database.read(lambda tx: tx.all(select(runs.c.outcome, runs.c.error)))
+        return Counter((row.outcome, row.error) for row in rows)
 
     async def drain(self, gateway: Gateway, seconds: float = 60) -> None:
         """Until nothing is left to do; what is uncertain is answered from the ledger."""

@@ -13,8 +13,8 @@ import pytest
 
 from colleague.store.ids import new_id
 from tests.chaos.flood import Books, Gateway, Senders, Verdict, furnish, posts
-from tests.chaos.test_turn_kills import _admin
 from tests.integration.mcp.support import free_port
+from tests.integration.store.databases import administer
 
 LONG = bool(os.environ.get("COLLEAGUE_LONG"))
 EVENTS = 10_000 if LONG else 200
@@ -31,9 +31,9 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
         return
     url: str = request.getfixturevalue("postgres_url")
     name = "f" + new_id().replace("-", "")
-    _admin(url, f"CREATE DATABASE {name}")
+    administer(url, f"CREATE DATABASE {name}")
     yield url.replace("/postgres?", f"/{name}?")
-    _admin(url, f"DROP DATABASE {name} WITH (FORCE)")
+    administer(url, f"DROP DATABASE {name} WITH (FORCE)")
 
 
 async def killing(gateway: Gateway, books: Books, senders: Senders, kills: int, seed: int) -> None:
@@ -135,7 +135,7 @@ def test_what_was_answered_is_found_and_what_was_not_can_be_sent_again(tmp_path:
         await gateway.start()
         await books.drain(gateway, SECONDS)
         gateway.stop()
-        assert await books.completed() == len(senders.answered)
+        assert await books.ends() == {("completed", None): len(senders.answered)}
         await books.database.close()
 
     asyncio.run(acts())

@@ -12,8 +12,9 @@ from collections import Counter
 from pathlib import Path
 
 from colleague.store.ids import new_id
-from tests.chaos.test_turn_kills import _admin, make_home
+from tests.chaos.test_turn_kills import make_home
 from tests.conftest import ROOT
+from tests.integration.store.databases import administer
 
 
 def begin(home: Path, slow: str) -> subprocess.Popen[str]:
@@ -39,7 +40,7 @@ def wait_for_line(ledger: Path, line: str) -> None:
 
 def test_nothing_is_overwritten_and_nothing_is_sent_twice(tmp_path: Path, postgres_url: str) -> None:
     name = "f" + new_id().replace("-", "")
-    _admin(postgres_url, f"CREATE DATABASE {name}")
+    administer(postgres_url, f"CREATE DATABASE {name}")
     home = make_home(tmp_path / "home", postgres_url.replace("/postgres?", f"/{name}?"))
     frozen = begin(home, "2")
     wait_for_line(home / "ledger.txt", "two")
@@ -55,4 +56,4 @@ def test_nothing_is_overwritten_and_nothing_is_sent_twice(tmp_path: Path, postgr
     lines = Counter((home / "ledger.txt").read_text().splitlines())
     assert lines == {"one": 1, "two": 1, "three": 1}
     assert len((home / "asked.jsonl").read_text().splitlines()) == 3
-    _admin(postgres_url, f"DROP DATABASE {name} WITH (FORCE)")
+    administer(postgres_url, f"DROP DATABASE {name} WITH (FORCE)")

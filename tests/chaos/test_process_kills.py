@@ -20,8 +20,8 @@ from colleague.store.ids import new_id
 from tests.chaos.counted_office import CountedOffice, open_office
 from tests.chaos.ending import check_end
 from tests.chaos.process import REPLIES, make_home, write_package, write_settings
-from tests.chaos.test_turn_kills import _admin
 from tests.chaos.working import KILLED, Operator, asked, trouble, work
+from tests.integration.store.databases import administer
 
 LONG = bool(os.environ.get("COLLEAGUE_LONG"))
 SQLITE = {
@@ -63,9 +63,9 @@ class Place:
             yield ""
             return
         name = "p" + new_id().replace("-", "")
-        _admin(self.postgres, f"CREATE DATABASE {name}")
+        administer(self.postgres, f"CREATE DATABASE {name}")
         yield self.postgres.replace("/postgres?", f"/{name}?")
-        _admin(self.postgres, f"DROP DATABASE {name} WITH (FORCE)")
+        administer(self.postgres, f"DROP DATABASE {name} WITH (FORCE)")
 
     def points(self) -> list[str]:
         """Every place at which the whole process can die, in the order in which it comes there."""

@@ -14,10 +14,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import sqlalchemy
 
 from colleague.store.ids import new_id
 from tests.conftest import ROOT
+from tests.forked import run_forked
+from tests.integration.store.databases import administer
 
 SCRIPT = """
 log: asked.jsonl
@@ -64,15 +65,8 @@ def drive(home: Path, *, kill: str = "", log: Path | None = None) -> subprocess.
     environment = os.environ | ({"COLLEAGUE_FAILPOINT": kill} if kill else {})
     if log:
         environment["COLLEAGUE_FAILPOINT_LOG"] = str(log)
-    command = [sys.executable, str(ROOT / "tests/chaos/drive.py"), str(home), "script/turn.yaml", "--decide"]
-    return subprocess.run(
-        [*command, "--lease", "4000"],
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=90,
-        check=False,
-    )
+    arguments = [str(home), "script/turn.yaml", "--decide", "--lease", "4000"]
+    return run_forked(arguments, environment=environment, cwd=ROOT, program="tests.chaos.drive")
 
 
 def asked(home: Path) -> int:
@@ -134,16 +128,9 @@ def test_killed_on_postgresql_with_two_workers(points: list[str], tmp_path: Path
     reached = 0
     for number, point in enumerate(chosen):
         name = "c" + new_id().replace("-", "")
-        _admin(postgres_url, f"CREATE DATABASE {name}")
+        administer(postgres_url, f"CREATE DATABASE {name}")
         home = make_home(tmp_path / f"home{number}", postgres_url.replace("/postgres?", f"/{name}?"))
         reached += kill_and_go_on(home, point)
-        _admin(postgres_url, f"DROP DATABASE {name} WITH (FORCE)")
+        administer(postgres_url, f"DROP DATABASE {name} WITH (FORCE)")
     assert reached >= len(chosen) - (6 if LONG else 0)
     print(f"killed at {reached} of {len(points)} points on PostgreSQL")
-
-
-def _admin(url: str, statement: str) -> None:
-    engine = sqlalchemy.create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        connection.execute(sqlalchemy.text(statement))
-    engine.dispose()

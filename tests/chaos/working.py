@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import multiprocessing
 import os
 import sqlite3
 import traceback
@@ -26,12 +25,11 @@ from colleague.store.accept import Arrival, accept
 from colleague.store.approvals import Answer, Approval, Decision, decide, pending_approvals
 from colleague.store.outbox import parcels_of
 from tests.chaos.process import EXPERT, INPUTS, PROCESS
+from tests.forked import FORKED
 
 KILLED = -9
 LEASE_MS, GRACE_MS, SEND_MS = 3000, 500, 2000
 SECONDS = 90
-_COPIES = multiprocessing.get_context("forkserver")
-_COPIES.set_forkserver_preload(["__main__", "tests.chaos.working", "tests.chaos.warm"])
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class Operator:
 
 def work(home: Home, operator: Operator, *, kill: str = "", log: Path | None = None) -> int:
     """Works on the home in a process of its own; returns how that ended, KILLED when by its failpoint."""
-    process = _COPIES.Process(target=_main, args=(home, operator, kill, log))
+    process = FORKED.Process(target=_main, args=(home, operator, kill, log))
     process.start()
     process.join(SECONDS)
     code = process.exitcode

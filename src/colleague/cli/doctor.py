@@ -111,7 +111,7 @@ async def _database(home: Home, settings: Settings) -> AsyncIterator[Checked]:
 
     from colleague.clock import SystemClock
     from colleague.errors import ColleagueError
-    from colleague.experts.host import open_database
+    from colleague.store.opening import open_database
     from colleague.store.overview import dead_letters, pending_by_kind, unsent
 
     kind = "SQLite" if settings.experts.database is None else "PostgreSQL"

@@ -16,11 +16,13 @@ from colleague.cli.run_view import Watching, experts_steps
 from colleague.clock import SystemClock
 from colleague.config import Settings
 from colleague.errors import HomeBusy
-from colleague.experts.host import Host, open_database, open_host
+from colleague.experts.host import Host, open_host
 from colleague.experts.reporting import run_report
+from colleague.gateway.gateway_file import gateway_runs
 from colleague.gateway.operator import Operator, Verdict
 from colleague.gateway.remote import RemoteOperator
-from colleague.home import Home
+from colleague.home import LOCK_SECONDS, Home
+from colleague.store.opening import open_database
 from colleague.store.run import get_run
 from colleague.store.tx import Database
 from colleague.triggers.wiring import Wiring
@@ -103,8 +105,9 @@ async def _document(database: Database, home: Home, run_id: str) -> dict[str, An
 async def hands(home: Home, settings: Settings) -> AsyncIterator[Hands]:
     """Own hands where nobody else holds the home; on PostgreSQL always, since many may work there."""
     async with contextlib.AsyncExitStack() as stack:
+        wait_seconds = 0 if gateway_runs(home) else LOCK_SECONDS
         try:
-            host = await stack.enter_async_context(open_host(home, settings))
+            host = await stack.enter_async_context(open_host(home, settings, wait_seconds=wait_seconds))
         except HomeBusy:
             operator = RemoteOperator.of(home, settings)
             database = open_database(home, settings, os.environ, SystemClock())

@@ -30,7 +30,7 @@ def with_database(home: Path | None, work: Callable[[Database], Awaitable[T]], *
     import os
 
     from colleague.clock import SystemClock
-    from colleague.experts.host import open_database
+    from colleague.store.opening import open_database
 
     place, settings = opened(home)
 

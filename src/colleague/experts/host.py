@@ -17,35 +17,25 @@ from colleague.agent.models.connections import Connections
 from colleague.agent.payload_log import PayloadLog
 from colleague.agent.setting import Assembler, Setting
 from colleague.clock import Clock, SystemClock
-from colleague.config import Settings, resolve
+from colleague.config import Settings
 from colleague.experts.agent import ExpertAgent
 from colleague.experts.leftovers import remove_leftovers
 from colleague.experts.pinned import Pinned
 from colleague.experts.postman import Postman, channels
-from colleague.home import Home
+from colleague.home import LOCK_SECONDS, Home
 from colleague.logs import logging_to
 from colleague.mcp.answer import ToolAnswer
 from colleague.mcp.servers import Servers
 from colleague.packages.duration import parse_duration
 from colleague.store.journal import finish_call, get_call
 from colleague.store.lanes import with_earlier
+from colleague.store.opening import open_database
 from colleague.store.run import Run, get_run
-from colleague.store.sqlite import SqliteDatabase
 from colleague.store.sweep import release_all
 from colleague.store.tx import Database
 from colleague.store.worker import Worker
 
 SHORTEST_LOOK, LONGEST_LOOK = 0.02, 0.25
-
-
-def open_database(home: Home, settings: Settings, environ: Mapping[str, str], clock: Clock) -> Database:
-    """PostgreSQL when `experts.database` names it, else the home's own SQLite file."""
-    url = settings.experts.database
-    if url is None:
-        return SqliteDatabase(home.database_file, clock)
-    from colleague.store.postgresql import PostgresDatabase
-
-    return PostgresDatabase(resolve(url, environ, key="experts.database"), clock)
 
 
 @dataclass(frozen=True)
@@ -113,12 +103,20 @@ def _can_go_on(run: Run) -> bool:
 
 @asynccontextmanager
 async def open_host(
-    home: Home, settings: Settings, environ: Mapping[str, str] | None = None, clock: Clock | None = None
+    home: Home,
+    settings: Settings,
+    environ: Mapping[str, str] | None = None,
+    clock: Clock | None = None,
+    *,
+    wait_seconds: float = LOCK_SECONDS,
 ) -> AsyncIterator[Host]:
     """Opens a home for work. On SQLite this takes the home's lock, so every earlier worker is dead."""
     environ = os.environ if environ is None else environ
     alone = settings.experts.database is None
-    with home.working() if alone else contextlib.nullcontext(), logging_to(home.logs):
+    with (
+        home.working(wait_seconds=wait_seconds) if alone else contextlib.nullcontext(),
+        logging_to(home.logs),
+    ):
         database = open_database(home, settings, environ, clock or SystemClock())
         try:
             if alone:

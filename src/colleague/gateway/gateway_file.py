@@ -45,6 +45,20 @@ def read_gateway_file(home: Home) -> GatewayFile | None:
         return None
 
 
+def gateway_runs(home: Home) -> bool:
+    """Whether the gateway that announced itself is still there."""
+    found = read_gateway_file(home)
+    if found is None:
+        return False
+    try:
+        os.kill(found.pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # somebody else's, and alive
+        return True
+    return True
+
+
 @contextlib.contextmanager
 def only_gateway(home: Home) -> Iterator[None]:
     """One gateway for each home; a second one is told where the first is."""

@@ -190,10 +190,10 @@ def retry_later(tx: Tx, hold: Hold, error: str, delay_ms: int) -> None:
 
 
 def next_attempt(tx: Tx, run: Run) -> None:
-    """Begins the next attempt of a locked run that is retrying or dead."""
-    number = run.attempt + 1
+    """Begins the next attempt of a locked run that is retrying or dead. One that crashed workers runs alone."""
+    number, stalls = run.attempt + 1, min(run.stalls, ALONE_AFTER)
     tx.insert(attempts, run_id=run.id, number=number, started_at=tx.now)
-    tx.update(runs, {"id": run.id}, attempt=number, working_ms=0, retry_at=None)
+    tx.update(runs, {"id": run.id}, attempt=number, stalls=stalls, working_ms=0, retry_at=None)
     _queue(tx, run.id)
 
 
@@ -203,7 +203,7 @@ def revive(tx: Tx, run_id: str) -> None:
     if run.status != "done":
         return
     seq, first = take_place(tx, run.lane) if run.lane is not None else (0, True)
-    tx.update(runs, {"id": run_id}, seq=seq, outcome=None, error=None, ended_at=None, stalls=0)
+    tx.update(runs, {"id": run_id}, seq=seq, outcome=None, error=None, ended_at=None)
     next_attempt(tx, run)
     if not first:
         tx.update(runs, {"id": run_id}, ready=0)

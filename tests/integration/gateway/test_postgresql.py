@@ -10,12 +10,12 @@ import sys
 from colleague.store.ids import new_id
 from tests.integration.experts.package import CLERK
 from tests.integration.gateway.harness import ENVIRON, House
-from tests.integration.store.databases import _admin, postgres_url  # noqa: F401 - a fixture
+from tests.integration.store.databases import administer, postgres_url  # noqa: F401 - a fixture
 
 
 def test_hooks_runs_and_a_worker_beside_it(house: House, postgres_url: str) -> None:  # noqa: F811
     name = "g" + new_id().replace("-", "")
-    _admin(postgres_url, f"CREATE DATABASE {name}")
+    administer(postgres_url, f"CREATE DATABASE {name}")
     url = postgres_url.replace("/postgres?", f"/{name}?")
     house.configure(experts={"database": url})
     try:
@@ -37,4 +37,4 @@ def test_hooks_runs_and_a_worker_beside_it(house: House, postgres_url: str) -> N
             assert worker.wait(30) == 0
             worker.stdout.close()
     finally:
-        _admin(postgres_url, f"DROP DATABASE {name} WITH (FORCE)")
+        administer(postgres_url, f"DROP DATABASE {name} WITH (FORCE)")

@@ -13,13 +13,6 @@ import pytest
 from tests.conftest import Colleague, Said
 from tests.integration.mcp.support import BARE, DESK, marked
 
-COMMAND = """
-import sys
-from colleague.cli import main
-sys.argv[0] = "colleague"
-main.main()
-"""
-
 
 class Mcp:
     """`colleague mcp` in a home of its own."""
@@ -29,16 +22,7 @@ class Mcp:
         self.file = home / "colleague.json"
 
     def __call__(self, *arguments: str, cwd: Path | None = None, **environment: str) -> Said:
-        done = subprocess.run(
-            [sys.executable, "-c", COMMAND, "mcp", *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-            cwd=cwd or self.home.parent,
-            env=Colleague(self.home).environment(environment),
-        )
-        return Said(done.returncode, done.stdout, done.stderr)
+        return Colleague(self.home)("mcp", *arguments, cwd=cwd, **environment)
 
     def write(self, servers: Mapping[str, object]) -> None:
         self.home.mkdir(exist_ok=True)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,11 +17,6 @@ from starlette.routing import Route
 from tests.conftest import Colleague, Said
 from tests.integration.models import openai_wire as wire
 
-COMMAND = """
-import sys
-from colleague.cli import main
-main.main()
-"""
 KEY = "local-key-0123456789"
 
 
@@ -60,17 +53,9 @@ def home(tmp_path: Path, address: str) -> Colleague:
 
 def run(colleague: Colleague, *arguments: str, **environment: str) -> Said:
     unset = dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"), "")
-    done = subprocess.run(
-        [sys.executable, "-c", COMMAND, "model", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-        cwd=colleague.home.parent,
-        env=colleague.environment({**unset, "LOCAL_KEY": KEY, **environment}),
-    )
-    assert KEY not in done.stdout + done.stderr
-    return Said(done.returncode, done.stdout, done.stderr)
+    said = colleague("model", *arguments, **{**unset, "LOCAL_KEY": KEY, **environment})
+    assert KEY not in said.out + said.err
+    return said
 
 
 def test_list(home: Colleague) -> None:

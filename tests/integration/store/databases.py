@@ -26,7 +26,15 @@ def postgres_url() -> Iterator[str]:
 
     with tempfile.TemporaryDirectory(prefix="colleague-pg-") as folder:
         server = pgserver.get_server(folder, cleanup_mode="stop")
-        yield server.get_uri()
+        url = server.get_uri()
+        for setting in (
+            "fsync",
+            "synchronous_commit",
+            "full_page_writes",
+        ):  # what is killed here is never the server
+            administer(url, f"ALTER SYSTEM SET {setting} = off")
+        administer(url, "SELECT pg_reload_conf()")
+        yield url
         server.cleanup()
 
 
@@ -38,12 +46,12 @@ def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
         return
     url: str = request.getfixturevalue("postgres_url")
     name = "t" + new_id().replace("-", "")
-    _admin(url, f"CREATE DATABASE {name}")
+    administer(url, f"CREATE DATABASE {name}")
     yield lambda clock: PostgresDatabase(url.replace("/postgres?", f"/{name}?"), clock)
-    _admin(url, f"DROP DATABASE {name} WITH (FORCE)")
+    administer(url, f"DROP DATABASE {name} WITH (FORCE)")
 
 
-def _admin(url: str, statement: str) -> None:
+def administer(url: str, statement: str) -> None:
     engine = sqlalchemy.create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(sqlalchemy.text(statement))

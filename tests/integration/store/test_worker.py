@@ -9,10 +9,10 @@ from sqlalchemy import select
 
 from colleague.clock import MovableClock
 from colleague.store.run import Run, get_run
-from colleague.store.sweep import release_all
+from colleague.store.sweep import release_all, sweep
 from colleague.store.tables import runs
 from colleague.store.tx import Database
-from colleague.store.work import Taken, finish
+from colleague.store.work import Taken, finish, retry_later
 from colleague.store.worker import Worker
 from tests.integration.store.databases import Opener
 from tests.integration.store.test_store import on, send, take
@@ -102,6 +102,25 @@ def test_a_run_that_crashed_two_workers_runs_alone(opener: Opener) -> None:
         worker.stop()
         await working
         assert together == [1]
+
+    on(opener, acts)
+
+
+def test_the_next_attempt_after_a_crash_is_one_and_alone(opener: Opener) -> None:
+    async def acts(database: Database, clock: MovableClock) -> None:
+        await send(database, lane=None)
+        for _ in range(3):
+            await take(database)
+            await database.write(release_all)
+        taken = await take(database)
+        assert taken.poisonous
+        await database.write(lambda tx: retry_later(tx, taken.hold, "crashed the worker", 1000))
+        clock.move(seconds=2)
+        await sweep(database)
+        again = await take(database)
+        assert (again.run.attempt, again.alone, again.poisonous) == (2, True, False)
+        await database.write(release_all)
+        assert (await take(database)).poisonous, "it crashed a worker that ran nothing else"
 
     on(opener, acts)
 

@@ -15,7 +15,7 @@ from colleague.store.ids import new_id
 from colleague.store.postgresql import PostgresDatabase
 from colleague.store.tables import file_pending, file_reads, file_versions
 from colleague.store.tx import Tx
-from tests.integration.store.databases import _admin
+from tests.integration.store.databases import administer
 from tests.integration.tools.desk import Desk
 
 
@@ -23,10 +23,10 @@ from tests.integration.tools.desk import Desk
 def postgres_files(postgres_url: str) -> Iterator[str]:
     """One database for all tests of files; a database for each would take most of their time."""
     name = "files" + new_id().replace("-", "")
-    _admin(postgres_url, f"CREATE DATABASE {name}")
-    _admin(postgres_url, f"ALTER DATABASE {name} SET synchronous_commit = off")
+    administer(postgres_url, f"CREATE DATABASE {name}")
+    administer(postgres_url, f"ALTER DATABASE {name} SET synchronous_commit = off")
     yield postgres_url.replace("/postgres?", f"/{name}?")
-    _admin(postgres_url, f"DROP DATABASE {name} WITH (FORCE)")
+    administer(postgres_url, f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture

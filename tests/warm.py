@@ -7,13 +7,17 @@ import psycopg
 import pydantic_ai.direct
 import pydantic_ai.models.function
 import sqlalchemy.dialects.postgresql.psycopg
+import uvicorn
 from pydantic_ai.messages import ModelResponse, TextPart
 
+import colleague.cli.app
+import colleague.cli.hands
+import colleague.gateway.serve
 import colleague.mcp.http
 import colleague.mcp.stdio
 import colleague.store.postgresql
 from colleague.agent.models.messages import from_json, to_json
 
-__all__ = ["anyio", "colleague", "jsonschema_rs", "mcp", "psycopg", "pydantic_ai", "sqlalchemy"]
+__all__ = ["anyio", "colleague", "jsonschema_rs", "mcp", "psycopg", "pydantic_ai", "sqlalchemy", "uvicorn"]
 
 from_json(to_json([ModelResponse(parts=[TextPart("warm")])]))
