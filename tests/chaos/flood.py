@@ -177,6 +177,7 @@ class Line:
     async def hook(self, post: Post) -> tuple[int, dict[str, Any]]:
         """The status, and what was answered."""
         status, body = await self._ask("POST", HOOK, HOOK_TOKEN, post.body)
+        assert body.startswith(b"{"), f"{status}: {body!r}"
         return status, json.loads(body)
 
     async def post(self, path: str, document: Any) -> tuple[int, bytes]:

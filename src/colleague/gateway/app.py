@@ -29,7 +29,7 @@ from colleague.gateway.api import (
     triggers,
 )
 from colleague.gateway.gateway import Gateway
-from colleague.gateway.middleware import Answered, Bounded, Counted, Doorman, Verbs
+from colleague.gateway.middleware import UNEXPECTED, Answered, Bounded, Counted, Doorman, Verbs
 from colleague.gateway.openapi import describe
 from colleague.gateway.refusal import Refusal, refusal_of
 
@@ -78,6 +78,7 @@ def build_routes(gateway: Gateway) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _wrong_shape)
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(ColleagueError, _refused)
+    app.add_exception_handler(Exception, _unexpected)
     return app
 
 
@@ -106,6 +107,10 @@ async def _refused(_: Request, error: Exception) -> JSONResponse:
     if not isinstance(error, Refusal):
         raise error
     return _answer(error)
+
+
+async def _unexpected(_: Request, __: Exception) -> JSONResponse:
+    return _answer(UNEXPECTED)
 
 
 async def _http_error(request: Request, error: Exception) -> JSONResponse:

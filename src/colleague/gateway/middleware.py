@@ -24,6 +24,9 @@ log = logging.getLogger(__name__)
 OPEN = frozenset(("/", "/healthz", "/readyz", "/openapi.json"))
 """What anybody may see. Hooks have secrets of their own."""
 HOOKS = "/hooks/"
+UNEXPECTED = Refusal(
+    500, "internal", "something went wrong here; the log of the gateway has it", {"Connection": "close"}
+)
 ENDLESS = "/events"
 """Streams, of which nobody could tell the head alone."""
 
@@ -78,9 +81,7 @@ class Answered:
             log.exception("%s %s could not be answered", scope["method"], scope["path"])
             if begun:
                 raise
-            await answer(
-                Refusal(500, "internal", "something went wrong here; the log of the gateway has it"), send
-            )
+            await answer(UNEXPECTED, send)
 
 
 async def answer(refusal: Refusal, send: Send) -> None:

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from colleague.errors import PackageError
+from colleague.files import locked
 from colleague.packages.digest import digest_of
 from colleague.packages.package import Package
 from colleague.packages.staging import copy_entries, new_stage, put_in_place
@@ -19,12 +20,22 @@ def copy_package(package: Package, target: Path) -> None:
 
 
 def take_snapshot(package: Package, snapshots: Path) -> Path:
-    """The folder that holds exactly this version, made when it is not there yet."""
+    """The folder that holds exactly this version, made when it is not there yet. Many may ask at once."""
     target = snapshots / package.digest
-    try:
-        os.utime(target)  # in use again, so it is not forgotten before its run is accepted
-    except FileNotFoundError:
-        stage = new_stage(snapshots)
-        copy_package(package, stage)
-        put_in_place(stage, target)
+    if _is_there(target):
+        return target
+    with locked(snapshots / ".lock"):
+        if not _is_there(target):
+            stage = new_stage(snapshots)
+            copy_package(package, stage)
+            put_in_place(stage, target)
     return target
+
+
+def _is_there(target: Path) -> bool:
+    """Also says that it is in use again, so that it is not forgotten before its run is accepted."""
+    try:
+        os.utime(target)
+    except FileNotFoundError:
+        return False
+    return True

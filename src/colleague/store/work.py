@@ -190,7 +190,7 @@ def retry_later(tx: Tx, hold: Hold, error: str, delay_ms: int) -> None:
 
 
 def next_attempt(tx: Tx, run: Run) -> None:
-    """Begins the next attempt of a locked run that is retrying or dead. One that crashed workers runs alone."""
+    """Begins the next attempt of a locked run that is retrying or dead; alone, if it crashed workers."""
     number, stalls = run.attempt + 1, min(run.stalls, ALONE_AFTER)
     tx.insert(attempts, run_id=run.id, number=number, started_at=tx.now)
     tx.update(runs, {"id": run.id}, attempt=number, stalls=stalls, working_ms=0, retry_at=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -255,6 +256,19 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=8,
 )
+
+
+def test_what_nobody_expected_is_an_error_of_the_same_shape(house: House) -> None:
+    """A file where a folder must be: nothing is accepted, and the sender is told to come again in JSON."""
+    with house.open() as gateway:
+        shutil.rmtree(house.home.snapshots)
+        house.home.snapshots.write_text("in the way")
+        answer = gateway.hook(f"{CLERK}/order", {"id": "1"})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (500, "internal")
+        house.home.snapshots.unlink()
+        assert gateway.hook(f"{CLERK}/order", {"id": "1"}).status_code == 202
+
+
 HEADER = st.text(
     st.characters(min_codepoint=32, max_codepoint=255, exclude_characters="\x7f"), max_size=60
 ).map(lambda text: text.strip(" "))
