@@ -11,11 +11,14 @@ lint: install
 	.venv/bin/ruff check .
 	.venv/bin/mypy
 
+# Half of a test is waiting for processes and clocks, so two share a core.
+WORKERS := $(shell expr 2 \* $$(nproc))
+
 test: lint ## everything that must pass before a change lands
-	.venv/bin/pytest -n auto --dist worksteal
+	.venv/bin/pytest -n $(WORKERS) --dist worksteal
 
 test-long: install ## the long loops
-	COLLEAGUE_LONG=1 .venv/bin/pytest -n auto --dist worksteal
+	COLLEAGUE_LONG=1 .venv/bin/pytest -n $(WORKERS) --dist worksteal
 
 bench: install ## figures, as ratios against a baseline in the same run
 	@for file in tests/benchmarks/*.py; do .venv/bin/python $$file; done

@@ -15,8 +15,15 @@ import pytest
 from tests.forked import run_forked
 
 ROOT = Path(__file__).resolve().parents[1]
+IN_MEMORY = Path("/dev/shm")  # noqa: S108 - files of tests
 EXAMPLE = ROOT / "examples" / "radiant-sales-expert"
 SALES = "radiant-sales-expert"
+
+
+def pytest_configure() -> None:
+    """What is killed here is a process, never the machine, so the files of tests need no disk."""
+    if IN_MEMORY.is_dir() and shutil.disk_usage(IN_MEMORY).free > 4 << 30:
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FORKED = multiprocessing.get_context("forkserver")
-FORKED.set_forkserver_preload(["tests.forked", "tests.warm"])
+FORKED.set_forkserver_preload(
+    ["tests.forked", "tests.warm", "tests.chaos.drive", "tests.chaos.flood", "tests.chaos.working"]
+)
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ class TestHeads:
     def test_a_silent_connection_is_closed(self, tight: Running) -> None:
         began = time.monotonic()
         assert raw(tight)[0] == 408
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 10
 
     def test_a_drip_is_closed(self, tight: Running) -> None:
         began = time.monotonic()

@@ -17,8 +17,8 @@ from tests.integration.store.databases import Opener
 from tests.integration.store.world import World
 
 LONG = bool(os.environ.get("COLLEAGUE_LONG"))
-ROUNDS = 40 if LONG else 4
-ARRIVALS = 400 if LONG else 120
+ROUNDS = 40 if LONG else 2
+ARRIVALS = 400 if LONG else 100
 
 
 async def live(opener: Opener, seed: int, *, seconds: float = 60, arrivals: int = ARRIVALS) -> World:
@@ -60,7 +60,7 @@ async def check_ends(opener: Opener, world: World) -> None:
 class TestSeededBugs:
     """The test is worth something only if it finds the bug each rule prevents."""
 
-    def found(self, opener: Opener, word: str, *, seeds: int = 12, seconds: float = 6) -> bool:
+    def found(self, opener: Opener, word: str, *, seeds: int = 12, seconds: float = 3) -> bool:
         for seed in range(seeds):
             world = asyncio.run(live(opener, seed, seconds=seconds))
             if any(word in violation for violation in world.violations):

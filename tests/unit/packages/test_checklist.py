@@ -202,4 +202,4 @@ def test_any_markdown_gives_steps_on_lines_that_have_a_box(body: str) -> None:
 def test_odd_markdown_takes_no_time(body: str) -> None:
     begin = time.process_time()
     steps(body)
-    assert time.process_time() - begin < 2
+    assert time.process_time() - begin < 20

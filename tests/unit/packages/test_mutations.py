@@ -20,8 +20,9 @@ from colleague.packages.package import Package, read_package
 from colleague.packages.rule import RULES
 from tests.unit.packages.conftest import PackageOnDisk
 
-CHUNKS, PER_CHUNK = 40, 50
-CPU_SECONDS, WALL_SECONDS = 2.0, 20.0
+LONG = bool(os.environ.get("COLLEAGUE_LONG"))
+CHUNKS, PER_CHUNK = 40 if LONG else 10, 50
+CPU_SECONDS, WALL_SECONDS = 10.0, 60.0
 
 SYNTHETIC = {
     "README.md": "# Everything\n",
