@@ -377,6 +377,15 @@ class Auth(Section):
     )
 
 
+class Pubsub(Section):
+    audience: str = Field(description="The audience of the push subscription, as it is set at Google.")
+    service_account: str = Field(description="The e-mail address of the service account that pushes.")
+    keys_url: str = Field(
+        default="https://www.googleapis.com/oauth2/v3/certs",
+        description="Where the public keys are to check its tokens with.",
+    )
+
+
 class Hooks(Section):
     passed_over = keys(
         "enabled path defaultSessionKey allowRequestSessionKey allowedSessionKeyPrefixes allowedAgentIds"
@@ -385,6 +394,9 @@ class Hooks(Section):
 
     token: Token | None = Field(default=None, description="The secret of hooks that have none of their own.")
     max_body_bytes: Positive = Field(default=1_048_576, description="The largest request body a hook takes.")
+    pubsub: Pubsub | None = Field(
+        default=None, description="Google's own pushes at /hooks/gmail, by the token that Google signs."
+    )
 
 
 class GatewayAuth(Section):

@@ -23,6 +23,7 @@ from colleague.gateway.throttle import Throttle
 from colleague.gateway.workshop import Workshop
 from colleague.home import Home
 from colleague.store.tx import Database
+from colleague.triggers.google_token import GoogleTokens
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Gateway:
     readiness: Readiness
     limits: Limits = field(default_factory=Limits)
     metrics: Metrics = field(default_factory=Metrics)
+    google: GoogleTokens = field(default_factory=GoogleTokens)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     started_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ from colleague.store.tx import Tx
 from colleague.triggers.errors import BadPayload, BadSignature
 from colleague.triggers.firing import arrival_of, fire_all
 from colleague.triggers.gmail import gmail_payloads
+from colleague.triggers.google_token import Subscription, looks_like_one
 from colleague.triggers.pubsub import is_push, read_push
 from colleague.triggers.resolve import SOURCE as PUBSUB
 from colleague.triggers.resolve import accept_pushes, gmail_triggers, push_arrival
@@ -41,15 +43,15 @@ WEBHOOK = "webhook"
     status_code=202,
     response_model=EventsAccepted,
     response_model_exclude_none=False,
-    responses={200: {"model": EventsAccepted, "description": "Nothing new"}, **errors(400, 401, 429)},
+    responses={200: {"model": EventsAccepted, "description": "Nothing new"}, **errors(400, 401, 429, 503)},
     openapi_extra=JSON_BODY,
 )
 async def gmail(request: Request, response: Response, here: Here) -> EventsAccepted:
     """The gmail preset, for every enabled expert that has it: messages, or a Pub/Sub push.
 
-    The secret is hooks.token, as a bearer."""
+    The secret is hooks.token, as a bearer; with hooks.pubsub set, also the token that Google signs."""
     desk = Desk(here, request, await request.body())
-    desk.verified_by_token(GMAIL)
+    await desk.verified_by_google_or_token(GMAIL)
     payload = desk.payload()
     triggers = [wired for wired in gmail_triggers(here.wiring) if not wired.problem]
     arrivals = await asyncio.to_thread(desk.gmail_arrivals, triggers, payload)
@@ -124,12 +126,31 @@ class Desk:
         secrets = [self.here.live.keys.hooks]
         return self._verify(hook, scheme="bearer", secrets=secrets, tolerance_ms=300_000)
 
+    async def verified_by_google_or_token(self, hook: str) -> None:
+        pubsub = self.here.live.settings.hooks.pubsub
+        given = self.request.headers.getlist("authorization")
+        word, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
+        by_token = word.lower() != "bearer" or self.here.live.keys.is_hooks(token)
+        if pubsub is None or by_token or not looks_like_one(token):
+            self.verified_by_token(hook)
+            return
+        subscription = Subscription(pubsub.audience, pubsub.service_account)
+        with self._watched(hook):
+            now = self.here.clock.now()
+            await asyncio.to_thread(self.here.google.check, token, subscription, pubsub.keys_url, now)
+
     def _verify(self, hook: str, **how: Any) -> Verified:
+        headers: Mapping[str, str] = self.request.headers
+        with self._watched(hook):
+            return verify(headers=headers, body=self.body, now=self.here.clock.now(), **how)
+
+    @contextlib.contextmanager
+    def _watched(self, hook: str) -> Iterator[None]:
+        """Failed tries are counted and noted; too many, and nothing is tried at all."""
         who = (client_of(self.request.scope), hook)
         require_try(self.here.throttle, who)
-        headers: Mapping[str, str] = self.request.headers
         try:
-            return verify(headers=headers, body=self.body, now=self.here.clock.now(), **how)
+            yield
         except BadSignature as error:
             if error.code != "no-secret":
                 self.here.throttle.failed(who)

@@ -26,6 +26,9 @@ class Keys:
         word, _, token = authorization.partition(b" ")
         return word.lower() == b"bearer" and _same(token.strip(), self.gateway.encode())
 
+    def is_hooks(self, secret: str) -> bool:
+        return bool(self.hooks) and _same(secret.strip().encode(), self.hooks.encode())
+
     def is_gateways(self, secret: str) -> bool:
         return bool(self.gateway) and _same(secret.strip().encode(), self.gateway.encode())
 

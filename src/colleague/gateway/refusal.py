@@ -10,7 +10,7 @@ from typing import Any
 from colleague.errors import ColleagueError, ConfigError, HomeBusy, NotFound, PackageError, UsageError
 from colleague.store.accept import QueueFull
 from colleague.store.approvals import AlreadyDecided, WrongDecision, WrongDigest
-from colleague.triggers.errors import BadPayload, BadSignature
+from colleague.triggers.errors import BadPayload, BadSignature, KeysUnreachable
 from colleague.triggers.wiring import Inactive
 
 QUEUE_PAUSE = 30
@@ -20,6 +20,7 @@ _KINDS: tuple[tuple[type[ColleagueError], int, str], ...] = (
     (UsageError, 400, "bad-request"),
     (BadPayload, 400, "bad-payload"),
     (BadSignature, 401, "bad-signature"),
+    (KeysUnreachable, 503, "keys-unreachable"),
     (Inactive, 409, "inactive"),
     (AlreadyDecided, 409, "already-decided"),
     (WrongDigest, 409, "wrong-digest"),

@@ -85,8 +85,8 @@ class Workshop:
         self.pulse = Pulse(host.database)
         self.reins = Reins(host.advancer)
         self.worker = Worker(self.pulse, self.reins, limit=host.limit, keep_ms=host.keep_ms)
-        self.resolver = Resolver(self.home, host.database, host.servers, self.wiring, self.clock)
         window = self.settings.experts.dedupe_window
+        self.resolver = Resolver(self.home, host.database, host.servers, self.wiring, self.clock, window)
         self.scheduler = Scheduler(self.home, host.database, self.wiring, self.clock, window)
         self._post = asyncio.Event()
 
@@ -94,7 +94,7 @@ class Workshop:
         """New settings, for what begins from now on."""
         self.settings = settings
         self.reins.use(settings)
-        self.scheduler.dedupe_window = settings.experts.dedupe_window
+        self.scheduler.dedupe_window = self.resolver.dedupe_window = settings.experts.dedupe_window
         self.host.servers.reconfigure(settings)
 
     def wake_postman(self) -> None:

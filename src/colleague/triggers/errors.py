@@ -27,5 +27,9 @@ class BadSignature(ColleagueError):
         self.code = code
 
 
+class KeysUnreachable(ColleagueError):
+    """Whether a request is from who it says cannot be told now; its sender sends it again."""
+
+
 class BadPayload(ColleagueError):
     """A payload that has not the shape its source promises."""

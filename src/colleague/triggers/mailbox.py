@@ -48,12 +48,14 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Mailbox:
-    """A bound email tool. `key` tells calls of one event apart from all others."""
+    """A bound email tool. `key` tells calls of one event apart from all others; what is `withheld` needs a
+    person and is not done here."""
 
     servers: Servers
     binding: ToolBinding
     tool: str
     key: str
+    withheld: frozenset[str] = frozenset()
 
     async def new_messages(self, wanted: Wanted) -> list[dict[str, Any]]:
         """As the gmail preset takes them. CannotLook when no operation serves, McpError without an answer."""
@@ -65,12 +67,20 @@ class Mailbox:
             if found is not None and arguments is not None:
                 answer = await self._call(found.name, arguments, operation)
                 return await self._complete(tools, _fresh(answer, wanted))
+        asks = sorted(self.withheld.intersection(order))
+        if asks:
+            raise CannotLook(
+                f"new messages cannot be looked up: a person is to be asked before {self.tool}.{asks[0]}",
+                hint=f"give {self.tool}.{asks[0]} the tier auto, or send the messages themselves",
+            )
         raise CannotLook(
             f"the tool {self.tool!r} (server {self.binding.server}) has no operation that lists new messages",
             hint=f"bind one: colleague expert bind EXPERT {self.tool} SERVER --operation list_messages=TOOL",
         )
 
     def _named(self, tools: Mapping[str, McpTool], operation: str) -> McpTool | None:
+        if operation in self.withheld:
+            return None
         return tools.get(self.binding.operations.get(operation, operation))
 
     async def _call(self, tool: str, arguments: dict[str, Any], suffix: str) -> Any:

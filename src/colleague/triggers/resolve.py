@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from colleague.clock import Clock
 from colleague.errors import ColleagueError
@@ -24,7 +24,7 @@ from colleague.mcp.servers import Servers
 from colleague.packages.finding import Findings
 from colleague.store.accept import Accepted, Arrival, Event, accept_all, skip
 from colleague.store.record import columns_of, record
-from colleague.store.tables import events
+from colleague.store.tables import events, word
 from colleague.store.tx import Database, Tx
 from colleague.triggers.errors import BadPayload
 from colleague.triggers.firing import arrival_of, fire_all
@@ -160,7 +160,7 @@ class Resolver:
                 f"nothing can look the new messages up: the tool {tool!r} of {event.expert} is not bound",
                 hint=f"colleague expert bind {event.expert} {tool} SERVER --operation list_messages=TOOL",
             )
-        return Mailbox(self.servers, binding, tool, f"resolve:{event.id}")
+        return Mailbox(self.servers, binding, tool, f"resolve:{event.id}", _withheld(wired, tool))
 
     async def _end(self, event: Event, outcome: str, reason: str) -> None:
         log.info("event %s of %s is %s: %s", event.id[-8:], event.expert, outcome, reason)
@@ -173,35 +173,39 @@ def gmail_triggers(wiring: Wiring, expert: str | None = None) -> list[Wired]:
     return [each for each in hooks if expert in (None, each.expert.name)]
 
 
-def open_pushes(tx: Tx, limit: int = 100) -> list[Event]:
-    """Pushes without an outcome, the oldest first."""
-    recent = events.c.received_at > tx.now - 2 * GIVE_UP_MS
-    query = select(*columns_of(Event, events)).where(
-        recent,
-        events.c.source == SOURCE,
-        events.c.trigger_name == TRIGGER,
+OPEN = (
+    select(*columns_of(Event, events))
+    .where(
         events.c.run_id.is_(None),
         events.c.outcome.is_(None),
+        events.c.source == SOURCE,
+        events.c.trigger_name == TRIGGER,
         events.c.held == 0,
     )
-    return [record(Event, row) for row in tx.all(query.order_by(events.c.id).limit(limit))]
+    .order_by(events.c.id)
+)
+LOOKED_UP = (
+    select(events.c.payload, events.c.received_at)
+    .where(
+        events.c.expert == bindparam("of"),
+        events.c.source == word(SOURCE),
+        events.c.trigger_name == TRIGGER,
+        events.c.outcome == "completed",
+        events.c.id < bindparam("before"),
+    )
+    .order_by(events.c.id.desc())
+    .limit(20)
+)
+
+
+def open_pushes(tx: Tx, limit: int = 100) -> list[Event]:
+    """Pushes without an outcome, the oldest first."""
+    return [record(Event, row) for row in tx.all(OPEN.limit(limit))]
 
 
 def _wanted(tx: Tx, event: Event, push: GmailPush) -> Wanted:
     """From where the last push of this mailbox that was looked up had come to."""
-    query = (
-        select(events.c.payload, events.c.received_at)
-        .where(
-            events.c.expert == event.expert,
-            events.c.source == SOURCE,
-            events.c.trigger_name == TRIGGER,
-            events.c.outcome == "completed",
-            events.c.id < event.id,
-        )
-        .order_by(events.c.id.desc())
-        .limit(20)
-    )
-    for row in tx.all(query):
+    for row in tx.execute(LOOKED_UP, {"of": event.expert, "before": event.id}):
         earlier = read_push(json.loads(row.payload))
         if earlier.email_address == push.email_address:
             return Wanted(push.email_address, push.history_id, earlier.history_id, row.received_at)
@@ -235,6 +239,13 @@ def _is_open(tx: Tx, event: Event) -> bool:
 def _binding(wired: Wired, tool: str) -> ToolBinding | None:
     bound = read_bindings(wired.expert.bindings_file, Findings()).tools.get(tool)
     return bound if bound and bound.type == "mcp" else None
+
+
+def _withheld(wired: Wired, tool: str) -> frozenset[str]:
+    """What needs a person: a push is looked up before there is a run in which one could be asked."""
+    declared = wired.package.tool(tool)
+    names = [operation.name for operation in declared.operations] if declared else []
+    return frozenset(name for name in names if wired.package.tier(f"{tool}.{name}") != "auto")
 
 
 def _sentence(error: ColleagueError) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 import httpx2
 import yaml
 
+from colleague.clock import Clock
 from colleague.config import load_settings
 from colleague.experts.install import install_expert
 from colleague.experts.registry import set_enabled
@@ -72,6 +73,7 @@ class Running:
     ready: Ready
     stop: Callable[[], None]
     client: httpx2.Client
+    loop: asyncio.AbstractEventLoop
 
     @property
     def port(self) -> int:
@@ -142,13 +144,15 @@ class House:
         (self.home.expert(expert) / "bindings.yaml").write_text(yaml.safe_dump(bindings))
 
     @contextmanager
-    def open(self, limits: Limits | None = None, bind: str | None = None) -> Iterator[Running]:
+    def open(
+        self, limits: Limits | None = None, bind: str | None = None, clock: Clock | None = None
+    ) -> Iterator[Running]:
         """Serves until the block is left; then stops gently and raises what the server raised."""
         settings = load_settings(self.home)
         listening = Listening.of(settings, bind=bind, port=0)
         told: list[Ready] = []
         failures: list[BaseException] = []
-        up, stops = threading.Event(), []
+        up, stops, loops = threading.Event(), [], []
 
         def on_ready(ready: Ready) -> None:
             told.append(ready)
@@ -157,6 +161,7 @@ class House:
         async def go() -> None:
             stop, loop = Stop(at_once=lambda: None), asyncio.get_running_loop()
             stops.append(lambda: loop.call_soon_threadsafe(stop))
+            loops.append(loop)
             await serve(
                 self.home,
                 settings,
@@ -164,6 +169,7 @@ class House:
                 stop,
                 on_ready=on_ready,
                 environ=self.environ,
+                clock=clock,
                 limits=limits or Limits(drain_seconds=2.0),
             )
 
@@ -182,7 +188,7 @@ class House:
             raise failures[0]
         try:
             with httpx2.Client(base_url=told[0].url, timeout=30) as client:
-                yield Running(self.home, told[0].url, told[0], stops[0], client)
+                yield Running(self.home, told[0].url, told[0], stops[0], client, loops[0])
         finally:
             if thread.is_alive():
                 stops[0]()

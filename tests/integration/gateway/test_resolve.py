@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import json
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from colleague.clock import MovableClock
 from colleague.triggers.mailbox import messages_in
 from tests.integration.experts.package import Package, process, text
 from tests.integration.gateway.harness import House, Running
@@ -60,6 +62,10 @@ def _resolved(gateway: Running, event_id: str) -> dict[str, Any] | None:
 
 @pytest.fixture
 def post(tmp_path: Path) -> Post:
+    return furnished(tmp_path, {"approval": {"default": "auto"}})
+
+
+def furnished(tmp_path: Path, policy: dict[str, Any]) -> Post:
     house = House(tmp_path / "home").furnish()
     server = {"command": sys.executable, "args": ["-S", "-E", str(POST), str(house.root / "post.json")]}
     house.configure(mcp={"servers": {"post": server}})
@@ -75,7 +81,7 @@ def post(tmp_path: Path) -> Post:
             "processes/work.md": process(inputs=[text("message_id"), text("contact_id", required=False)]),
             "tools/email.yaml": json.dumps(EMAIL),
         },
-        manifest={"requires": {"tools": ["email"]}, "triggers": [mail]},
+        manifest={"requires": {"tools": ["email"]}, "triggers": [mail], "policy": policy},
         name="postman",
     )
     house.install(given, {"tools": {"email": "post"}, "model": "script/play.yaml"})
@@ -112,6 +118,29 @@ def test_one_event_for_each_message(post: Post) -> None:
         [(name, arguments)] = post.calls
         assert name == "list_messages"
         assert arguments["email_address"] == "sales@acme.com"
+
+
+def test_what_needs_a_person_is_not_done_before_there_is_a_run(tmp_path: Path) -> None:
+    policy = {"approval": {"default": "auto", "overrides": {"email.list_messages": "confirm"}}}
+    post = furnished(tmp_path, policy)
+    post.answers(list_messages={"answer": mail("m1")})
+    with post.house.open() as gateway:
+        event = post.outcome(gateway, accepted(gateway, push())["event_id"])
+        assert event["outcome"] == "skipped"
+        assert "a person is to be asked before email.list_messages" in event["reason"]
+    assert post.calls == []
+
+
+def test_a_push_from_before_a_long_absence_is_looked_up(post: Post) -> None:
+    """The gateway stops before the lookup, and comes back after four days."""
+    clock = MovableClock(time.time_ns() // 1_000_000)
+    with post.house.open(clock=clock) as gateway:
+        raw = accepted(gateway, push())
+        assert "resolving" in gateway.get(f"/api/events/{raw['event_id']}").text
+    clock.move(days=4)
+    post.answers(list_messages={"answer": mail("m1", internalDate=str(clock.now()))})
+    with post.house.open(clock=clock) as gateway:
+        assert post.outcome(gateway, raw["event_id"])["outcome"] == "completed"
 
 
 def test_the_same_push_again_is_a_repeat(post: Post) -> None:

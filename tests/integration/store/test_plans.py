@@ -14,6 +14,7 @@ from colleague.store import approvals, lanes, work
 from colleague.store.sqlite import SqliteDatabase
 from colleague.store.statement import select_statement
 from colleague.store.tables import calls, is_ready, messages, runs, word
+from colleague.triggers import resolve
 
 HOT: dict[str, Executable] = {
     "the next run": work._ELIGIBLE,
@@ -21,6 +22,8 @@ HOT: dict[str, Executable] = {
     "anything ready": select(runs.c.id).where(is_ready()).limit(1),
     "what is being run": select(runs.c.id).where(runs.c.status == word("running")),
     "open questions of a run": approvals._OPEN,
+    "pushes to look up": resolve.OPEN,
+    "where the last push came to": resolve.LOOKED_UP,
     "one run": select_statement(runs, ("id",), ("id",), (), False),
     "a transcript": select_statement(messages, ("body",), ("run_id", "session"), ("position",), False),
     "calls of an answer": select_statement(
