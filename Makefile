@@ -11,14 +11,16 @@ lint: install
 	.venv/bin/ruff check .
 	.venv/bin/mypy
 
-# Half of a test is waiting for processes and clocks, so two share a core.
+# Half of a test is waiting for processes and clocks, so two share a core; a file stays in one worker, since its
+# tests often look at something that is made once; the long ones come first.
 WORKERS := $(shell expr 2 \* $$(nproc))
+PYTEST := .venv/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test: lint ## everything that must pass before a change lands
-	.venv/bin/pytest -n $(WORKERS) --dist worksteal
+	$(PYTEST)
 
 test-long: install ## the long loops
-	COLLEAGUE_LONG=1 .venv/bin/pytest -n $(WORKERS) --dist worksteal
+	COLLEAGUE_LONG=1 $(PYTEST)
 
 bench: install ## figures, as ratios against a baseline in the same run
 	@for file in tests/benchmarks/*.py; do .venv/bin/python $$file; done
