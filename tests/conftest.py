@@ -26,6 +26,14 @@ def pytest_configure() -> None:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
 
 
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """What a test has to tell beside that it passed: record_property("told", ...)."""
+    for report in terminalreporter.getreports("passed"):
+        for text in (value for name, value in report.user_properties if name == "told"):
+            if report.when == "call":
+                terminalreporter.write_line(f"{report.nodeid}: {text}")
+
+
 @dataclass(frozen=True)
 class Said:
     code: int

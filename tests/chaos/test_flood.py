@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -77,9 +77,11 @@ async def _drained(books: Books, gateway: Gateway, sending: asyncio.Task[None]) 
 
 
 @pytest.mark.parametrize("kills", KILLS)
-def test_a_flood_is_neither_lost_nor_doubled_nor_mixed_up(tmp_path: Path, database: str, kills: int) -> None:
+def test_a_flood_is_neither_lost_nor_doubled_nor_mixed_up(
+    tmp_path: Path, database: str, kills: int, record_property: Callable[[str, object], None]
+) -> None:
     verdict = asyncio.run(flood(tmp_path / "home", database, kills=kills))
-    print(verdict)
+    record_property("told", str(verdict))
     assert (verdict.events, verdict.kills) == (EVENTS, kills)
     assert verdict.clean, verdict
 
