@@ -96,7 +96,7 @@ class Running:
         found: dict[str, Any] = self.get(f"/api/runs/{run_id}").json()
         return found if found["status"] == "done" else None
 
-    def until(self, look: Callable[[], Any], seconds: float = 15.0) -> Any:
+    def until(self, look: Callable[[], Any], seconds: float = 60.0) -> Any:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if found := look():

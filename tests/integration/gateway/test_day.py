@@ -73,7 +73,9 @@ def keeper(house: House) -> None:
     call = {"calls": [{"operation": "ledger.append", "arguments": {"line": "done"}}]}
     house.play(call, {"text": "Done."})
     given = Package(files=files, manifest=manifest, name=KEEPER)
-    house.install(given, {"tools": {"ledger": "ledger"}, "model": "script/play.yaml"})
+    # A call that meets the dying server is sent again, where else a person would be asked.
+    ledger = {"type": "mcp", "server": "ledger", "repeatable": ["append"]}
+    house.install(given, {"tools": {"ledger": ledger}, "model": "script/play.yaml"})
 
 
 def hour(gateway: Running, clock: MovableClock, number: int) -> None:

@@ -97,8 +97,10 @@ class WireServer:
             await writer.drain()
             await asyncio.sleep(0)
         if answer.end == "stall":
-            await reader.read(1)
-            self.hung_up.set()
+            try:
+                await reader.read(1)
+            finally:  # a caller who leaves what was sent unread resets the connection
+                self.hung_up.set()
         if answer.end == "whole":
             writer.write(b"0\r\n\r\n")
             await writer.drain()
