@@ -52,10 +52,8 @@ def gateway_runs(home: Home) -> bool:
         return False
     try:
         os.kill(found.pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # somebody else's, and alive
-        return True
+    except (OSError, OverflowError) as error:
+        return isinstance(error, PermissionError)  # somebody else's, and alive
     return True
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -53,7 +54,7 @@ class GoogleTokens:
             return jwt.decode(
                 token, key, algorithms=["RS256"], audience=audience, issuer=ISSUERS, options=options
             )
-        except jwt.PyJWKClientConnectionError:
+        except (jwt.PyJWKClientConnectionError, jwt.PyJWKSetError, json.JSONDecodeError):
             raise KeysUnreachable(
                 f"the keys to check a Pub/Sub token with could not be fetched from {keys_url}",
                 hint="the push is sent again by Google; see that this machine reaches that address",

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import jwt
 import pytest
@@ -32,7 +33,8 @@ class Keys(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         published: dict[str, Any] = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(OURS.public_key()))
-        body = json.dumps({"keys": [published | {"kid": "one", "use": "sig", "alg": "RS256"}]}).encode()
+        known = json.dumps({"keys": [published | {"kid": "one", "use": "sig", "alg": "RS256"}]}).encode()
+        body = {"/certs": known, "/none": b'{"keys": []}'}.get(self.path, b"<html>Log in first</html>")
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -129,8 +131,11 @@ def test_no_other_word_is_taken(gateway: Running, why: str, caplog: pytest.LogCa
     assert FORGED[why] not in answer.text + caplog.text
 
 
-def test_without_the_keys_nobody_can_tell_and_it_is_sent_again(tmp_path: Path) -> None:
-    with subscribed(tmp_path / "home", "http://127.0.0.1:9/certs").open() as gateway:
+@pytest.mark.parametrize("page", ["http://127.0.0.1:9/certs", "/none", "/login"])
+def test_without_the_keys_nobody_can_tell_and_it_is_sent_again(
+    tmp_path: Path, keys_url: str, page: str
+) -> None:
+    with subscribed(tmp_path / "home", urljoin(keys_url, page)).open() as gateway:
         answer = send(gateway, token())
         assert (answer.status_code, answer.json()["error"]["code"]) == (503, "keys-unreachable")
 

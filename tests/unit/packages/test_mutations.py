@@ -1,4 +1,4 @@
-"""Two thousand damaged packages: findings or a clean load, never a traceback, never slow.
+"""Damaged packages by the hundred: findings or a clean load, never a traceback, never slow.
 
 Seeded by chunk and number, so that a failure comes again when its chunk is run alone."""
 
