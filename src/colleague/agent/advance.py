@@ -84,8 +84,8 @@ class Advancer:
 
         def work(tx: Tx) -> None:
             stored = None if outputs is None else json.dumps(outputs, ensure_ascii=False)
-            finish(tx, taken.hold, "completed", narrative=text, outputs=stored)
-            setting.afterwards.completed(tx, taken.run, text, outputs)
+            held = finish(tx, taken.hold, "completed", narrative=text, outputs=stored)
+            setting.afterwards.completed(tx, held, text, outputs)
 
         await self.database.write(work)
         failpoint("run.completed")
@@ -107,7 +107,7 @@ class Advancer:
             held = fenced(tx, taken.hold, lane=True)
             close_calls(tx, held, ending.error)
             end_run(tx, held, outcome, error=ending.error)
-            about.afterwards.failed(tx, run, outcome, ending.error)
+            about.afterwards.failed(tx, held, outcome, ending.error)
 
         await self.database.write(work)
         failpoint("run.failed")

@@ -13,7 +13,7 @@ from colleague.store import journal
 from colleague.store.approvals import Approval, Ask, approvals_of, wait
 from colleague.store.grants import granted_operations
 from colleague.store.journal import MAIN, Call, Message, NewCall
-from colleague.store.run import Run, fenced
+from colleague.store.run import Run, fenced, require_hold
 from colleague.store.spend import Spent, add_spend, spent_by_run, spent_today
 from colleague.store.tx import Database, Fenced, Tx
 from colleague.store.work import Taken, attempt_error, keep_progress
@@ -123,6 +123,11 @@ class Conversation:
         """Raises Fenced when somebody else may hold the run by now."""
         if self.may_be_taken_over and self._lease.is_over:
             raise Fenced(self.run.id)
+
+    async def require_hold(self) -> None:
+        """Raises Fenced when somebody else holds the run, or has ended it. One just taken is ours."""
+        if self.may_be_taken_over and self._committed:
+            await self._database.read(lambda tx: require_hold(tx, self.hold))
 
     async def write(self, work: Callable[[Tx], T]) -> T:
         self._stale = True
@@ -238,9 +243,9 @@ class Conversation:
         unsaid = self._messages[self._committed :]
 
         def work(tx: Tx) -> list[Call]:
-            for message in unsaid:
-                journal.append(tx, self.hold, message)
-            made = journal.append(tx, self.hold, added[0], new_calls=new_calls, working_ms=self.working_ms)
+            made = journal.append(
+                tx, self.hold, added[0], said=unsaid, new_calls=new_calls, working_ms=self.working_ms
+            )
             if used.tokens or used.tool_calls:
                 add_spend(tx, self.run.expert, self.run.id, used)
             return made

@@ -95,8 +95,8 @@ async def check_limits(scene: Scene) -> None:
         raise Failed(f"no final answer after {setting.max_turns} turns", retry=False)
     if _repeats(scene):
         raise Failed(f"the same call succeeded {setting.same_call_limit} times in a row", retry=False)
-    limited = setting.run_budget != Budget() or setting.day_budget != Budget()
-    if not limited and not conversation.may_be_taken_over:
+    if setting.run_budget == setting.day_budget == Budget():
+        await conversation.require_hold()
         return
     run, day = await conversation.spent()
     for used, budget, what in ((run, setting.run_budget, "run"), (day, setting.day_budget, "day")):

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from colleague.errors import ColleagueError, PackageError
 from colleague.experts.afterwards import ExpertAfterwards
 from colleague.experts.bindings import Bindings, Limit, read_bindings
 from colleague.experts.closing import OutputsClose
-from colleague.experts.expert import find_expert
+from colleague.experts.expert import Expert, find_expert
 from colleague.experts.gate import PolicyGate
 from colleague.experts.invoke import REHEARSAL
 from colleague.experts.learnings import function_learnings, package_learnings
@@ -47,6 +47,7 @@ from colleague.experts.tools.read_function import ReadFunctionTool
 from colleague.experts.tree import expert_tree
 from colleague.experts.words import FunctionWords, ProcessWords, TaskWords
 from colleague.home import Home
+from colleague.kept import Kept
 from colleague.mcp.servers import Servers
 from colleague.packages.execution import Execution
 from colleague.packages.finding import Findings
@@ -64,6 +65,14 @@ log = logging.getLogger(__name__)
 OUTCOMES: dict[str, Outcome] = {"escalate": "failed", "abandon": "abandoned", "dead_letter": "dead_letter"}
 
 
+def _bindings(file: Path) -> Bindings:
+    findings = Findings()
+    bindings = read_bindings(file, findings)
+    if findings.errors:
+        raise PackageError(f"{file}: {findings.errors[0]}", hint="mend it, then try again")
+    return bindings
+
+
 @dataclass(frozen=True)
 class ExpertAgent:
     """Assembles the settings of the runs of every expert in a home."""
@@ -74,6 +83,7 @@ class ExpertAgent:
     database: Database
     servers: Servers
     pinned: Pinned
+    bindings: Kept[Bindings] = field(default_factory=lambda: Kept(_bindings))
 
     async def assemble(self, run: Run) -> Setting:
         package = self.pinned.package(run.expert, run.digest)
@@ -111,7 +121,8 @@ class Casting:
     process: Process | None
 
     async def setting(self) -> Setting:
-        bindings = self._bindings()
+        expert = find_expert(self.agent.home, self.run.expert)
+        bindings = self.agent.bindings(expert.bindings_file)
         model_name = self.run.model or bindings.model
         rehearsal = model_name == REHEARSAL
         workspace, tree = await asyncio.to_thread(self._workspace)
@@ -120,7 +131,7 @@ class Casting:
         functions = self._functions()
         needed = dict.fromkeys([*scope, *(tool for each in functions for tool in each.tools)])
         operations = await bench.operations(self.run.expert, self.package, bindings, tuple(needed))
-        base = self._base(model_name, bindings, await self._timeout())
+        base = self._base(expert, model_name, bindings, await self._timeout())
 
         async def stage(function: Function, inputs: dict[str, Any]) -> Setting:
             return self._function_setting(base, function, inputs, operations, workspace, rehearsal)
@@ -145,8 +156,8 @@ class Casting:
         passed = await self.agent.database.read(lambda tx: tx.now - attempt_started(tx, run.id, run.attempt))
         return limit.seconds - (passed - run.working_ms) / 1000
 
-    def _base(self, model_name: str, bindings: Bindings, timeout: float | None) -> Setting:
-        execution, policies = self._execution, self.agent.pinned.policies(self.run.expert, self.package)
+    def _base(self, expert: Expert, model_name: str, bindings: Bindings, timeout: float | None) -> Setting:
+        execution, policies = self._execution, self.agent.pinned.policies(expert, self.package)
         escalation = self.package.manifest.policy.escalation
         return Setting(
             owner=self.run.expert,
@@ -205,16 +216,6 @@ class Casting:
     def _owner(self) -> str:
         """Whose file versions are made: a dry run keeps its own, which go with it."""
         return f"dry-run/{self.run.id}" if self.run.dry_run else self.run.expert
-
-    def _bindings(self) -> Bindings:
-        expert = find_expert(self.agent.home, self.run.expert)
-        findings = Findings()
-        bindings = read_bindings(expert.bindings_file, findings)
-        if findings.errors:
-            raise PackageError(
-                f"{expert.bindings_file}: {findings.errors[0]}", hint="mend it, then try again"
-            )
-        return bindings
 
     def _model(self, name: str) -> ResolvedModel:
         agent = self.agent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,9 +70,7 @@ def require_valid(reading: Reading, name: str) -> Package:
 
 def discover(home: Home) -> list[Expert]:
     """Every expert in the home, by name: a folder with an expert.yaml, or with a pointer to one."""
-    if needs_recovery(home.experts):
-        with home.changing_experts():
-            sweep(home.experts)
+    _recover(home)
     records = read_records(home)
     folders = sorted(path for path in home.experts.glob("*") if not path.name.startswith("."))
     found = (_at(folder, records.get(folder.name, Record())) for folder in folders)
@@ -79,13 +78,28 @@ def discover(home: Home) -> list[Expert]:
 
 
 def find_expert(home: Home, name: str) -> Expert:
-    experts = {expert.name: expert for expert in discover(home)}
-    if name in experts:
-        return experts[name]
+    _recover(home)
+    expert = _at(home.expert(name), read_records(home).get(name, Record())) if _is_there(home, name) else None
+    if expert is not None:
+        return expert
+    experts = {each.name: each for each in discover(home)}
     listed = (
         f"installed: {', '.join(experts)}" if experts else "install one: colleague expert install FOLDER|URL"
     )
     raise NotFound(f"there is no expert {name!r} in {home.root}", hint=nearest(name, experts) or listed)
+
+
+def _recover(home: Home) -> None:
+    if needs_recovery(home.experts):
+        with home.changing_experts():
+            sweep(home.experts)
+
+
+def _is_there(home: Home, name: str) -> bool:
+    """By its exact name: no path leads to another, and no file system takes capitals for small letters."""
+    with contextlib.suppress(FileNotFoundError):
+        return not name.startswith(".") and home.expert(name) in home.experts.iterdir()
+    return False
 
 
 def _at(folder: Path, record: Record) -> Expert | None:

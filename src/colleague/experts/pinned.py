@@ -4,14 +4,24 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from pathlib import Path
 
-from colleague.errors import ColleagueError, PackageError
-from colleague.experts.expert import find_expert, require_valid
+from colleague.errors import PackageError
+from colleague.experts.expert import Expert, require_valid
 from colleague.home import Home
+from colleague.kept import Kept
+from colleague.packages.finding import Findings
+from colleague.packages.folder import Folder
+from colleague.packages.manifest import Manifest, read_manifest
+from colleague.packages.names import MANIFEST
 from colleague.packages.package import Package, read_package
 from colleague.packages.policy import TIERS, Policy, Tier
 
 MOST_KEPT = 64
+
+
+def _manifest(file: Path) -> Manifest | None:
+    return read_manifest(Folder(file.parent, Findings()))
 
 
 @dataclass(frozen=True)
@@ -20,6 +30,7 @@ class Pinned:
 
     home: Home
     _read: OrderedDict[str, Package] = field(default_factory=OrderedDict)
+    _manifest: Kept[Manifest | None] = field(default_factory=lambda: Kept(_manifest))
 
     def package(self, expert: str, digest: str) -> Package:
         """Raises PackageError when the snapshot is gone."""
@@ -38,12 +49,9 @@ class Pinned:
             self._read.popitem(last=False)
         return package
 
-    def policies(self, expert: str, package: Package) -> Policies:
+    def policies(self, expert: Expert, package: Package) -> Policies:
         """The pinned policy, and the one of the version that is installed now."""
-        try:
-            manifest = find_expert(self.home, expert).read_manifest()
-        except ColleagueError:
-            manifest = None
+        manifest = self._manifest(expert.root / MANIFEST)
         return Policies(package.manifest.policy, manifest.policy if manifest else None)
 
 

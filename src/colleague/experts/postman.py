@@ -15,7 +15,7 @@ from colleague.experts.learnings import Entry, append_entry
 from colleague.experts.state import Workspace
 from colleague.failpoints import failpoint
 from colleague.store.approvals import LEARNINGS
-from colleague.store.outbox import Parcel, not_sent, sent, start_sending, waiting_parcels
+from colleague.store.outbox import Parcel, arrived, not_sent, sent, start_sending, waiting_parcels
 from colleague.store.tx import Database
 
 log = logging.getLogger(__name__)
@@ -33,13 +33,6 @@ class Channel(Protocol):
         ...
 
 
-class MainChannel:
-    """Where people look: status, `run show` and `run watch` read the outbox itself."""
-
-    async def send(self, parcel: Parcel) -> None:
-        pass
-
-
 @dataclass(frozen=True)
 class LearningsChannel:
     """Writes approved learnings into the expert's workspace, each once."""
@@ -53,9 +46,13 @@ class LearningsChannel:
         await asyncio.to_thread(append_entry, folder, Entry(**body), most)
 
 
-def channels(workspace: Path) -> dict[str, Channel]:
-    """Those that exist here."""
-    return {MAIN: MainChannel(), LEARNINGS: LearningsChannel(workspace)}
+Channels = Mapping[str, Channel | None]
+"""None: nothing is to be sent, because people look into the outbox itself."""
+
+
+def channels(workspace: Path) -> dict[str, Channel | None]:
+    """Those that exist here. status, `run show` and `run watch` show what is for main."""
+    return {MAIN: None, LEARNINGS: LearningsChannel(workspace)}
 
 
 @dataclass(frozen=True)
@@ -63,13 +60,16 @@ class Postman:
     """Takes parcels to their channels; what cannot be sent is tried again, and stays visible."""
 
     database: Database
-    channels: Mapping[str, Channel]
+    channels: Channels
 
     async def deliver_all(self) -> int:
         """Everything that can be sent now; returns how much was."""
-        done = 0
-        for parcel in await self.database.read(waiting_parcels):
-            done += await self._deliver(parcel)
+        parcels = await self.database.read(waiting_parcels)
+        there = [parcel.id for parcel in parcels if self.channels.get(parcel.channel, parcel) is None]
+        done = await self.database.write(lambda tx: arrived(tx, there)) if there else 0
+        for parcel in parcels:
+            if parcel.id not in there:
+                done += await self._deliver(parcel)
         return done
 
     async def _deliver(self, parcel: Parcel) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
 
 from colleague.agent.advance import Advancer
@@ -13,7 +13,6 @@ from colleague.agent.events import Event
 from colleague.clock import Clock
 from colleague.config import Settings
 from colleague.experts.host import Agents, Host
-from colleague.experts.postman import Channel
 from colleague.experts.snapshots import digests_in_use, forget_snapshots
 from colleague.gateway.pulse import Pulse
 from colleague.gateway.upkeep import remove_old_scratch
@@ -77,7 +76,6 @@ class Workshop:
     wiring: Wiring
     clock: Clock
     drain_seconds: float = 10.0
-    extra_channels: Mapping[str, Channel] = field(default_factory=dict)
     restarts: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -78,7 +78,9 @@ def take_away(target: Path, parent: Path) -> None:
 
 
 def needs_recovery(parent: Path) -> bool:
-    return any((parent / STAGING).glob(f"*{_OLD}"))
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        return any(each.name.endswith(_OLD) for each in (parent / STAGING).iterdir())
+    return False
 
 
 def sweep(parent: Path) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import Executable, bindparam, func, literal_column, select, upda
 
 from colleague.errors import ColleagueError
 from colleague.store.ids import new_id
-from colleague.store.lanes import insert_into, lock_lanes, take_place
+from colleague.store.lanes import head_of, insert_into, take_places
 from colleague.store.record import columns_of, record
 from colleague.store.sla import Sla
 from colleague.store.steps import add_steps
@@ -86,11 +86,11 @@ def accept(tx: Tx, arrival: Arrival) -> Accepted:
 def accept_all(tx: Tx, arrivals: Sequence[Arrival]) -> list[Accepted]:
     """Several events in one transaction, in their order. Lanes and dedupe keys are locked in sorted order,
     so that two requests that share some of them wait for each other instead of meeting head on."""
-    if tx.locks_rows:  # before there is an id, so that ids and places have one order
-        lock_lanes(tx, [each.lane for each in arrivals if each.lane is not None and not each.held])
+    # before there is an id, so that ids and places have one order
+    places = take_places(tx, [None if each.held else each.lane for each in arrivals])
     ids = [new_id() for _ in arrivals]
     first = {n: _remember(tx, arrivals[n], ids[n]) for n in _by_dedupe_key(arrivals)}
-    return [_accept(tx, arrival, ids[n], first.get(n)) for n, arrival in enumerate(arrivals)]
+    return [_accept(tx, arrival, places[n], ids[n], first.get(n)) for n, arrival in enumerate(arrivals)]
 
 
 def _by_dedupe_key(arrivals: Sequence[Arrival]) -> list[int]:
@@ -99,14 +99,14 @@ def _by_dedupe_key(arrivals: Sequence[Arrival]) -> list[int]:
     return sorted(keyed, key=lambda n: (arrivals[n].expert, arrivals[n].trigger, arrivals[n].dedupe_key))
 
 
-def _accept(tx: Tx, arrival: Arrival, event_id: str, first: str | None) -> Accepted:
+def _accept(tx: Tx, arrival: Arrival, place: int, event_id: str, first: str | None) -> Accepted:
     if first is not None:
         return _repeat(tx, first)
     run_id = None if arrival.held else new_id()
     held = {"held": int(arrival.held), "run_id": run_id, "warning": arrival.warning}
     tx.insert(events, **_event(tx, arrival, event_id) | held)
     if run_id is not None:
-        start_run(tx, arrival, run_id, event_id)
+        start_run(tx, arrival, place, run_id, event_id)
     return Accepted(event_id, run_id)
 
 
@@ -124,10 +124,10 @@ def _event(tx: Tx, arrival: Arrival, event_id: str) -> dict[str, Any]:
 
 
 def start_run(
-    tx: Tx, arrival: Arrival, run_id: str, event_id: str | None, *, received_at: int | None = None
+    tx: Tx, arrival: Arrival, place: int, run_id: str, event_id: str | None, *, received_at: int | None = None
 ) -> None:
-    """A run with its place in the lane; awake when it is the first there. Its SLA counts from the event."""
-    seq, first = take_place(tx, arrival.lane) if arrival.lane is not None else (0, True)
+    """A run in its place in the lane; awake when it is the first there. Its SLA counts from the event."""
+    first = arrival.lane is None or head_of(tx, arrival.lane) is None
     if arrival.max_queued is not None:
         _refuse_overflow(tx, arrival)
     tx.insert(
@@ -142,7 +142,7 @@ def start_run(
         session_key=arrival.session_key,
         model=arrival.model,
         lane=arrival.lane,
-        seq=seq,
+        seq=place,
         status="queued",
         ready=int(first),
         attempt=1,
@@ -251,15 +251,15 @@ def release_held(tx: Tx, expert: str, trigger: str, arrive: Callable[[Event], Ar
     )
     held = [record(Event, row) for row in tx.all(query.order_by(events.c.id))]
     arrivals = [arrive(event) for event in held]
-    if tx.locks_rows:
-        lock_lanes(tx, [each.lane for each in arrivals if each is not None and each.lane is not None])
-    for event, arrival in zip(held, arrivals, strict=True):
+    places = take_places(tx, [each.lane if each is not None else None for each in arrivals])
+    for event, arrival, place in zip(held, arrivals, places, strict=True):
         if arrival is None:
             gone = {"outcome": "skipped", "reason": "the trigger was removed"}
             tx.update(events, {"id": event.id}, held=0, **gone)
             continue
         run_id = new_id()
         tx.update(events, {"id": event.id}, held=0, run_id=run_id)
-        start_run(tx, replace(arrival, max_queued=None), run_id, event.id, received_at=event.received_at)
+        unlimited = replace(arrival, max_queued=None)
+        start_run(tx, unlimited, place, run_id, event.id, received_at=event.received_at)
         released.append(run_id)
     return released

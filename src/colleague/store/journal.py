@@ -120,21 +120,15 @@ def append(
     hold: Hold,
     message: Message,
     *,
+    said: Sequence[Message] = (),
     new_calls: Sequence[NewCall] = (),
     working_ms: int = 0,
 ) -> list[Call]:
-    """A message with the calls it asks for, in one commit. Its place is unique: no second answer fits."""
+    """A message with the calls it asks for, after what was `said` before it, in one commit. Its place is
+    unique: no second answer fits."""
     progress(tx, hold, working_ms)
-    tx.insert(
-        messages,
-        run_id=hold.run_id,
-        session=message.session,
-        position=message.position,
-        parent_call=message.parent_call,
-        attempt=message.attempt,
-        body=message.body,
-        created_at=tx.now,
-    )
+    written = {"run_id": hold.run_id, "created_at": tx.now}
+    tx.insert_all(messages, [vars(each) | written for each in (*said, message)])
     for call in new_calls:
         _add_call(tx, hold.run_id, message, call)
     here = {"run_id": hold.run_id, "session": message.session, "position": message.position}

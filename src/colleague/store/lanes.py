@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from functools import cache
+from typing import Any
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import BigInteger, Executable, bindparam, select
 from sqlalchemy.dialects.postgresql import insert as pg_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from colleague.store.tables import is_open, lanes, runs, word
 from colleague.store.tx import Tx
 
+_LOCK = select(lanes.c.lane).where(lanes.c.lane == bindparam("lane")).with_for_update()
 _HEAD = select(runs.c.id).where(runs.c.lane == bindparam("lane"), is_open()).order_by(runs.c.seq).limit(1)
-
-
-@dataclass(frozen=True)
-class Lane:
-    """One row of `lanes`."""
-
-    lane: str
-    next_seq: int
 
 
 def insert_into(tx: Tx):  # type: ignore[no-untyped-def]  # noqa: ANN201, RUF100 - the dialects share no type
@@ -28,24 +23,40 @@ def insert_into(tx: Tx):  # type: ignore[no-untyped-def]  # noqa: ANN201, RUF100
     return pg_insert if tx.locks_rows else sqlite_insert
 
 
-def lock_lane(tx: Tx, lane: str) -> int:
-    """Holds the lane until the commit; returns the next place. A statement of its own, before any read."""
-    tx.insert_once(lanes, lane=lane, next_seq=1)
-    [found] = tx.find(Lane, lanes, {"lane": lane}, lock=True)
-    return found.next_seq
+def lock_lane(tx: Tx, lane: str) -> None:
+    """Holds the lane until the commit. A statement of its own, before any read."""
+    if tx.locks_rows and tx.execute(_LOCK, {"lane": lane}).first() is None:
+        _take_places(tx, lane, 0)
 
 
-def lock_lanes(tx: Tx, names: Iterable[str]) -> None:
-    """Holds several lanes, always in the same order."""
-    for lane in sorted(set(names)):
-        lock_lane(tx, lane)
+def take_places(tx: Tx, wanted: Sequence[str | None]) -> list[int]:
+    """A place at the end of each lane, in this order; 0 where no lane is wanted.
+
+    The lanes are held until the commit, and always locked in the same order. A place that is not used after
+    all is left out: nobody waits for it."""
+    counts = Counter(lane for lane in wanted if lane is not None)
+    following = {lane: _take_places(tx, lane, counts[lane]) for lane in sorted(counts)}
+    places = []
+    for lane in wanted:
+        places.append(0 if lane is None else following[lane])
+        if lane is not None:
+            following[lane] += 1
+    return places
 
 
-def take_place(tx: Tx, lane: str) -> tuple[int, bool]:
-    """A place at the end of a lane, and whether it is the first one. Locks the lane."""
-    seq = lock_lane(tx, lane)
-    tx.update(lanes, {"lane": lane}, next_seq=seq + 1)
-    return seq, head_of(tx, lane) is None
+def _take_places(tx: Tx, lane: str, count: int) -> int:
+    """The first of so many places. One statement, which locks the lane and reads it as it is then."""
+    given = {"lane": lane, "first": 1 + count, "count": count}
+    return int(tx.execute(_take(insert_into(tx)), given).scalar_one()) - count
+
+
+@cache
+def _take(insert_into_dialect: Callable[..., Any]) -> Executable:
+    statement = insert_into_dialect(lanes).values(lane=bindparam("lane"), next_seq=bindparam("first"))
+    taken: Executable = statement.on_conflict_do_update(
+        index_elements=["lane"], set_={"next_seq": lanes.c.next_seq + bindparam("count", type_=BigInteger)}
+    ).returning(lanes.c.next_seq)
+    return taken
 
 
 def head_of(tx: Tx, lane: str) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from sqlalchemy import or_, select, update
@@ -82,6 +83,13 @@ def start_sending(tx: Tx, parcel: Parcel) -> bool:
 def release_parcels(tx: Tx) -> None:
     """For whoever knows that every earlier sender is dead: what they were sending can be sent at once."""
     tx.update(outbox, {"status": "sending"}, status="waiting", retry_at=None)
+
+
+def arrived(tx: Tx, parcel_ids: Collection[str]) -> int:
+    """Parcels that need no sending to be where they should be; returns how many."""
+    these = outbox.c.id.in_(parcel_ids), outbox.c.status != "sent"
+    values = {"status": "sent", "sends": outbox.c.sends + 1, "sent_at": tx.now, "error": None}
+    return tx.execute(update(outbox).where(*these).values(**values)).rowcount
 
 
 def sent(tx: Tx, parcel_id: str) -> None:

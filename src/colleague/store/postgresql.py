@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import select
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from sqlalchemy import Connection, create_engine, text
-from sqlalchemy.exc import OperationalError
+import psycopg
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.exc import InvalidatePoolError, OperationalError
 
 from colleague.clock import Clock
 from colleague.failpoints import failpoint
@@ -21,6 +24,7 @@ T = TypeVar("T")
 _MIGRATION_LOCK = 4_918_273
 _DEADLOCK_DETECTED = "40P01"
 MOST_DEADLOCKS = 5
+REST_SECONDS = 5.0
 
 log = logging.getLogger(__name__)
 
@@ -41,8 +45,10 @@ class PostgresDatabase:
             max_overflow=0,
             isolation_level="READ COMMITTED",
             hide_parameters=True,
-            pool_pre_ping=True,
         )
+        _ask_after_rest(self._engine)
+        # in READ COMMITTED each statement sees its own moment, so reading gains nothing from a transaction
+        self._reading = self._engine.execution_options(isolation_level="AUTOCOMMIT")
         self._threads = ThreadPoolExecutor(connections, thread_name_prefix="postgresql")
         with self._engine.begin() as connection:
             connection.execute(text(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})"))
@@ -90,5 +96,32 @@ class PostgresDatabase:
         return result
 
     def _read(self, work: Callable[[Tx], T]) -> T:
-        with self._engine.connect() as connection:
+        with self._reading.connect() as connection:
             return work(Tx(connection, self._clock, locks_rows=False))
+
+
+def _ask_after_rest(engine: Engine) -> None:
+    """A connection that was not used for a while, or where the server said something unasked, may have been
+    cut. It is asked before it is used again; asking each time would cost as much as most statements do."""
+
+    @event.listens_for(engine, "checkin")
+    def _rested(_: Any, entry: Any) -> None:
+        entry.info["since"] = time.monotonic()
+
+    @event.listens_for(engine, "checkout")
+    def _asked(raw: Any, entry: Any, _: Any) -> None:
+        since = entry.info.get("since")
+        if since is not None and (time.monotonic() - since > REST_SECONDS or _was_told(raw)):
+            _require_answer(engine, raw)
+
+
+def _was_told(raw: Any) -> bool:
+    readable, _, _ = select.select([raw.fileno()], [], [], 0)
+    return bool(readable)
+
+
+def _require_answer(engine: Engine, raw: Any) -> None:
+    try:
+        engine.dialect.do_ping(raw)
+    except psycopg.Error as error:
+        raise InvalidatePoolError(str(error)) from error

@@ -84,11 +84,25 @@ class Hold:
 
     run_id: str
     epoch: int
+    lane: str | None
+    """That of the run, which it keeps for ever."""
 
 
 def fenced(tx: Tx, hold: Hold, *, lane: bool = False) -> Run:
-    """The held run, locked; raises Fenced when someone else has taken it over or ended it."""
-    run = lock_run(tx, hold.run_id) if lane else lock_run_row(tx, hold.run_id)
+    """The held run, locked, and its lane before it where asked for.
+
+    Raises Fenced when someone else has taken it over or ended it."""
+    if lane and hold.lane is not None:
+        lock_lane(tx, hold.lane)
+    return _held(lock_run_row(tx, hold.run_id), hold)
+
+
+def require_hold(tx: Tx, hold: Hold) -> None:
+    """Raises Fenced when the run is someone else's at this moment."""
+    _held(get_run(tx, hold.run_id), hold)
+
+
+def _held(run: Run, hold: Hold) -> Run:
     if run.epoch != hold.epoch or run.status != "running":
         raise Fenced(hold.run_id)
     return run

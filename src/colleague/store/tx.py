@@ -56,6 +56,11 @@ class Tx:
     def insert(self, table: Table, **values: Any) -> None:
         self.connection.execute(insert_statement(table, tuple(values)), _storable(values))
 
+    def insert_all(self, table: Table, rows: Sequence[dict[str, Any]]) -> None:
+        """Rows of the same columns, in one round trip."""
+        statement = insert_statement(table, tuple(rows[0]))
+        self.connection.execute(statement, [_storable(row) for row in rows])
+
     def insert_once(self, table: Table, **values: Any) -> None:
         """Does nothing when the row is there already."""
         statement = insert_once_statement(table, tuple(values), self.locks_rows)

@@ -6,11 +6,12 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import bindparam, func, select, update
+from sqlalchemy import Executable, bindparam, func, select, union_all, update
 
 from colleague.store import lease
-from colleague.store.lanes import free_next, take_place
+from colleague.store.lanes import free_next, head_of, take_places
 from colleague.store.lease import Lease
+from colleague.store.record import columns_of, record
 from colleague.store.run import Hold, Outcome, Run, fenced, get_run, lock_run
 from colleague.store.sla import note_late_end
 from colleague.store.statement import PLUS_ONE
@@ -29,8 +30,6 @@ class Taken:
     run: Run
     hold: Hold
     lease: Lease = field(default_factory=Lease, compare=False)
-    last: bool = field(default=False, compare=False)
-    """Whether nothing else could be taken at that moment."""
 
     @property
     def alone(self) -> bool:
@@ -43,29 +42,51 @@ class Taken:
         return self.run.stalls > ALONE_AFTER
 
 
+def take_some(
+    tx: Tx,
+    worker: str,
+    lease_now: int,
+    after_expert: str,
+    most: int,
+    *,
+    only: Collection[str] | None = None,
+) -> list[Taken]:
+    """The fairest runs that may start now. Fewer than `most`: there are no others, or the last is alone."""
+    found: list[Taken] = []
+    while len(found) < most and not (found and found[-1].alone):
+        taken = take(tx, worker, lease_now, after_expert, only=only)
+        if taken is None:
+            break
+        found.append(taken)
+        after_expert = taken.run.expert
+    return found
+
+
 def take(
     tx: Tx, worker: str, lease_now: int, after_expert: str = "", *, only: Collection[str] | None = None
 ) -> Taken | None:
     """The fairest run that may start now: of the next expert in turn, its oldest one.
 
     A host for one command takes `only` the runs it made or woke."""
-    for lowest in (after_expert, ""):
-        rows = _eligible(tx, lowest, only)
-        if rows:
-            last = not lowest and len(rows) == 1 and not tx.locks_rows
-            return _take(tx, rows[0], worker, lease_now, last=last)
-        if not lowest:
-            break
-    return None
+    row = tx.execute(_ELIGIBLE if only is None else _eligible(only), {"after": after_expert}).first()
+    return None if row is None else _take(tx, row, worker, lease_now)
 
 
-_ELIGIBLE = (
-    select(runs.c.id, runs.c.dispatch)
-    .where(is_ready(), runs.c.expert > bindparam("after"))
-    .order_by(runs.c.expert, runs.c.id)
-    .limit(2)
-)
-_ELIGIBLE_UNLOCKED = _ELIGIBLE.limit(1).with_for_update(skip_locked=True)
+def _eligible(only: Collection[str] | None = None) -> Executable:
+    """The first run of the experts after one; else that of them all. Another worker's is passed over."""
+    mine = () if only is None else (runs.c.id.in_(only),)
+    first = (
+        select(runs.c.id, runs.c.dispatch)
+        .where(is_ready(), *mine)
+        .order_by(runs.c.expert, runs.c.id)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+    later = first.where(runs.c.expert > bindparam("after"))
+    return union_all(select(later.subquery()), select(first.subquery())).limit(1)
+
+
+_ELIGIBLE = _eligible()
 _TAKE = (
     update(runs)
     .where(runs.c.id == bindparam("run"), runs.c.status == "queued", runs.c.dispatch == bindparam("sent"))
@@ -76,17 +97,11 @@ _TAKE = (
         lease_until=bindparam("until"),
         started_at=func.coalesce(runs.c.started_at, bindparam("now")),
     )
+    .returning(*columns_of(Run, runs))
 )
 
 
-def _eligible(tx: Tx, after_expert: str, only: Collection[str] | None) -> Any:
-    query = _ELIGIBLE_UNLOCKED if tx.locks_rows else _ELIGIBLE
-    if only is not None:
-        query = query.where(runs.c.id.in_(only))
-    return tx.execute(query, {"after": after_expert}).all()
-
-
-def _take(tx: Tx, row: Any, worker: str, lease_now: int, *, last: bool) -> Taken | None:
+def _take(tx: Tx, row: Any, worker: str, lease_now: int) -> Taken | None:
     """A compare-and-set of status and dispatch number, which raises the epoch."""
     given = {
         "run": row.id,
@@ -95,10 +110,11 @@ def _take(tx: Tx, row: Any, worker: str, lease_now: int, *, last: bool) -> Taken
         "until": lease_now + lease.LEASE_MS,
         "now": tx.now,
     }
-    if tx.execute(_TAKE, given).rowcount == 0:
+    taken = tx.execute(_TAKE, given).first()
+    if taken is None:
         return None
-    run = get_run(tx, row.id)
-    return Taken(run, Hold(run.id, run.epoch), last=last)
+    run = record(Run, taken)
+    return Taken(run, Hold(run.id, run.epoch, run.lane))
 
 
 def renew(tx: Tx, hold: Hold, lease_now: int) -> None:
@@ -136,10 +152,11 @@ def keep_progress(tx: Tx, hold: Hold, working_ms: int) -> None:
     tx.update(runs, ours, stalls=0, working_ms=working_ms)
 
 
-def finish(tx: Tx, hold: Hold, outcome: Outcome, **result: str | None) -> None:
-    """Ends a run and frees the next one in its lane, in one transaction."""
+def finish(tx: Tx, hold: Hold, outcome: Outcome, **result: str | None) -> Run:
+    """Ends a run and frees the next one in its lane, in one transaction. Returns the run as it was."""
     run = fenced(tx, hold, lane=True)
     end_run(tx, run, outcome, **result)
+    return run
 
 
 def end_run(tx: Tx, run: Run, outcome: Outcome, **result: str | None) -> None:
@@ -202,8 +219,9 @@ def revive(tx: Tx, run_id: str) -> None:
     run = lock_run(tx, run_id)
     if run.status != "done":
         return
-    seq, first = take_place(tx, run.lane) if run.lane is not None else (0, True)
-    tx.update(runs, {"id": run_id}, seq=seq, outcome=None, error=None, ended_at=None)
+    [place] = take_places(tx, [run.lane])
+    first = run.lane is None or head_of(tx, run.lane) is None
+    tx.update(runs, {"id": run_id}, seq=place, outcome=None, error=None, ended_at=None)
     next_attempt(tx, run)
     if not first:
         tx.update(runs, {"id": run_id}, ready=0)

@@ -19,7 +19,7 @@ from colleague.store.run import Hold, fenced
 from colleague.store.sweep import forget, sweep
 from colleague.store.tx import Database, Fenced
 from colleague.store.wake import CHANNEL
-from colleague.store.work import Taken, ended_by, give_back, release, renew, take
+from colleague.store.work import Taken, ended_by, give_back, release, renew, take_some
 
 log = logging.getLogger(__name__)
 
@@ -92,31 +92,30 @@ class Worker:
 
     async def _take_all(self) -> None:
         while len(self._held) < self._limit and not self._stopping and not self._one_is_alone():
-            taken = await self._take_one()
-            if taken is None:
-                return
-            if taken.alone and self._held:
-                await asyncio.wait(list(self._held))
-            self._start(taken)
-            if taken.last:
+            room = self._limit - len(self._held)
+            found = await self._take_some(room)
+            for taken in found:
+                self._start(taken)
+            if len(found) < room:
                 return
 
     def _one_is_alone(self) -> bool:
         return any(taken.alone for taken in self._held.values())
 
-    async def _take_one(self) -> Taken | None:
+    async def _take_some(self, most: int) -> list[Taken]:
         database, expert = self._database, self._last_expert
         asked_at = boot_time_ms()
-        taken = await database.write(
-            lambda tx: take(tx, self.name, database.lease_now(tx), expert, only=self._only)
+        found = await database.write(
+            lambda tx: take_some(tx, self.name, database.lease_now(tx), expert, most, only=self._only)
         )
-        self._last_expert = taken.run.expert if taken else ""
-        if taken is not None:
+        self._last_expert = found[-1].run.expert if found else ""
+        for taken in found:
             taken.lease.renewed(asked_at)
-        return taken
+        return found
 
     def _start(self, taken: Taken) -> None:
-        task = asyncio.create_task(self._hold(taken), name=f"run {taken.run.id}")
+        before = list(self._held) if taken.alone else []
+        task = asyncio.create_task(self._hold(taken, before), name=f"run {taken.run.id}")
         self._held[task] = taken
         task.add_done_callback(self._let_go)
 
@@ -127,10 +126,12 @@ class Worker:
         if full:
             self._awake.set()
 
-    async def _hold(self, taken: Taken) -> None:
-        """One run, with its lease kept alive beside it."""
+    async def _hold(self, taken: Taken, before: Collection[asyncio.Task[None]]) -> None:
+        """One run, after those that it may not run beside, with its lease kept alive meanwhile."""
         keeping = asyncio.create_task(self._keep_lease(taken, asyncio.current_task()))
         try:
+            if before:
+                await asyncio.wait(before)
             await self._advance(taken)
         except Fenced:
             log.info("run %s was taken over", taken.run.id)

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy
 from sqlalchemy import func, select, text
 
 from colleague.clock import MovableClock
 from colleague.errors import NotFound, UsageError
 from colleague.store import work
-from colleague.store.accept import Accepted, Arrival, QueueFull, accept
+from colleague.store.accept import Accepted, Arrival, QueueFull, accept, accept_all
 from colleague.store.approvals import Ask, wait
 from colleague.store.cancel import cancel
 from colleague.store.ids import new_id, short
@@ -123,6 +124,63 @@ def test_experts_take_turns(opener: Opener) -> None:
             last = taken.run.expert
             order.append(last)
         assert order == ["a", "b", "c", "a", "a"]
+
+    on(opener, acts)
+
+
+def test_experts_take_turns_when_several_are_taken_at_once(opener: Opener) -> None:
+    async def acts(database: Database, clock: MovableClock) -> None:
+        for expert in ("a", "a", "a", "b", "c"):
+            await send(database, expert=expert, lane=None)
+
+        async def take_some(last: str, most: int) -> list[str]:
+            found = await database.write(
+                lambda tx: work.take_some(tx, "w", database.lease_now(tx), last, most)
+            )
+            return [taken.run.expert for taken in found]
+
+        assert await take_some("a", 3) == ["b", "c", "a"]
+        assert await take_some("a", 3) == ["a", "a"]
+        assert await take_some("a", 3) == []
+
+    on(opener, acts)
+
+
+def test_events_that_come_together_keep_their_order(opener: Opener) -> None:
+    """Also around one that is a repeat, and beside those of another lane."""
+
+    async def acts(database: Database, clock: MovableClock) -> None:
+        await send(database, lane="x", dedupe_key="m1")
+        keys = (("x", "m2"), ("y", "m3"), ("x", "m1"), ("x", "m4"), (None, "m5"))
+        arrivals = [replace(ARRIVAL, lane=lane, dedupe_key=key) for lane, key in keys]
+        accepted = await database.write(lambda tx: accept_all(tx, arrivals))
+        assert [each.duplicate for each in accepted] == [False, False, True, False, False]
+        await send(database, lane="x")
+        rows = await database.read(lambda tx: tx.all(select(runs.c.lane, runs.c.seq).order_by(runs.c.id)))
+        places = [row.seq for row in rows if row.lane == "x"]
+        assert places == sorted(set(places))
+        assert [row.lane for row in rows] == ["x", "x", "y", "x", None, "x"]
+
+    on(opener, acts)
+
+
+def test_a_connection_that_was_cut_is_replaced(opener: Opener) -> None:
+    """A server that was started again must cost nobody an answer."""
+
+    async def acts(database: Database, clock: MovableClock) -> None:
+        if not database.shared:
+            pytest.skip("SQLite has no connection to cut")
+        await send(database)
+        others = (
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid != pg_backend_pid()"
+        )
+        engine = sqlalchemy.create_engine(database.url.replace("postgresql://", "postgresql+psycopg://"))  # type: ignore[attr-defined]
+        with engine.connect() as connection:
+            assert connection.execute(text(others)).all()
+        engine.dispose()
+        await send(database)
+        assert await count(database, runs) == 2
 
     on(opener, acts)
 

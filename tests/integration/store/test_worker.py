@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import pytest
 from sqlalchemy import select
 
 from colleague.clock import MovableClock
+from colleague.store import lease
+from colleague.store import sweep as store_sweep
+from colleague.store import worker as store_worker
 from colleague.store.run import Run, get_run
 from colleague.store.sweep import release_all, sweep
 from colleague.store.tables import runs
@@ -102,6 +106,36 @@ def test_a_run_that_crashed_two_workers_runs_alone(opener: Opener) -> None:
         worker.stop()
         await working
         assert together == [1]
+
+    on(opener, acts)
+
+
+def test_a_run_that_waits_to_be_alone_keeps_its_lease(
+    opener: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it waits for may take longer than a lease lasts."""
+    monkeypatch.setattr(lease, "LEASE_MS", 300)
+    monkeypatch.setattr(store_sweep, "GRACE_MS", 50)
+    monkeypatch.setattr(store_worker, "SWEEP_SECONDS", 0.1)
+
+    async def acts(database: Database, clock: MovableClock) -> None:
+        async def long_or_short(taken: Taken) -> None:
+            await asyncio.sleep(1.0 if taken.run.id == long.run_id else 0)
+            assert not taken.poisonous
+            await database.write(lambda tx: finish(tx, taken.hold, "completed"))
+
+        suspect = await send(database, lane=None)
+        for _ in range(2):
+            await take(database)
+            await database.write(release_all)
+        long = await send(database, lane=None, expert="another")
+        worker = Worker(database, long_or_short)
+        working = asyncio.create_task(worker.run())
+        await until(lambda: _has_status(database, suspect.run_id, "done"))
+        worker.stop()
+        await working
+        run = await run_of(database, suspect.run_id)
+        assert (run.outcome, run.epoch) == ("completed", 6), "it was taken once, and never taken over"
 
     on(opener, acts)
 

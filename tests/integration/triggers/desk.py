@@ -138,7 +138,7 @@ class Office:
     async def end(self, run: Run) -> None:
         from colleague.store.run import Hold
 
-        hold = Hold(run.id, run.epoch)
+        hold = Hold(run.id, run.epoch, run.lane)
         await self.database.write(lambda tx: finish(tx, hold, "completed"))
 
     async def run(self, run_id: str | None) -> Run:
