@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -208,7 +209,7 @@ class Casting:
             self.package, self.agent.workspace(self.run), self.agent.database, self._owner, self._private
         )
 
-    @property
+    @cached_property
     def _private(self) -> PrivateText:
         return private_text(self.agent.home.snapshots, self.run.digest)
 

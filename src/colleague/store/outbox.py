@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from sqlalchemy import or_, select, update
 
 from colleague.store.ids import new_id
-from colleague.store.lanes import insert_into
 from colleague.store.record import columns_of, record
 from colleague.store.tables import outbox, word
 from colleague.store.tx import Tx
@@ -36,7 +35,8 @@ _COLUMNS = columns_of(Parcel, outbox)
 
 
 def put_in_outbox(tx: Tx, run_id: str, kind: str, subject: str, channel: str, body: str) -> None:
-    statement = insert_into(tx)(outbox).values(
+    tx.insert_once(
+        outbox,
         id=new_id(),
         run_id=run_id,
         kind=kind,
@@ -47,7 +47,6 @@ def put_in_outbox(tx: Tx, run_id: str, kind: str, subject: str, channel: str, bo
         sends=0,
         created_at=tx.now,
     )
-    tx.execute(statement.on_conflict_do_nothing())
 
 
 def waiting_parcels(tx: Tx, limit: int = 100) -> list[Parcel]:

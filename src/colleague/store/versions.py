@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Table, delete, exists, insert, or_, select
+from sqlalchemy import ColumnElement, Row, Select, Table, bindparam, delete, exists, insert, or_, select
 
 from colleague.errors import NotFound
 from colleague.store.tables import file_pending, file_reads, file_versions
@@ -186,12 +187,17 @@ def owners_with_pending(tx: Tx) -> list[str]:
 
 def files_written_by(tx: Tx, owner: str, run_id: str) -> list[str]:
     """Paths whose newest version this run has written."""
+    return [row[0] for row in tx.execute(_written(), {"owner": owner, "run": run_id})]
+
+
+@cache
+def _written() -> Select[tuple[str]]:
     mine, newer = file_versions.alias(), file_versions.alias()
     later = exists().where(
         newer.c.expert == mine.c.expert, newer.c.path == mine.c.path, newer.c.version > mine.c.version
     )
-    query = select(mine.c.path).where(mine.c.expert == owner, mine.c.run_id == run_id, ~later)
-    return [row[0] for row in tx.all(query.order_by(mine.c.path))]
+    by_run = mine.c.expert == bindparam("owner"), mine.c.run_id == bindparam("run")
+    return select(mine.c.path).where(*by_run, ~later).order_by(mine.c.path)
 
 
 def forget_owner(tx: Tx, owner: str) -> None:

@@ -14,6 +14,7 @@ from colleague.agent.models.resolved import APIS, Api, Key, Prices, ResolvedMode
 from colleague.agent.models.script import read_script
 from colleague.config import Secret, Settings, resolve
 from colleague.errors import ColleagueError, ConfigError, NotFound
+from colleague.kept import Kept
 from colleague.packages.fields import nearest
 
 if TYPE_CHECKING:
@@ -84,8 +85,11 @@ def full_name(settings: Settings, name: str) -> str:
     return aliases.get(name, name)
 
 
+_script = Kept(read_script)
+
+
 def _scripted(name: str, file: Path) -> ResolvedModel:
-    script = read_script(file)
+    script = _script(file)
     return ResolvedModel(
         SCRIPT,
         name.partition("/")[2],
