@@ -5,46 +5,26 @@ second of importing is saved. What a fresh start costs is the matter of tests/un
 
 from __future__ import annotations
 
+import atexit
+import functools
+import json
 import multiprocessing
 import os
-import runpy
+import shlex
+import shutil
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 FORKED = multiprocessing.get_context("forkserver")
 FORKED.set_forkserver_preload(
-    ["tests.forked", "tests.warm", "tests.chaos.drive", "tests.chaos.flood", "tests.chaos.working"]
+    ["tests.warm", "tests.zygote", "tests.chaos.drive", "tests.chaos.flood", "tests.chaos.working"]
 )
-
-
-@dataclass(frozen=True)
-class Errand:
-    """What the new process is to be."""
-
-    program: str
-    arguments: Sequence[str]
-    environment: Mapping[str, str]
-    cwd: str
-    streams: str
-
-    def do(self) -> None:
-        for number, (name, flags) in enumerate(_STREAMS):
-            os.dup2(os.open(f"{self.streams}/{name}", flags), number)
-        sys.stdin, sys.stdout, sys.stderr = (
-            open(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - it ends with them
-            for number in range(3)
-        )
-        os.chdir(self.cwd)
-        os.environ.clear()
-        os.environ.update(self.environment)
-        sys.argv = [self.program, *self.arguments]
-        runpy.run_module(self.program, run_name="__main__", alter_sys=True)
-
-
+DOOR = Path(__file__).with_name("door.py")
 _STREAMS = (("in", os.O_RDONLY), ("out", os.O_WRONLY | os.O_CREAT), ("err", os.O_WRONLY | os.O_CREAT))
 
 
@@ -61,16 +41,62 @@ def run_forked(
     with tempfile.TemporaryDirectory() as folder:
         streams = Path(folder)
         (streams / "in").write_text(stdin, encoding="utf-8")
-        process = FORKED.Process(target=Errand(program, arguments, dict(environment), str(cwd), folder).do)
-        process.start()
-        process.join(timeout)
-        if process.exitcode is None:
-            process.kill()
-            process.join()
-            raise subprocess.TimeoutExpired(list(arguments), timeout)
-        out, err = (_text(streams / name) for name in ("out", "err"))
-    return subprocess.CompletedProcess(list(arguments), process.exitcode, out, err)
+        files = [os.open(streams / name, flags, 0o600) for name, flags in _STREAMS]
+        try:
+            code = _send(["-m", program, *arguments], dict(environment), cwd, files, timeout)
+        except TimeoutError:
+            raise subprocess.TimeoutExpired(list(arguments), timeout) from None
+        finally:
+            for each in files:
+                os.close(each)
+        out, err = ((streams / name).read_text(encoding="utf-8") for name in ("out", "err"))
+    return subprocess.CompletedProcess(list(arguments), code, out, err)
 
 
-def _text(file: Path) -> str:
-    return file.read_text(encoding="utf-8") if file.exists() else ""
+def _send(
+    command: Sequence[str], environment: dict[str, str], cwd: Path, streams: Sequence[int], timeout: float
+) -> int:
+    """Whoever goes away before the end has it ended."""
+    said = json.dumps({"command": command, "cwd": str(cwd), "environment": environment}).encode()
+    with socket.socket(socket.AF_UNIX) as line:
+        line.settimeout(timeout)
+        line.connect(_door())
+        socket.send_fds(line, [len(said).to_bytes(4)], streams)
+        line.sendall(said)
+        return int.from_bytes(line.recv(4), signed=True)
+
+
+def forked_command(*command: str) -> list[str]:
+    """What to start in place of `python COMMAND`."""
+    return [sys.executable, "-S", "-E", str(DOOR), _door(), *command]
+
+
+@functools.cache
+def forked_programs() -> str:
+    """A folder for PATH: `colleague`, and `python` for the office."""
+    folder = Path(_door()).parent / "bin"
+    folder.mkdir()
+    colleague, office = shlex.join(forked_command("-m", "colleague")), shlex.join(forked_command())
+    python = f'case "$1" in */office/server.py) exec {office} "$@";; esac\nexec {sys.executable} "$@"'
+    for name, script in (("colleague", f'exec {colleague} "$@"'), ("python", python)):
+        (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+        (folder / name).chmod(0o755)
+    return str(folder)
+
+
+@functools.cache
+def _door() -> str:
+    """Where the zygote of this process listens. It ends with this process."""
+    folder = tempfile.mkdtemp(prefix="zygote-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    path = Path(folder) / "door"
+    FORKED.Process(target=_serve, args=(str(path),), daemon=True).start()
+    while not path.exists():
+        time.sleep(0.01)
+    return str(path)
+
+
+def _serve(path: str) -> None:
+    from tests.zygote import serve  # which only the zygote needs
+
+    serve(path)

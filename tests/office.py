@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.conftest import ROOT, SALES, Colleague, Said
+from tests.forked import forked_command
 
 SERVER = ROOT / "examples" / "office" / "server.py"
 DESK = "support-desk-expert"
@@ -26,7 +26,7 @@ class Office:
     @classmethod
     def open(cls, colleague: Colleague, *options: str, demo: bool = True) -> Office:
         database = colleague.home.parent / "office.sqlite"
-        command = [sys.executable, str(SERVER), "--database", str(database), *options]
+        command = forked_command(str(SERVER), "--database", str(database), *options)
         colleague.ok("mcp", "add", "office", *(["--demo"] if demo else []), "--", *command)
         return cls(colleague, database)
 

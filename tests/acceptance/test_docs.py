@@ -31,6 +31,7 @@ from typer.main import get_command
 from colleague.cli.app import build_app
 from tests.acceptance.test_expert import git
 from tests.conftest import ROOT, Colleague
+from tests.forked import forked_programs
 
 DOCS = ROOT / "docs"
 GUIDES = sorted(page.name for page in DOCS.glob("*.md") if "```console" in page.read_text())
@@ -71,7 +72,7 @@ class Reader:
 
     def types(self, command: Command) -> None:
         line = ID.sub(self._real, command.line.replace(URL, self.repository))
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        path = os.pathsep.join((forked_programs(), str(Path(sys.executable).parent), os.environ["PATH"]))
         code, output = typed(line, self.colleague.environment({"PATH": path}))
         printed = self.as_on_the_page(output)
         assert code == command.code, f"{command.line}\n{printed}"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 from tests.conftest import EXAMPLE, ROOT, SALES, Colleague, tree
+from tests.forked import forked_command
 
 OFFICE = ROOT / "examples" / "office" / "server.py"
 
@@ -35,7 +35,7 @@ def configure(colleague: Colleague) -> None:
 def test_the_setup_of_the_loader_design(colleague: Colleague) -> None:
     bound = {"crm": "hubspot-mcp", "email": "nylas-mcp", "calendar": "google-calendar-mcp"}
     for server in bound.values():
-        office = [sys.executable, str(OFFICE), "--database", str(colleague.home.parent / f"{server}.sqlite")]
+        office = forked_command(str(OFFICE), "--database", str(colleague.home.parent / f"{server}.sqlite"))
         colleague.ok("mcp", "add", server, "--", *office)
     said = colleague.ok("expert", "install", str(EXAMPLE))
     assert f"{SALES} 0.1.0" in said.out

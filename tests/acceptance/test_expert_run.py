@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from colleague.store.ids import new_id
+from tests.forked import forked_command
 from tests.integration.experts.terminal import Terminal
 from tests.integration.store import databases
-from tests.integration.store.databases import administer
 from tests.office import call, step
 
 postgres_url = databases.postgres_url
@@ -29,12 +27,9 @@ def terminal(tmp_path: Path) -> Terminal:
 @pytest.fixture
 def pair(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[list[Terminal]]:
     """One home on SQLite, one on PostgreSQL."""
-    url: str = request.getfixturevalue("postgres_url")
-    name = "r" + new_id().replace("-", "")
-    administer(url, f"CREATE DATABASE {name}")
-    places = [(tmp_path / "sqlite", ""), (tmp_path / "postgresql", url.replace("/postgres?", f"/{name}?"))]
-    yield [Terminal.open(*place) for place in places]
-    administer(url, f"DROP DATABASE {name} WITH (FORCE)")
+    with databases.new_database(request.getfixturevalue("postgres_url")) as url:
+        places = [(tmp_path / "sqlite", ""), (tmp_path / "postgresql", url)]
+        yield [Terminal.open(*place) for place in places]
 
 
 def on_both(pair: list[Terminal], story: Callable[[Terminal], None]) -> None:
@@ -302,7 +297,7 @@ def test_two_processes_edit_one_file_and_lose_nothing(pair: list[Terminal]) -> N
     names = ("ann", "bob")
     running = [
         subprocess.Popen(
-            [sys.executable, "-m", "colleague", "expert", "run", "clerk", *_task(terminal, name)],
+            forked_command("-m", "colleague", "expert", "run", "clerk", *_task(terminal, name)),
             env=terminal.colleague.environment({}),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from colleague.experts.registry import set_enabled
 from colleague.home import Home
 from colleague.packages.source import Source
 from tests.conftest import Colleague
+from tests.forked import forked_command
 from tests.integration.experts.package import CLERK, Package, process, text
 from tests.integration.mcp.support import free_port
 from tests.integration.triggers.desk import by_key, cron, webhook
@@ -51,7 +51,7 @@ def clerk(colleague: Colleague, tmp_path: Path) -> Colleague:
 @contextmanager
 def serving(colleague: Colleague) -> Iterator[None]:
     """A gateway beside the commands."""
-    command = [sys.executable, "-m", "colleague", "serve", "--port", str(free_port())]
+    command = forked_command("-m", "colleague", "serve", "--port", str(free_port()))
     with subprocess.Popen(
         command, env=colleague.environment({}), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as served:

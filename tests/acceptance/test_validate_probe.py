@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 from tests.acceptance.test_expert import replace
 from tests.conftest import EXAMPLE, ROOT, SALES, Colleague
+from tests.forked import forked_command
 from tests.integration.mcp.support import marked
 from tests.unit.test_fast_verbs import HEAVY, modules_after
 
@@ -29,7 +31,8 @@ def configure(colleague: Colleague, **servers: Any) -> None:
 def office(colleague: Colleague, **more: Any) -> dict[str, Any]:
     database = str(colleague.home / "office.sqlite")
     env = {"BENCH": str(colleague.home)}
-    return {"command": sys.executable, "args": [OFFICE, "--database", database], "env": env, **more}
+    command, *arguments = forked_command(OFFICE, "--database", database)
+    return {"command": command, "args": arguments, "env": env, **more}
 
 
 @pytest.fixture
@@ -157,7 +160,8 @@ def test_offline_imports_nothing_heavy(bound: Colleague) -> None:
 
 def test_a_person_sees_what_is_waited_for(bound: Colleague, tmp_path: Path) -> None:
     slow = tmp_path / "slow.sh"
-    slow.write_text(f"sleep 1\nexec {sys.executable} {OFFICE} --database {tmp_path}/o.sqlite\n")
+    command = shlex.join(forked_command(OFFICE, "--database", f"{tmp_path}/o.sqlite"))
+    slow.write_text(f"sleep 1\nexec {command}\n")
     configure(bound, office=office(bound), slow={"command": "sh", "args": [str(slow)]})
     bound.ok("expert", "bind", SALES, "email", "slow")
     shown = on_a_terminal(bound, "expert", "validate", SALES)
@@ -169,7 +173,7 @@ def test_a_person_sees_what_is_waited_for(bound: Colleague, tmp_path: Path) -> N
 def on_a_terminal(colleague: Colleague, *arguments: str) -> str:
     """What a person sees: both streams, on a terminal."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "colleague", *arguments]
+    command = forked_command("-m", "colleague", *arguments)
     environment = colleague.environment({"TERM": "xterm", "COLUMNS": "200"})
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as process:
         os.close(theirs)

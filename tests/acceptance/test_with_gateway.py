@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from tests.conftest import SALES, Colleague
+from tests.forked import forked_command
 from tests.office import Office
 
 TRIAGE = ("--process", "inbound-email-triage", "--input", "message_id=m-acme-pricing")
@@ -18,7 +18,7 @@ REHEARSAL = "rehearsal/walkthrough"
 @contextmanager
 def serving(colleague: Colleague) -> Iterator[None]:
     """`colleague serve` on any free port, ended as systemd would end it."""
-    command = [sys.executable, "-m", "colleague", "serve", "--port", "0"]
+    command = forked_command("-m", "colleague", "serve", "--port", "0")
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env=colleague.environment({}), cwd=colleague.home.parent
     ) as process:

@@ -85,7 +85,8 @@ def furnish(root: Path, database: str = "", *, effect: bool = True) -> Home:
     (folder / "bindings.yaml").write_text(json.dumps(bound))
     write_record(home, EXPERT, Record(enabled=True))
     call = {"calls": [{"operation": "ledger.append", "arguments": {"line": "done"}}]}
-    (root / "play.yaml").write_text(json.dumps({"replies": [call] * effect + [{"text": "Done."}]}))
+    # A run that was killed three times after its last answer is asked once more, in its next attempt.
+    (root / "play.yaml").write_text(json.dumps({"replies": [call] * effect + [{"text": "Done."}] * 3}))
     server = {"command": sys.executable, "args": ["-S", "-E", str(LEDGER), str(root / "ledger.txt")]}
     settings: dict[str, Any] = {
         "gateway": {"auth": {"mode": "token", "token": TOKEN}},

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from colleague.store.ids import new_id
 from tests.chaos.flood import Books, Gateway, Senders, Verdict, furnish, posts
 from tests.integration.mcp.support import free_port
-from tests.integration.store.databases import administer
+from tests.integration.store.databases import new_database
 
 LONG = bool(os.environ.get("COLLEAGUE_LONG"))
 EVENTS = 10_000 if LONG else 200
@@ -29,11 +28,8 @@ def database(request: pytest.FixtureRequest) -> Iterator[str]:
     if request.param == "sqlite":
         yield ""
         return
-    url: str = request.getfixturevalue("postgres_url")
-    name = "f" + new_id().replace("-", "")
-    administer(url, f"CREATE DATABASE {name}")
-    yield url.replace("/postgres?", f"/{name}?")
-    administer(url, f"DROP DATABASE {name} WITH (FORCE)")
+    with new_database(request.getfixturevalue("postgres_url")) as url:
+        yield url
 
 
 async def killing(gateway: Gateway, books: Books, senders: Senders, kills: int, seed: int) -> None:

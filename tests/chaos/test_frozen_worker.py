@@ -11,10 +11,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from colleague.store.ids import new_id
 from tests.chaos.test_turn_kills import make_home
 from tests.conftest import ROOT
-from tests.integration.store.databases import administer
+from tests.integration.store.databases import new_database
 
 
 def begin(home: Path, slow: str) -> subprocess.Popen[str]:
@@ -39,9 +38,11 @@ def wait_for_line(ledger: Path, line: str) -> None:
 
 
 def test_nothing_is_overwritten_and_nothing_is_sent_twice(tmp_path: Path, postgres_url: str) -> None:
-    name = "f" + new_id().replace("-", "")
-    administer(postgres_url, f"CREATE DATABASE {name}")
-    home = make_home(tmp_path / "home", postgres_url.replace("/postgres?", f"/{name}?"))
+    with new_database(postgres_url) as url:
+        freeze_and_thaw(make_home(tmp_path / "home", url))
+
+
+def freeze_and_thaw(home: Path) -> None:
     frozen = begin(home, "2")
     wait_for_line(home / "ledger.txt", "two")
     frozen.send_signal(signal.SIGSTOP)
@@ -56,4 +57,3 @@ def test_nothing_is_overwritten_and_nothing_is_sent_twice(tmp_path: Path, postgr
     lines = Counter((home / "ledger.txt").read_text().splitlines())
     assert lines == {"one": 1, "two": 1, "three": 1}
     assert len((home / "asked.jsonl").read_text().splitlines()) == 3
-    administer(postgres_url, f"DROP DATABASE {name} WITH (FORCE)")

@@ -21,7 +21,7 @@ from tests.chaos.counted_office import CountedOffice, open_office
 from tests.chaos.ending import check_end
 from tests.chaos.process import REPLIES, make_home, write_package, write_settings
 from tests.chaos.working import KILLED, Operator, asked, trouble, work
-from tests.integration.store.databases import administer
+from tests.integration.store.databases import new_database
 
 LONG = bool(os.environ.get("COLLEAGUE_LONG"))
 SQLITE = {
@@ -62,10 +62,8 @@ class Place:
         if not self.postgres:
             yield ""
             return
-        name = "p" + new_id().replace("-", "")
-        administer(self.postgres, f"CREATE DATABASE {name}")
-        yield self.postgres.replace("/postgres?", f"/{name}?")
-        administer(self.postgres, f"DROP DATABASE {name} WITH (FORCE)")
+        with new_database(self.postgres) as url:
+            yield url
 
     def points(self) -> list[str]:
         """Every place at which the whole process can die, in the order in which it comes there."""

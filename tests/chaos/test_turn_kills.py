@@ -15,10 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from colleague.store.ids import new_id
 from tests.conftest import ROOT
 from tests.forked import run_forked
-from tests.integration.store.databases import administer
+from tests.integration.store.databases import new_database
 
 SCRIPT = """
 log: asked.jsonl
@@ -127,10 +126,7 @@ def test_killed_on_postgresql_with_two_workers(points: list[str], tmp_path: Path
     chosen = sample(points) if LONG else ["call.started@1", "call.done@3"]
     reached = 0
     for number, point in enumerate(chosen):
-        name = "c" + new_id().replace("-", "")
-        administer(postgres_url, f"CREATE DATABASE {name}")
-        home = make_home(tmp_path / f"home{number}", postgres_url.replace("/postgres?", f"/{name}?"))
-        reached += kill_and_go_on(home, point)
-        administer(postgres_url, f"DROP DATABASE {name} WITH (FORCE)")
+        with new_database(postgres_url) as url:
+            reached += kill_and_go_on(make_home(tmp_path / f"home{number}", url), point)
     assert reached >= len(chosen) - (6 if LONG else 0)
     print(f"killed at {reached} of {len(points)} points on PostgreSQL")

@@ -5,29 +5,19 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from colleague.store.ids import new_id
+from tests.forked import forked_command
 from tests.integration.experts.package import CLERK
 from tests.integration.gateway.harness import ENVIRON, House
-from tests.integration.store.databases import administer, postgres_url  # noqa: F401 - a fixture
+from tests.integration.store.databases import new_database, postgres_url  # noqa: F401 - a fixture
 
 
 def test_hooks_runs_and_a_worker_beside_it(house: House, postgres_url: str) -> None:  # noqa: F811
-    name = "g" + new_id().replace("-", "")
-    administer(postgres_url, f"CREATE DATABASE {name}")
-    url = postgres_url.replace("/postgres?", f"/{name}?")
-    house.configure(experts={"database": url})
-    try:
-        with house.open() as gateway:
-            worker = subprocess.Popen(
-                [sys.executable, "-m", "colleague", "worker", "--home", str(house.root)],
-                env=ENVIRON | {"PATH": os.environ["PATH"]},
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            assert worker.stdout is not None
-            assert "is at work" in worker.stdout.readline()
+    with new_database(postgres_url) as url:
+        house.configure(experts={"database": url})
+        with house.open() as gateway, working(house) as worker:
             ids = [gateway.hook(f"{CLERK}/order", {"id": str(n)}).json()["run_id"] for n in range(20)]
             assert {gateway.ended(run_id)["outcome"] for run_id in ids} == {"completed"}
             assert gateway.hook(f"{CLERK}/order", {"id": "7"}).json()["duplicate"] is True
@@ -35,6 +25,16 @@ def test_hooks_runs_and_a_worker_beside_it(house: House, postgres_url: str) -> N
             assert gateway.get("/api/runs/aaaa%00").status_code == 404
             worker.send_signal(signal.SIGTERM)
             assert worker.wait(30) == 0
-            worker.stdout.close()
-    finally:
-        administer(postgres_url, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@contextmanager
+def working(house: House) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(
+        forked_command("-m", "colleague", "worker", "--home", str(house.root)),
+        env=ENVIRON | {"PATH": os.environ["PATH"]},
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as worker:
+        assert worker.stdout is not None
+        assert "is at work" in worker.stdout.readline()
+        yield worker

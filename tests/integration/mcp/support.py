@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from colleague.config import Settings
 from colleague.mcp.answer import ToolAnswer
 from colleague.mcp.backoff import Pace
 from colleague.mcp.servers import Servers
+from tests.forked import forked_command
 
 HERE = Path(__file__).parent
 BARE = [str(HERE / "bare.py")]
@@ -104,13 +106,13 @@ def free_port() -> int:
 @contextlib.contextmanager
 def listening(port: int, script: list[str], *arguments: str, **env: str) -> Iterator[subprocess.Popen[bytes]]:
     """A server of its own on a port, as whoever runs it would start it."""
-    command = [sys.executable, *script, *arguments]
+    command = forked_command(*script, *arguments)
     with subprocess.Popen(command, env={"PATH": os.environ["PATH"], **env}) as process:
         try:
             wait_for_port(port)
             yield process
         finally:
-            process.kill()
+            process.send_signal(signal.SIGHUP)  # ends it at once, and is waited for
 
 
 def wait_for_port(port: int, seconds: float = 20) -> None:

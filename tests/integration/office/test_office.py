@@ -18,6 +18,7 @@ from colleague.mcp.servers import Servers
 from colleague.packages.package import read_package
 from colleague.packages.tool import Operation
 from tests.conftest import Colleague
+from tests.forked import forked_command
 from tests.integration.mcp.support import Bench, free_port, listening
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -43,7 +44,8 @@ class OfficeBench(Bench):
         return self.root / "office.sqlite"
 
     def office(self, *flags: str) -> OfficeBench:
-        self.stdio("office", [SCRIPT, "--database", str(self.database), *flags])
+        command, *arguments = forked_command(SCRIPT, "--database", str(self.database), *flags)
+        self.servers["office"] = {"command": command, "args": arguments}
         return self
 
     def ledger_rows(self) -> list[tuple[str, dict[str, Any], str | None]]:

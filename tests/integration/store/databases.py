@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,25 @@ def postgres_url() -> Iterator[str]:
         ):  # what is killed here is never the server
             administer(url, f"ALTER SYSTEM SET {setting} = off")
         administer(url, "SELECT pg_reload_conf()")
+        # every database is a copy of this one, and so has the tables already
+        asyncio.run(PostgresDatabase(_named(url, "template1"), MovableClock()).close())
         yield url
         server.cleanup()
+
+
+@contextmanager
+def new_database(url: str) -> Iterator[str]:
+    """The URL of a database of its own."""
+    name = "t" + new_id().replace("-", "")
+    administer(url, f"CREATE DATABASE {name}")
+    try:
+        yield _named(url, name)
+    finally:
+        administer(url, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def _named(url: str, name: str) -> str:
+    return url.replace("/postgres?", f"/{name}?")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -44,11 +62,8 @@ def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
     if request.param == "sqlite":
         yield lambda clock: SqliteDatabase(tmp_path / "state" / "colleague.sqlite", clock)
         return
-    url: str = request.getfixturevalue("postgres_url")
-    name = "t" + new_id().replace("-", "")
-    administer(url, f"CREATE DATABASE {name}")
-    yield lambda clock: PostgresDatabase(url.replace("/postgres?", f"/{name}?"), clock)
-    administer(url, f"DROP DATABASE {name} WITH (FORCE)")
+    with new_database(request.getfixturevalue("postgres_url")) as url:
+        yield lambda clock: PostgresDatabase(url, clock)
 
 
 def administer(url: str, statement: str) -> None:

@@ -11,22 +11,18 @@ import pytest
 from sqlalchemy import delete
 
 from colleague.clock import MovableClock
-from colleague.store.ids import new_id
 from colleague.store.postgresql import PostgresDatabase
 from colleague.store.tables import file_pending, file_reads, file_versions
 from colleague.store.tx import Tx
-from tests.integration.store.databases import administer
+from tests.integration.store.databases import new_database
 from tests.integration.tools.desk import Desk
 
 
 @pytest.fixture(scope="session")
 def postgres_files(postgres_url: str) -> Iterator[str]:
     """One database for all tests of files; a database for each would take most of their time."""
-    name = "files" + new_id().replace("-", "")
-    administer(postgres_url, f"CREATE DATABASE {name}")
-    administer(postgres_url, f"ALTER DATABASE {name} SET synchronous_commit = off")
-    yield postgres_url.replace("/postgres?", f"/{name}?")
-    administer(postgres_url, f"DROP DATABASE {name} WITH (FORCE)")
+    with new_database(postgres_url) as url:
+        yield url
 
 
 @pytest.fixture
