@@ -1,4 +1,4 @@
-.PHONY: install demo test test-long bench lint format docs
+.PHONY: install demo test types suite test-long bench lint format docs
 
 install: ## .venv with the colleague command
 	@scripts/setup
@@ -9,7 +9,6 @@ demo: install ## the main job, end to end, no key needed
 lint: install
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
-	.venv/bin/mypy
 
 # Half of a test is waiting for processes and clocks, so two share a core; a file stays in one worker, since its
 # tests often look at something that is made once; the long ones come first.
@@ -17,6 +16,12 @@ WORKERS := $(shell expr 2 \* $$(nproc))
 PYTEST := .venv/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test: lint ## everything that must pass before a change lands
+	@$(MAKE) --no-print-directory -j 2 types suite
+
+types: install
+	.venv/bin/mypy
+
+suite: install
 	$(PYTEST)
 
 test-long: install ## the long loops

@@ -25,10 +25,10 @@ from tests.integration.store.databases import new_database
 
 LONG = bool(os.environ.get("COLLEAGUE_LONG"))
 SQLITE = {
-    True: ["call.done@13", "file.version.after@3", "commit.before@60", "run.completed@1"],
-    False: ["call.done@8", "call.done@10", "call.started@18", "commit.after@90"],
+    True: ["call.done@13", "file.version.after@3"],
+    False: ["call.done@8", "commit.after@90"],
 }
-POSTGRESQL = {True: ["call.done@17"], False: ["call.started@14", "commit.after@45"]}
+POSTGRESQL = {True: ["call.done@17"], False: ["call.started@14"]}
 """Where the short run kills, when keys are honoured and when they are not."""
 LONG_AGAIN = ("call.started@2", "call.done@2", "call.finished@1", "commit.before@25", "commit.after@40")
 AGAIN = LONG_AGAIN if LONG else ("call.done@8",)

@@ -9,14 +9,13 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
-from tests.forked import run_forked
+from tests.forked import forked_command, run_forked
 from tests.integration.store.databases import new_database
 
 SCRIPT = """
@@ -49,10 +48,9 @@ KILLED = -9
 def make_home(folder: Path, database: str = "") -> Path:
     folder.mkdir(parents=True)
     (folder / "turn.yaml").write_text(SCRIPT)
-    server = {
-        "command": sys.executable,
-        "args": [str(ROOT / "tests/chaos/ledger_server.py"), str(folder / "ledger.txt")],
-    }
+    ledger = str(ROOT / "tests/chaos/ledger_server.py"), str(folder / "ledger.txt")
+    command, *arguments = forked_command(*ledger)
+    server = {"command": command, "args": arguments}
     settings: dict[str, object] = {"mcp": {"servers": {"ledger": server}}}
     if database:
         settings["experts"] = {"database": database}

@@ -16,6 +16,7 @@ from colleague.clock import MovableClock
 from colleague.store.ids import new_id
 from colleague.store.postgresql import PostgresDatabase
 from colleague.store.sqlite import SqliteDatabase
+from colleague.store.tables import metadata
 from colleague.store.tx import Database
 
 Opener = Callable[[MovableClock], Database]
@@ -35,25 +36,38 @@ def postgres_url() -> Iterator[str]:
         ):  # what is killed here is never the server
             administer(url, f"ALTER SYSTEM SET {setting} = off")
         administer(url, "SELECT pg_reload_conf()")
-        # every database is a copy of this one, and so has the tables already
-        asyncio.run(PostgresDatabase(_named(url, "template1"), MovableClock()).close())
         yield url
         server.cleanup()
 
 
+_EMPTY: list[str] = []
+_CLEAR = ";".join(
+    (
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+        "WHERE datname = current_database() AND pid != pg_backend_pid()",
+        "SET session_replication_role = replica",  # so that their order does not matter
+        *(f"DELETE FROM {name}" for name in metadata.tables),  # noqa: S608 - names of ours
+    )
+)
+
+
 @contextmanager
 def new_database(url: str) -> Iterator[str]:
-    """The URL of a database of its own."""
+    """The URL of a database of its own. Emptying one takes a tenth of the time that making one takes."""
+    database = _EMPTY.pop() if _EMPTY else _made(url)
+    try:
+        yield database
+    finally:
+        administer(database, _CLEAR)
+        _EMPTY.append(database)
+
+
+def _made(url: str) -> str:
     name = "t" + new_id().replace("-", "")
     administer(url, f"CREATE DATABASE {name}")
-    try:
-        yield _named(url, name)
-    finally:
-        administer(url, f"DROP DATABASE {name} WITH (FORCE)")
-
-
-def _named(url: str, name: str) -> str:
-    return url.replace("/postgres?", f"/{name}?")
+    database = url.replace("/postgres?", f"/{name}?")
+    asyncio.run(PostgresDatabase(database, MovableClock()).close())
+    return database
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -346,9 +346,12 @@ def test_text_that_json_columns_refuse_can_be_stored(opener: Opener) -> None:
 
 def test_a_newer_database_is_refused_with_a_sentence(opener: Opener) -> None:
     async def acts(database: Database, clock: MovableClock) -> None:
-        await database.write(lambda tx: tx.execute(text("INSERT INTO schema_version VALUES (99)")))
+        def grow_and_open(tx: Tx) -> None:
+            tx.execute(text("INSERT INTO schema_version VALUES (99)"))
+            migrate(tx.connection, "the database")
+
         with pytest.raises(NewerDatabase, match="of version 99"):
-            await database.write(lambda tx: migrate(tx.connection, "the database"))
+            await database.write(grow_and_open)
 
     on(opener, acts)
 
