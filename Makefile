@@ -21,7 +21,9 @@ test: lint ## everything that must pass before a change lands
 types: install
 	.venv/bin/mypy
 
+# Collected once before, with what Python and pytest compile kept: else each worker would do that anew.
 suite: install
+	@PYTHONDONTWRITEBYTECODE= .venv/bin/pytest --collect-only -qq >/dev/null || true
 	$(PYTEST)
 
 test-long: install ## the long loops
