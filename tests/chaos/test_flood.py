@@ -16,7 +16,7 @@ from tests.integration.mcp.support import free_port
 from tests.integration.store.databases import new_database
 
 LONG = bool(os.environ.get("COLLEAGUE_LONG"))
-EVENTS = 10_000 if LONG else 200
+EVENTS = 10_000 if LONG else 150
 KEYS = 500 if LONG else 12
 KILLS = [0, 12] if LONG else [3]
 SECONDS = 3600 if LONG else 90

@@ -97,7 +97,7 @@ def sample(points: list[str]) -> list[str]:
     if LONG:
         return points
     effects = [point for point in points if point.startswith("call.")]
-    return effects[1::5] + [point for point in points if point not in effects][::28]
+    return effects[1::7] + [point for point in points if point not in effects][::40]
 
 
 def kill_and_go_on(home: Path, point: str) -> bool:
