@@ -16,7 +16,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterator, Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import mcp.server.mcpserver
 
@@ -82,17 +82,17 @@ def _ended() -> Iterator[tuple[int, int]]:
 def _fork(line: socket.socket) -> int:
     head, streams, _, _ = socket.recv_fds(line, 4, 3)
     said, size = b"", int.from_bytes(head)
-    while len(said) < size:
-        said += line.recv(size - len(said))
+    while len(said) < size and (more := line.recv(size - len(said))):
+        said += more
     child = os.fork()
     if child == 0:
-        _become(streams, **json.loads(said))
+        _become(streams, said)
     for each in streams:
         os.close(each)
     return child
 
 
-def _become(streams: Sequence[int], **errand: Any) -> NoReturn:
+def _become(streams: Sequence[int], said: bytes) -> NoReturn:
     code = 1
     try:
         signal.set_wakeup_fd(-1)
@@ -100,7 +100,7 @@ def _become(streams: Sequence[int], **errand: Any) -> NoReturn:
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
         os.closerange(3, 1000)
-        code = _run(**errand)
+        code = _run(**json.loads(said))
     finally:
         threading._shutdown()  # type: ignore[attr-defined]  # as at the end of every program
         for stream in (sys.stdout, sys.stderr):
