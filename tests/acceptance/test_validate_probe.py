@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +14,7 @@ from tests.acceptance.test_expert import replace
 from tests.conftest import EXAMPLE, ROOT, SALES, Colleague
 from tests.forked import forked_command
 from tests.integration.mcp.support import marked
+from tests.screen import on_a_terminal
 from tests.unit.test_fast_verbs import HEAVY, modules_after
 
 OFFICE = str(ROOT / "examples" / "office" / "server.py")
@@ -168,25 +166,3 @@ def test_a_person_sees_what_is_waited_for(bound: Colleague, tmp_path: Path) -> N
     assert "Starting office, slow" in shown.replace("slow, office", "office, slow")
     assert "Waiting for slow" in shown
     assert "MCP servers reachable" in shown
-
-
-def on_a_terminal(colleague: Colleague, *arguments: str) -> str:
-    """What a person sees: both streams, on a terminal."""
-    ours, theirs = pty.openpty()
-    command = forked_command("-m", "colleague", *arguments)
-    environment = colleague.environment({"TERM": "xterm", "COLUMNS": "200"})
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as process:
-        os.close(theirs)
-        shown = b""
-        while chunk := _read(ours):
-            shown += chunk
-    os.close(ours)
-    assert process.returncode == 0, shown
-    return shown.decode(errors="replace")
-
-
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 65536)
-    except OSError:
-        return b""

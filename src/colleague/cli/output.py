@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 import typer
 
@@ -16,13 +17,31 @@ TICK = "✓"
 CROSS = "✗"
 
 
-def say(text: str = "") -> None:
-    typer.echo(text)
+_ACTED_ON = re.compile(
+    r"\x1b\[(?:[01]|3[12])m|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
+"""What a terminal acts on beside new lines and tabs; and the colours of our own marks, which are left."""
+
+
+def say(text: str = "", *, end: str = "\n") -> None:
+    typer.echo(_harmless(text, sys.stdout) + end, nl=False)
 
 
 def note(text: str) -> None:
     """A message that is not data."""
-    typer.echo(text, err=True)
+    typer.echo(_harmless(text, sys.stderr), err=True)
+
+
+def _harmless(text: str, stream: TextIO) -> str:
+    """For a person's terminal, which the words of others must not move, clear or retitle. Other programs get
+    what there is."""
+    if not stream.isatty():
+        return text
+    return _ACTED_ON.sub(_written_out, text.replace("\r\n", "\n"))
+
+
+def _written_out(found: re.Match[str]) -> str:
+    return found[0] if len(found[0]) > 1 else f"\\u{ord(found[0]):04x}"
 
 
 def plain(text: str) -> str:
@@ -31,7 +50,7 @@ def plain(text: str) -> str:
 
 
 def say_json(document: Any) -> None:
-    typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
+    say(json.dumps(document, indent=2, ensure_ascii=False))
 
 
 def say_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -44,7 +63,7 @@ def say_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
     table = Table(*columns, box=None, pad_edge=False, header_style="bold")
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(_harmless(cell, sys.stdout)) for cell in row))
     Console().print(table)
 
 
@@ -87,4 +106,4 @@ def progress(start: str) -> Iterator[Callable[[str], None]]:
     from rich.markup import escape
 
     with Console(stderr=True).status(escape(start)) as status:
-        yield lambda text: status.update(escape(text))
+        yield lambda text: status.update(escape(_harmless(text, sys.stderr)))

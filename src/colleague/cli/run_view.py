@@ -62,7 +62,7 @@ class Watching:
             return
         data: dict[str, Any] = event.data
         if event.kind == "message_update" and "text" in data and event.run_id not in self._experts:
-            typer.echo(data["text"], nl=False)
+            say(data["text"], end="")
             self._in_line = True
         elif event.kind == "tool_execution_start":
             self._end_line()
