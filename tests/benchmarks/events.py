@@ -151,7 +151,7 @@ async def idling(folder: Path, count: int) -> None:
         print(f"{'start to first answer':28} {served.started_in:7.2f} s      goal {GOALS['start']:g} s")
         await asyncio.sleep(2)
         before, began = served.cpu_seconds, time.perf_counter()
-        await asyncio.sleep(5)
+        await asyncio.sleep(15)
         share = 100 * (served.cpu_seconds - before) / (time.perf_counter() - began)
         print(f"{'idle':28} {served.resident_mb:7.0f} MB     goal {GOALS['idle MB']} MB")
         print(f"{'idle':28} {share:7.2f} % of a core, goal {GOALS['idle CPU %']:g} %")
