@@ -98,7 +98,7 @@ def _recover(home: Home) -> None:
 def _is_there(home: Home, name: str) -> bool:
     """By its exact name: no path leads to another, and no file system takes capitals for small letters."""
     with contextlib.suppress(FileNotFoundError):
-        return not name.startswith(".") and home.expert(name) in home.experts.iterdir()
+        return not name.startswith(".") and any(each.name == name for each in home.experts.iterdir())
     return False
 
 
