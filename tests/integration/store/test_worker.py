@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 import pytest
 from sqlalchemy import select
@@ -28,6 +29,15 @@ async def until(condition: Callable[[], Awaitable[bool]]) -> None:
             await asyncio.sleep(0.01)
 
 
+@asynccontextmanager
+async def at_work(worker: Worker) -> AsyncIterator[None]:
+    """Until the block ends; then it is stopped gently."""
+    working = asyncio.create_task(worker.run())
+    yield
+    worker.stop()
+    await working
+
+
 async def run_of(database: Database, run_id: str | None) -> Run:
     return await database.read(lambda tx: get_run(tx, str(run_id)))
 
@@ -38,11 +48,8 @@ def test_a_graceful_stop_gives_back_what_is_held(opener: Opener) -> None:
             await asyncio.sleep(60)
 
         accepted = await send(database)
-        worker = Worker(database, hangs)
-        working = asyncio.create_task(worker.run())
-        await until(lambda: _has_status(database, accepted.run_id, "running"))
-        worker.stop()
-        await working
+        async with at_work(Worker(database, hangs)):
+            await until(lambda: _has_status(database, accepted.run_id, "running"))
         run = await run_of(database, accepted.run_id)
         assert (run.status, run.ready, run.stalls) == ("queued", True, 0)
 
@@ -129,11 +136,8 @@ def test_a_run_that_waits_to_be_alone_keeps_its_lease(
             await take(database)
             await database.write(release_all)
         long = await send(database, lane=None, expert="another")
-        worker = Worker(database, long_or_short)
-        working = asyncio.create_task(worker.run())
-        await until(lambda: _has_status(database, suspect.run_id, "done"))
-        worker.stop()
-        await working
+        async with at_work(Worker(database, long_or_short)):
+            await until(lambda: _has_status(database, suspect.run_id, "done"))
         run = await run_of(database, suspect.run_id)
         assert (run.outcome, run.epoch) == ("completed", 6), "it was taken once, and never taken over"
 
