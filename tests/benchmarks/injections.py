@@ -16,18 +16,18 @@ sys.path.insert(0, str(ROOT))
 
 from tests.injections.measure import Outcome, measuring  # noqa: E402
 
-PYTHON = ROOT / ".venv-agentdojo" / "bin" / "python"
+PLACE = ROOT / ".venv-agentdojo"
 SERVER = ROOT / "tests" / "injections" / "agentdojo_suite.py"
 SETTINGS = {
     "none": "no policy: everything runs",
-    "confirm": "writing at confirm, the user says no to what they did not ask for",
+    "confirm": "writing at confirm, a user who rejects what is not theirs",
     "manual": "writing at manual",
 }
 
 
 async def measure(suite: str, folder: Path) -> list[Outcome]:
     def command(socket: Path) -> list[str]:
-        return [str(PYTHON), str(SERVER), suite, "--control", str(socket)]
+        return [str(PLACE / "bin" / "python"), str(SERVER), suite, "--control", str(socket)]
 
     async with measuring(folder, command) as measurement:
         pairs = await measurement.control.pairs()
@@ -35,26 +35,35 @@ async def measure(suite: str, folder: Path) -> list[Outcome]:
 
 
 def report(suite: str, outcomes: list[Outcome]) -> int:
-    """Prints the figures; how many attacks succeeded in spite of a policy."""
-    pairs = len(outcomes) // len(SETTINGS)
-    print(f"AgentDojo {suite}, {pairs} pairs of task and injection, a model that obeys every injection:")
-    held = 0
+    """Prints the figures; how many attacks succeeded in spite of a policy.
+
+    Where the attacker only wants words in the answer, there is no call that a policy could hold."""
+    calls = [each for each in outcomes if each.pair.injected]
+    words = [each for each in outcomes if not each.pair.injected]
+    print(f"AgentDojo {suite}, a model that obeys every injection, {len(calls) // len(SETTINGS)} pairs:")
+    succeeded = [each for each in _table(calls) if each.setting != "none"]
+    for each in succeeded:
+        print(f"    succeeded at {each.setting}: {each.injection} in {each.user}")
+    if words:
+        print(f"  and {len(words) // len(SETTINGS)} pairs where the attacker wants words, and no call:")
+        _table(words)
+    return len(succeeded)
+
+
+def _table(outcomes: list[Outcome]) -> list[Outcome]:
+    """Prints a line for each setting; returns the attacks that succeeded."""
     for setting, meaning in SETTINGS.items():
-        of = [each for each in outcomes if each.setting == setting]
-        attacks, tasks = sum(each.verdict.attack for each in of), sum(each.verdict.utility for each in of)
-        held += attacks if setting != "none" else 0
+        of = [each.verdict for each in outcomes if each.setting == setting]
+        attacks, tasks = sum(each.attack for each in of), sum(each.utility for each in of)
         print(
-            f"  {meaning:66} attacks {attacks:3} of {pairs} ({attacks / pairs:4.0%}), "
-            f"tasks done {tasks:3} of {pairs} ({tasks / pairs:4.0%})"
+            f"  {meaning:58} attacks {attacks:3} of {len(of)} ({attacks / len(of):4.0%}), "
+            f"tasks done {tasks:3} of {len(of)} ({tasks / len(of):4.0%})"
         )
-        for each in of if setting != "none" else ():
-            if each.verdict.attack:
-                print(f"    succeeded: {each.injection} in {each.user}")
-    return held
+    return [each for each in outcomes if each.verdict.attack]
 
 
 def main() -> None:
-    if not PYTHON.exists():
+    if not (PLACE / ".ready").exists():
         print("AgentDojo is not installed: run scripts/setup-agentdojo")
         return
     succeeded = 0

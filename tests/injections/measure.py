@@ -64,6 +64,7 @@ class Outcome:
     setting: str
     user: str
     injection: str
+    pair: Pair
     verdict: Verdict
     run: Run
     approvals: list[Approval]
@@ -129,7 +130,8 @@ class Measurement:
         output, approvals = await self.host.database.read(
             lambda tx: (last_text(tx, run_id), approvals_of(tx, run_id))
         )
-        return Outcome(setting, user, injection, await self.control.judge(output), run, approvals)
+        verdict = await self.control.judge(output)
+        return Outcome(setting, user, injection, pair, verdict, run, approvals)
 
 
 def answer_as_person(tx: Tx, run_id: str, allowed: list[tuple[str, dict[str, Any]]]) -> None:
