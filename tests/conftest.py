@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.forked import run_forked
 
@@ -18,6 +19,11 @@ ROOT = Path(__file__).resolve().parents[1]
 IN_MEMORY = Path("/dev/shm")  # noqa: S108 - files of tests
 EXAMPLE = ROOT / "examples" / "radiant-sales-expert"
 SALES = "radiant-sales-expert"
+
+
+# On a busy machine any example can be slow; none of ours is about speed.
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
 
 
 def pytest_configure() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyjson5
 
+from colleague.config.json5_tokens import key_of, tokens
 from colleague.errors import ConfigError
 
 Key = str | int
@@ -27,13 +28,6 @@ INCLUDE = "$include"
 # json5 needs about a second for this much text, pyjson5 less than a millisecond.
 _WORDED_CHARS = 64_000
 
-_TOKEN = re.compile(
-    r"""(?P<skip>[\s\ufeff]+|//[^\n\r\u2028\u2029]*|/\*.*?\*/)
-      | (?P<string>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')
-      | (?P<mark>[{}\[\]:,])
-      | (?P<word>[^\s\ufeff{}\[\]:,"'/]+)""",
-    re.DOTALL | re.VERBOSE,
-)
 _KINDS = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
 _WANTED = {
     "b'comma' or U+007d": "a comma or }",
@@ -96,15 +90,15 @@ class Places:
 
     def _scan(self, text: str) -> None:
         open_: list[_Open] = []
-        for token in _TOKEN.finditer(text):
-            if token.lastgroup == "skip" or token[0] == ":":
+        for token in tokens(text):
+            if token[0] == ":":
                 continue
             if token.lastgroup == "mark" and token[0] in "]}":
                 open_.pop()
             elif token.lastgroup == "mark" and token[0] == ",":
                 open_[-1].next()
             elif open_ and open_[-1].key is None:
-                self._note_key(open_[-1], _key(token[0]), token.start())
+                self._note_key(open_[-1], key_of(token[0]), token.start())
             else:
                 path = open_[-1].path if open_ else ()
                 self.values[path] = token.start()
@@ -133,12 +127,6 @@ class _Open:
 
     def next(self) -> None:
         self.key = self.key + 1 if isinstance(self.key, int) else None
-
-
-def _key(token: str) -> str:
-    if "\\" in token:
-        return str(next(iter(pyjson5.decode(f"{{{token}:0}}"))))
-    return token[1:-1] if token[0] in "\"'" else token
 
 
 def locate(text: str, path: Sequence[Key]) -> tuple[int, int]:
@@ -180,7 +168,7 @@ class Document:
                 )
 
     def _has_repeated_keys(self) -> bool:
-        colons = sum(token[0] == ":" for token in _TOKEN.finditer(self.text))
+        colons = sum(token[0] == ":" for token in tokens(self.text))
         return colons != _count_keys(self.value)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import unquote
+
+from colleague.experts.json_schema import fold
 
 if TYPE_CHECKING:
     from colleague.experts.bindings import ToolBinding
@@ -19,8 +20,7 @@ _UNKNOWN: dict[bool, tuple[str, Harm]] = {True: ("refuses", "refused"), False: (
 _Json = Mapping[str, Any]
 _TYPES = {"string", "number", "integer", "boolean", "object", "array", "null"}
 _UNIONS = ("anyOf", "oneOf")
-_MORE_RULES = ("$ref", "$dynamicRef", "allOf", *_UNIONS, "if", "patternProperties", "dependentSchemas")
-_MOST_FOLDS = 64
+_MORE_RULES = ("$dynamicRef", *_UNIONS, "if", "patternProperties", "dependentSchemas")
 _MOST_BRANCHES = 50
 _MOST_VALUES = 3
 _LONGEST = 60
@@ -89,16 +89,8 @@ class _Shape:
     def of(cls, part: object, root: _Json | None = None) -> _Shape:
         """With references, allOf and "this or null" folded into one part."""
         root = _mapping(part) if root is None else root
-        folded: _Json = {}
-        pending = [_mapping(part)]
-        for _ in range(_MOST_FOLDS):
-            if not pending:
-                break
-            first, *rest = pending
-            unfolded = _unfolded(first, root)
-            folded = folded if unfolded else _merged(folded, first)
-            pending = [*unfolded, *rest]
-        return cls(folded, root, whole=not pending)
+        folded = fold(part, root, drop_null=True)
+        return cls(folded.part, root, folded.whole)
 
     def kinds(self, *, nested: bool = False) -> frozenset[str]:
         """The types it may have; none when that cannot be told."""
@@ -226,45 +218,6 @@ def _unwrapped(pair: _Pair) -> _Pair:
     if not ours or "object" in ours or list(pair.served.properties) != ["result"]:
         return pair
     return _Pair(pair.declared, _Shape.of(pair.served.properties["result"], pair.served.root))
-
-
-def _unfolded(part: _Json, root: _Json) -> list[_Json]:
-    """A part that only leads elsewhere, as what it says itself and what stands there; else nothing."""
-    if "$ref" in part:
-        target = _lookup(root, part["$ref"])
-        return [] if target is None else [_without(part, "$ref"), target]
-    if all_of := _list(part.get("allOf")):
-        return [_without(part, "allOf"), *map(_mapping, all_of)]
-    for union in _UNIONS:
-        branches = [each for each in _list(part.get(union)) if each != {"type": "null"}]
-        if len(branches) == 1:
-            return [_without(part, union), _mapping(branches[0])]
-    return []
-
-
-def _lookup(root: _Json, reference: object) -> _Json | None:
-    """What a reference such as #/$defs/Contact leads to; None when that is not in this schema."""
-    start, *steps = reference.split("/") if isinstance(reference, str) else [""]
-    if start != "#":
-        return None
-    found: object = root
-    for step in steps:
-        found = _mapping(found).get(unquote(step).replace("~1", "/").replace("~0", "~"))
-    return found if isinstance(found, Mapping) else None
-
-
-def _merged(first: _Json, second: _Json) -> _Json:
-    """Both at once; where they contradict each other, the second."""
-    merged = {**first, **second}
-    if "properties" in first and "properties" in second:
-        merged["properties"] = {**_mapping(first["properties"]), **_mapping(second["properties"])}
-    if "required" in first and "required" in second:
-        merged["required"] = [*_list(first["required"]), *_list(second["required"])]
-    return merged
-
-
-def _without(part: _Json, word: str) -> _Json:
-    return {key: value for key, value in part.items() if key != word}
 
 
 def _kinds(said: object) -> frozenset[str]:

@@ -7,16 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import pyjson5
+from colleague.config.json5_tokens import key_of, tokens
 
-_TOKEN = re.compile(
-    r"""(?P<comment>//[^\n\r\u2028\u2029]*|/\*.*?\*/)
-      | (?P<space>[\s\ufeff]+)
-      | (?P<string>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')
-      | (?P<mark>[{}\[\]:,])
-      | (?P<word>[^\s\ufeff{}\[\]:,"'/]+)""",
-    re.DOTALL | re.VERBOSE,
-)
 _PLAIN_KEY = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 
 
@@ -43,13 +35,9 @@ class Span:
         return [each for each in self.members if each.key == key]
 
 
-def comments(text: str) -> list[str]:
-    return [token[0] for token in _TOKEN.finditer(text) if token.lastgroup == "comment"]
-
-
 def find_object(text: str, path: Sequence[str]) -> Span | None:
     """The object at `path` of a valid text; of a key written twice, the last one. None when there is none."""
-    root = next((token for token in _tokens(text, 0)), None)
+    root = next((token for token in tokens(text, 0)), None)
     span = _object(text, root.start()) if root and root[0] == "{" else None
     for key in path:
         found = span.all(key) if span else []
@@ -59,24 +47,20 @@ def find_object(text: str, path: Sequence[str]) -> Span | None:
     return span
 
 
-def _tokens(text: str, start: int) -> Iterator[re.Match[str]]:
-    return (each for each in _TOKEN.finditer(text, start) if each.lastgroup not in ("comment", "space"))
-
-
 def _object(text: str, start: int) -> Span:
     members: list[Member] = []
-    tokens = _tokens(text, start + 1)
-    for token in tokens:
+    rest = tokens(text, start + 1)
+    for token in rest:
         if token[0] == "}":
             return Span(start, token.start(), tuple(members))
         if token[0] == ",":
             last = members.pop()
             members.append(Member(last.key, last.start, last.value, last.end, token.start()))
             continue
-        next(tokens)
-        value = next(tokens)
-        end = _value_end(value, tokens)
-        members.append(Member(_key(token[0]), token.start(), value.start(), end, None))
+        next(rest)
+        value = next(rest)
+        end = _value_end(value, rest)
+        members.append(Member(key_of(token[0]), token.start(), value.start(), end, None))
     raise ValueError("the object has no end")
 
 
@@ -88,10 +72,6 @@ def _value_end(value: re.Match[str], tokens: Iterator[re.Match[str]]) -> int:
         if last.lastgroup == "mark":
             depth += (last[0] in "{[") - (last[0] in "}]")
     return last.end()
-
-
-def _key(token: str) -> str:
-    return str(next(iter(pyjson5.decode(f"{{{token}:0}}"))))
 
 
 def insert(text: str, span: Span, key: str, value: str) -> str:

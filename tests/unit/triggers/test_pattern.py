@@ -1,9 +1,8 @@
-"""Patterns mean what Python's own regular expressions mean, and take no longer for a hostile text."""
+"""Patterns have the syntax of RE2, and no text makes one hang."""
 
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 from hypothesis import given, settings
@@ -25,10 +24,12 @@ from colleague.experts.pattern import MAX_LENGTH, MAX_TEXT, parse_pattern
         (r"(?m)^two$", "one\ntwo\nthree"),
         (r"[]x]+\]", "]x]]"),
         (r"[^\]]{3}", "abc"),
-        (r"a{,2}b{2,}c{1}", "bbbc"),
+        (r"a{0,2}b{2,}c{1}", "bbbc"),
         (r"a{b}", "a{b}"),
-        (r"\x41\u00e9", "Aé"),
-        (r"end\Z", "the end"),
+        (r"\x41\x{e9}", "Aé"),
+        (r"end\z", "the end"),
+        ("^.$", "é"),
+        ("(?i)É", "é"),
         ("größe|", "anything"),
     ],
 )
@@ -63,25 +64,21 @@ def test_only_the_beginning_of_a_long_text_is_searched() -> None:
     [
         ("", "a pattern has 1 to 200 characters, found 0"),
         ("a" * (MAX_LENGTH + 1), "found 201"),
-        ("(", "is no regular expression: missing \\)"),
-        ("a**", "is no regular expression: multiple repeat"),
-        ("[[a]", "is no regular expression: Possible nested set"),
-        ("*", "nothing to repeat"),
-        ("a{99999999999999999999}", "is no regular expression"),
-        (r"(a)\1", "cannot be used in a pattern: there are no references to groups"),
-        ("(?P<x>a)(?P=x)", "cannot be used"),
-        ("(?=a)b", "cannot be used"),
-        ("(?<!a)b", "cannot be used"),
-        ("(?x) a", "cannot be used"),
-        ("(?i:a)", "cannot be used"),
-        ("(?>a)", "cannot be used"),
-        ("a*+", "cannot be used"),
-        ("a{2}+", "cannot be used"),
-        ("(a)(?(1)b|c)", "cannot be used"),
-        (r"\101", "cannot be used"),
-        ("a{5000}", "repeats too much; use smaller numbers"),
-        ("(((a{9}){9}){9}){9}", "repeats too much"),
-        ("((((){99}){99}){99}){99}", "repeats too much"),
+        ("(", "is no pattern for RE2: missing \\)"),
+        ("a**", "bad repetition operator"),
+        ("*", "no argument for repetition operator"),
+        (r"(a)\1", "invalid escape sequence"),
+        ("(?P<x>a)(?P=x)", "is no pattern for RE2"),
+        ("(?=a)b", "invalid perl operator"),
+        ("(?<!a)b", "is no pattern for RE2"),
+        ("(?>a)", "invalid perl operator"),
+        ("a*+", "bad repetition operator"),
+        ("(a)(?(1)b|c)", "is no pattern for RE2"),
+        (r"end\Z", "invalid escape sequence"),
+        ("a{5000}", "invalid repetition size"),
+        ("(((a{9}){9}){9}){9}", "is no pattern for RE2"),
+        ("((((){99}){99}){99}){99}", "is no pattern for RE2"),
+        ("\ud800", "half a character"),
     ],
 )
 def test_what_cannot_be_used(pattern: str, why: str) -> None:
@@ -95,42 +92,38 @@ def test_what_cannot_be_used(pattern: str, why: str) -> None:
     ["(a+)+b", "(a|a)*b", "(a|aa)+$b", "a*a*a*a*a*a*a*b", "(.*)*x", "(a?){140}b", "(.*a){20}b", "(^|a)*b"],
 )
 def test_no_text_makes_it_hang(pattern: str) -> None:
-    compiled = parse_pattern(pattern)
-    began = time.process_time()
-    assert not compiled.found_in("a" * MAX_TEXT)
-    assert time.process_time() - began < 20
+    assert not parse_pattern(pattern).found_in("a" * MAX_TEXT)
 
 
-PART = st.sampled_from(["a", "b", ".", "[ab]", "[^a]", r"\w", r"\W", r"\b", "^", "$", r"\s", " ", "é", "\\."])
+PART = st.sampled_from(["a", "b", ".", "[ab]", "[^a]", r"\w", r"\W", r"\b", "^", r"\s", " ", "\\."])
 EXPRESSION = st.recursive(
     PART,
     lambda inner: st.one_of(
         st.lists(inner, min_size=1, max_size=3).map("".join),
         st.tuples(inner, inner).map("|".join),
         inner.map("({})".format),
-        st.tuples(
-            inner, st.sampled_from(["*", "+", "?", "{2}", "{1,2}", "{,1}", "{2,}", "*?", "+?", "??"])
-        ).map(lambda pair: f"(?:{pair[0]}){pair[1]}"),
+        st.tuples(inner, st.sampled_from(["*", "+", "?", "{2}", "{1,2}", "{2,}", "*?", "+?", "??"])).map(
+            lambda pair: f"(?:{pair[0]}){pair[1]}"
+        ),
     ),
     max_leaves=6,
 )
 FLAGS = st.sampled_from(["", "(?i)", "(?m)", "(?s)", "(?ims)"])
 
 
-@given(FLAGS, EXPRESSION, st.lists(st.text("abAB .é\n", max_size=8), min_size=1, max_size=4))
+@given(FLAGS, EXPRESSION, st.lists(st.text("abAB .\n", max_size=8), min_size=1, max_size=4))
 @settings(database=None, derandomize=True, max_examples=500, deadline=None)
-def test_it_finds_what_python_finds(flags: str, expression: str, texts: list[str]) -> None:
+def test_common_patterns_find_what_python_finds(flags: str, expression: str, texts: list[str]) -> None:
     pattern = parse_pattern(flags + expression)
     for text in texts:
         assert pattern.found_in(text) == bool(re.search(flags + expression, text)), (expression, text)
 
 
-@pytest.mark.filterwarnings("ignore:Possible")
-@given(st.text("ab.*+?{}2,0()[]|^$\\wdZ-:P<>=!#i ", max_size=20), st.text("ab2 .", max_size=6))
+@given(st.text("ab.*+?{}2,0()[]|^$\\wdZ-:P<>=!#i ", max_size=20) | st.text(max_size=20), st.text(max_size=6))
 @settings(database=None, derandomize=True, max_examples=800, deadline=None)
-def test_any_text_means_the_same_as_in_python_or_is_a_value_error(expression: str, text: str) -> None:
+def test_any_text_is_a_pattern_or_a_value_error(expression: str, text: str) -> None:
     try:
         pattern = parse_pattern(expression)
     except ValueError:
         return
-    assert pattern.found_in(text) == bool(re.search(expression, text))
+    assert pattern.found_in(text) in (True, False)

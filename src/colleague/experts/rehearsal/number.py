@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from colleague.experts.json_schema import Schema, is_number
 from colleague.experts.rehearsal.naming import words
-from colleague.experts.rehearsal.schema import Schema, is_number
 
 _MOST = 60
 _LARGE = 10**15

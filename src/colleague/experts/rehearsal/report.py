@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from colleague.experts.json_schema import Document
 from colleague.experts.rehearsal.planned_call import PlannedCall, type_of
 from colleague.experts.rehearsal.planned_step import PlannedStep, is_operation, planned_steps
-from colleague.experts.rehearsal.schema import Document
 from colleague.packages.package import Package
 from colleague.packages.parameter import object_schema
 from colleague.packages.process import Process

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from colleague.experts.json_schema import Document, Schema, is_number, merge
 from colleague.experts.rehearsal.naming import singular
 from colleague.experts.rehearsal.number import numbers
-from colleague.experts.rehearsal.schema import Document, Schema, is_number, merge
 from colleague.experts.rehearsal.text import described, may_be_empty, texts
 
 _DEEP, _DEEPEST = 3, 12

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from colleague.experts.json_schema import Schema, is_number
 from colleague.experts.rehearsal.naming import words
 from colleague.experts.rehearsal.pattern import matching_texts
-from colleague.experts.rehearsal.schema import Schema, is_number
 
 DATE, LATER_DATE = "2026-01-15", "2026-01-16"
 TIME, LATER_TIME = "2026-01-15T09:00:00+00:00", "2026-01-16T17:00:00+00:00"

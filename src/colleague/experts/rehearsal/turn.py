@@ -9,12 +9,12 @@ from typing import Any
 
 from colleague.agent.models.failure import ModelFailure
 from colleague.agent.models.tool_name import ToolNames, safe_name
+from colleague.experts.json_schema import Document
 from colleague.experts.rehearsal.history import Event, Made
 from colleague.experts.rehearsal.known import Known, Told
 from colleague.experts.rehearsal.narrative import narrative, said_of
 from colleague.experts.rehearsal.plan import SCRATCH, STATE, Move, plan_function, plan_process
 from colleague.experts.rehearsal.progress import Progress, progress
-from colleague.experts.rehearsal.schema import Document
 from colleague.experts.rehearsal.values import arguments_for, outputs_for
 from colleague.experts.rehearsal.written import scratch_text, state_text
 from colleague.packages.function import Function

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from colleague.experts.json_schema import Document
 from colleague.experts.rehearsal.known import Known
 from colleague.experts.rehearsal.sample import NothingKnown, Sampler, Want
-from colleague.experts.rehearsal.schema import Document
 from colleague.packages.parameter import Parameter, object_schema
 
 

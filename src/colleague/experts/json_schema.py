@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeGuard
 from urllib.parse import unquote
@@ -10,8 +11,76 @@ from urllib.parse import unquote
 Schema = dict[str, Any]
 
 _HERE = "urn:colleague:schema"
-_MOST_PARTS = 40
+_MOST_PARTS = 64
 _IN_PARTS = ("$ref", "allOf")
+_UNIONS = ("anyOf", "oneOf")
+
+
+@dataclass(frozen=True)
+class Folded:
+    """One schema in place of references and `allOf`.
+
+    `whole` is False when not everything was followed; `possible` is False when nothing fits it."""
+
+    part: Schema
+    whole: bool = True
+    possible: bool = True
+
+
+def fold(schema: object, root: object, *, drop_null: bool = False) -> Folded:
+    """Follows references within `root` and merges `allOf`. With `drop_null`, "this or null" is this."""
+    merged: Schema = {}
+    whole = possible = True
+    parts: list[object] = [schema]
+    for _ in range(_MOST_PARTS):
+        if not parts:
+            break
+        part = parts.pop(0)
+        possible = possible and part is not False
+        if isinstance(part, Mapping):
+            own, inner, found = _taken_apart(part, root, drop_null)
+            merged, parts, whole = merge(merged, own), [*inner, *parts], whole and found
+    return Folded(merged, whole and not parts, possible)
+
+
+def _taken_apart(part: Mapping[str, Any], root: object, drop_null: bool) -> tuple[Schema, list[object], bool]:
+    """What a schema says itself, the schemas it stands for, and whether all of those were found."""
+    inner: list[object] = []
+    taken = {*_IN_PARTS}
+    reference, every = part.get("$ref"), part.get("allOf")
+    target = lookup(root, reference) if isinstance(reference, str) else None
+    if target is not None:
+        inner.append(target)
+    if isinstance(every, list):
+        inner += every
+    for union in _UNIONS if drop_null else ():
+        branches = [each for each in _list(part.get(union)) if each != {"type": "null"}]
+        if len(branches) == 1:
+            inner += branches
+            taken.add(union)
+    found = "$ref" not in part or target is not None
+    return {key: value for key, value in part.items() if key not in taken}, inner, found
+
+
+def lookup(root: object, reference: str) -> object | None:
+    """What a reference such as #/$defs/Contact leads to; None when that is not in this schema."""
+    start, *names = unquote(reference).split("/")
+    if start != "#":
+        return None
+    found: object = root
+    for name in names:
+        key = name.replace("~1", "/").replace("~0", "~")
+        if isinstance(found, list) and key.isdecimal() and int(key) < len(found):
+            found = found[int(key)]
+        elif isinstance(found, Mapping) and key in found:
+            found = found[key]
+        else:
+            return None
+    return found
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 class Document:
@@ -22,18 +91,8 @@ class Document:
 
     def plain(self, schema: Any) -> Schema | None:
         """The schema without references and `allOf`; None when nothing fits it."""
-        merged: Schema = {}
-        parts = [schema]
-        for _ in range(_MOST_PARTS):
-            if not parts:
-                break
-            part = parts.pop(0)
-            if part is False:
-                return None
-            if isinstance(part, dict):
-                merged = merge(merged, {key: value for key, value in part.items() if key not in _IN_PARTS})
-                parts += self._parts(part)
-        return merged
+        folded = fold(schema, self.root)
+        return folded.part if folded.possible else None
 
     def fits(self, schema: Any, value: Any) -> bool:
         """Whether a value is valid, its format included. A schema that is itself broken takes everything."""
@@ -58,26 +117,6 @@ class Document:
             )
         except (ValueError, RecursionError):
             return None
-
-    def _parts(self, part: Schema) -> list[Any]:
-        reference, every = part.get("$ref"), part.get("allOf")
-        found = [self._at(reference)] if isinstance(reference, str) else []
-        return [*found, *every] if isinstance(every, list) else found
-
-    def _at(self, reference: str) -> Any:
-        """What a reference into this document means; anything fits where it leads nowhere."""
-        if not reference.startswith("#"):
-            return {}
-        found: Any = self.root
-        for name in unquote(reference[1:]).split("/")[1:]:
-            key = name.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, list) and key.isdecimal() and int(key) < len(found):
-                found = found[int(key)]
-            elif isinstance(found, dict) and key in found:
-                found = found[key]
-            else:
-                return {}
-        return found
 
     @cached_property
     def _draft(self) -> Schema:
@@ -132,6 +171,10 @@ def _union(first: Any, second: Any) -> Any:
     return list(dict.fromkeys(each for each in (*first, *second) if isinstance(each, str)))
 
 
+def _closed(first: Any, second: Any) -> Any:
+    return False if second is False else first
+
+
 def _common(first: Any, second: Any) -> Any:
     lists = isinstance(first, list) and isinstance(second, list)
     return [each for each in first if each in second] if lists else first
@@ -168,6 +211,8 @@ _COMBINED: Mapping[str, Callable[[Any, Any], Any]] = {
     "enum": _common,
     "type": _common_types,
     "properties": _both,
+    "additionalProperties": _closed,
+    "unevaluatedProperties": _closed,
     **dict.fromkeys(_LEAST, _numeric(max)),
     **dict.fromkeys(_MOST, _numeric(min)),
 }
