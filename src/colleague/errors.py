@@ -44,3 +44,20 @@ class HomeBusy(ColleagueError):
     """Another process is changing this home."""
 
     exit_code = 3
+
+
+class DatabaseUnavailable(Exception):
+    """The database cannot be used at this moment; what was asked of it has not happened.
+
+    Not a ColleagueError: those end a run as failed, and this is no fault of any run."""
+
+    exit_code = 3
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class CommitUnknown(DatabaseUnavailable):
+    """The connection was lost during a commit, and nobody can tell whether it happened."""

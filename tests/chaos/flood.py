@@ -17,6 +17,7 @@ from typing import Any
 
 from sqlalchemy import select
 
+from colleague.agent import conversation
 from colleague.clock import SystemClock
 from colleague.config import load_settings
 from colleague.experts.registry import Record, write_record
@@ -109,10 +110,13 @@ class Gateway:
     home: Home
     port: int
     kills: int = 0
+    patience: float | None = None
+    """For how long a run keeps an answer that the database does not take; None is as usual."""
     _process: Any = None
 
     async def start(self) -> None:
-        self._process = FORKED.Process(target=_serve, args=(self.home, self.port), daemon=True)
+        given = (self.home, self.port, self.patience)
+        self._process = FORKED.Process(target=_serve, args=given, daemon=True)
         self._process.start()
         async with asyncio.timeout(60):
             while not await self._answers():
@@ -147,8 +151,10 @@ def trouble(home: Home) -> str:
     return file.read_text() if file.exists() else "it ended without a word"
 
 
-def _serve(home: Home, port: int) -> None:
+def _serve(home: Home, port: int, patience: float | None) -> None:
     lease.LEASE_MS, sweep.GRACE_MS, worker.SWEEP_SECONDS = LEASE_MS, GRACE_MS, 0.5
+    if patience is not None:
+        conversation.KEEP_TRYING_SECONDS = patience
     os.chdir(home.root)
     try:
         settings = load_settings(home)
@@ -279,6 +285,9 @@ class Books:
     async def unfinished(self) -> int:
         query = select(runs.c.id).where(runs.c.status != "done")
         return len(await self.database.read(lambda tx: tx.all(query)))
+
+    async def statuses(self) -> list[str]:
+        return [row.status for row in await self.database.read(lambda tx: tx.all(select(runs.c.status)))]
 
     async def completed(self) -> int:
         query = select(runs.c.id).where(runs.c.outcome == "completed")

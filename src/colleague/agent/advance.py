@@ -14,7 +14,7 @@ from colleague.agent.loop import remaining_seconds, too_long
 from colleague.agent.models.connections import Connections
 from colleague.agent.payload_log import PayloadLog
 from colleague.agent.scene import Scene
-from colleague.agent.setting import Assembler, CannotAssemble, Setting
+from colleague.agent.setting import Afterwards, Assembler, CannotAssemble, Setting
 from colleague.errors import ColleagueError
 from colleague.failpoints import failpoint
 from colleague.store.cancel import close_calls, start_over
@@ -89,8 +89,7 @@ class Advancer:
 
         await self.database.write(work)
         failpoint("run.completed")
-        await setting.afterwards.tidy(taken.run, "completed")
-        self._tell_end(taken.run, "completed", text)
+        await self._tell_end(setting.afterwards, taken.run, "completed", text)
 
     async def _fail(self, taken: Taken, about: Setting | CannotAssemble, ending: Failed) -> None:
         """The next attempt continues after a pause; after the last one the run ends."""
@@ -111,12 +110,15 @@ class Advancer:
 
         await self.database.write(work)
         failpoint("run.failed")
-        await about.afterwards.tidy(run, outcome)
-        self._tell_end(run, outcome, ending.error)
+        await self._tell_end(about.afterwards, run, outcome, ending.error)
 
-    def _tell_end(self, run: Run, outcome: Outcome, text: str) -> None:
-        self.bus.tell("run_status", run.id, status="done", outcome=outcome)
-        self.bus.tell("agent_end", run.id, outcome=outcome, text=text)
+    async def _tell_end(self, afterwards: Afterwards, run: Run, outcome: Outcome, text: str) -> None:
+        """What cannot be tidied up now is left for the next start; the end is told all the same."""
+        try:
+            await afterwards.tidy(run, outcome)
+        finally:
+            self.bus.tell("run_status", run.id, status="done", outcome=outcome)
+            self.bus.tell("agent_end", run.id, outcome=outcome, text=text)
 
 
 def _retry(tx: Tx, taken: Taken, error: str, pause: int, *, fresh: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -9,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from colleague.agent.models.messages import from_json, to_json
+from colleague.errors import CommitUnknown, DatabaseUnavailable
 from colleague.store import journal
 from colleague.store.approvals import Approval, Ask, approvals_of, wait
 from colleague.store.grants import granted_operations
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from colleague.agent.models.reply import Reply
 
 T = TypeVar("T")
+
+KEEP_TRYING_SECONDS = 30.0
+PAUSE_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -148,10 +153,24 @@ class Conversation:
             keep_progress(tx, self.hold, self.working_ms)
             return counts
 
-        if await self._database.write(work):
+        if await self._write_patiently(work):
             self._put(replace(call, status="finished", sends=send, result=text, is_error=is_error))
         else:
             self._stale = True
+
+    async def _write_patiently(self, work: Callable[[Tx], T]) -> T:
+        """For what a model or a tool has answered, which exists nowhere else: while the database is away it
+        is tried again, for a while, and never once somebody else may hold the run."""
+        deadline = time.monotonic() + KEEP_TRYING_SECONDS
+        while True:
+            try:
+                return await self._database.write(work)
+            except CommitUnknown:
+                raise
+            except DatabaseUnavailable:
+                if time.monotonic() > deadline or (self.may_be_taken_over and self._lease.is_over):
+                    raise
+                await asyncio.sleep(PAUSE_SECONDS)
 
     def _put(self, call: Call) -> None:
         self.calls = [call if each.id == call.id else each for each in self.calls]
@@ -250,7 +269,7 @@ class Conversation:
                 add_spend(tx, self.run.expert, self.run.id, used)
             return made
 
-        self.calls += await self._database.write(work)
+        self.calls += await self._write_patiently(work)
         self._stale = self._stale or any(call.draft for call in new_calls)
         self._add(added, committed=True)
 

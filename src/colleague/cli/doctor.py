@@ -110,7 +110,7 @@ async def _database(home: Home, settings: Settings) -> AsyncIterator[Checked]:
     from sqlalchemy.exc import SQLAlchemyError
 
     from colleague.clock import SystemClock
-    from colleague.errors import ColleagueError
+    from colleague.errors import ColleagueError, DatabaseUnavailable
     from colleague.store.opening import open_database
     from colleague.store.overview import dead_letters, pending_by_kind, unsent
 
@@ -123,7 +123,7 @@ async def _database(home: Home, settings: Settings) -> AsyncIterator[Checked]:
             )
         finally:
             await database.close()
-    except (ColleagueError, SQLAlchemyError, OSError) as error:
+    except (ColleagueError, DatabaseUnavailable, SQLAlchemyError, OSError) as error:
         message = getattr(error, "message", str(error).splitlines()[0])
         cure = getattr(error, "hint", "") or "check experts.database in colleague.json, and that it runs"
         yield Checked("database", "error", f"{kind}: {message}", cure)

@@ -7,7 +7,7 @@ import sys
 from typing import NoReturn
 
 from colleague import __version__
-from colleague.errors import ColleagueError
+from colleague.errors import ColleagueError, DatabaseUnavailable
 
 
 def main() -> NoReturn:
@@ -23,7 +23,7 @@ def main() -> NoReturn:
     completing = any(name.endswith("_COMPLETE") for name in os.environ)
     try:
         build_app("" if completing or not arguments else arguments[0])(arguments, prog_name="colleague")
-    except ColleagueError as error:
+    except (ColleagueError, DatabaseUnavailable) as error:
         if debug:
             raise
         say_error(error)

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 import typer
 
-from colleague.errors import ColleagueError, Declined
+from colleague.errors import ColleagueError, DatabaseUnavailable, Declined
 
 TICK = "✓"
 CROSS = "✗"
@@ -78,7 +78,7 @@ def mark(good: bool) -> str:
     return typer.style(TICK, fg="green") if good else typer.style(CROSS, fg="red")
 
 
-def say_error(error: ColleagueError) -> None:
+def say_error(error: ColleagueError | DatabaseUnavailable) -> None:
     note(f"{typer.style(CROSS, fg='red')} {error.message}")
     if error.hint:
         note(f"  {error.hint}")

@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -61,9 +61,13 @@ class Postman:
 
     database: Database
     channels: Channels
+    _unrecorded: set[str] = field(default_factory=set)
+    """Parcels that were sent while the database could not take it down."""
 
     async def deliver_all(self) -> int:
         """Everything that can be sent now; returns how much was."""
+        for parcel_id in tuple(self._unrecorded):
+            await self._record(parcel_id)
         parcels = await self.database.read(waiting_parcels)
         there = [parcel.id for parcel in parcels if self.channels.get(parcel.channel, parcel) is None]
         done = await self.database.write(lambda tx: arrived(tx, there)) if there else 0
@@ -88,8 +92,13 @@ class Postman:
             await self._later(parcel, f"{type(error).__name__}: {error}")
             return False
         failpoint("parcel.sent")
-        await self.database.write(lambda tx: sent(tx, parcel.id))
+        self._unrecorded.add(parcel.id)
+        await self._record(parcel.id)
         return True
+
+    async def _record(self, parcel_id: str) -> None:
+        await self.database.write(lambda tx: sent(tx, parcel_id))
+        self._unrecorded.discard(parcel_id)
 
     async def _later(self, parcel: Parcel, reason: str) -> None:
         """It waits longer each time; the others go their way."""

@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp
 
-from colleague.errors import ColleagueError
+from colleague.errors import ColleagueError, DatabaseUnavailable
 from colleague.gateway import hooks
 from colleague.gateway.api import (
     approvals,
@@ -31,7 +31,7 @@ from colleague.gateway.api import (
 from colleague.gateway.gateway import Gateway
 from colleague.gateway.middleware import UNEXPECTED, Answered, Bounded, Counted, Doorman, Verbs
 from colleague.gateway.openapi import describe
-from colleague.gateway.refusal import Refusal, refusal_of
+from colleague.gateway.refusal import Refusal, refusal_of, unavailable
 
 _CODES = {404: "not-found", 405: "method-not-allowed", 422: "bad-request", 400: "bad-request"}
 MOST_NAMED = 5
@@ -78,6 +78,7 @@ def build_routes(gateway: Gateway) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _wrong_shape)
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(ColleagueError, _refused)
+    app.add_exception_handler(DatabaseUnavailable, _unavailable)
     app.add_exception_handler(Exception, _unexpected)
     return app
 
@@ -107,6 +108,12 @@ async def _refused(_: Request, error: Exception) -> JSONResponse:
     if not isinstance(error, Refusal):
         raise error
     return _answer(error)
+
+
+async def _unavailable(_: Request, error: Exception) -> JSONResponse:
+    if not isinstance(error, DatabaseUnavailable):
+        raise error
+    return _answer(unavailable(error))
 
 
 async def _unexpected(_: Request, __: Exception) -> JSONResponse:

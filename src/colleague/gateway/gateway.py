@@ -59,6 +59,8 @@ class Gateway:
         """What a person should look at, in sentences."""
         found = [f"{name}: {why}" for name, why in sorted(self.wiring.problems.items())]
         found += [self.live.problem] if self.live.problem else []
+        trouble = self.workshop.worker.health.trouble
+        found += [trouble] if trouble else []
         restarted = self.workshop.restarts.items()
         return found + [
             f"the {name} failed and was started again ({count} times)" for name, count in restarted

@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from colleague.errors import ColleagueError
+from colleague.errors import ColleagueError, DatabaseUnavailable
 from colleague.gateway.limits import Limits
 from colleague.gateway.live_settings import LiveSettings
 from colleague.gateway.metrics import Metrics
-from colleague.gateway.refusal import Refusal, refusal_of
+from colleague.gateway.refusal import Refusal, refusal_of, unavailable
 from colleague.gateway.throttle import Throttle
 
 log = logging.getLogger(__name__)
@@ -74,6 +74,10 @@ class Answered:
             await answer(refusal, send)
         except ColleagueError as error:
             await answer(refusal_of(error), send)
+        except DatabaseUnavailable as error:
+            if begun:
+                raise
+            await answer(unavailable(error), send)
         except TimeoutError:
             log.info("a caller read too slowly and was left")
             raise

@@ -21,9 +21,9 @@ _TOLD = {
     422: "The body or a parameter has not the shape it must have",
     429: "Too much, too fast: see Retry-After",
     431: "The headers are too many or too long",
-    503: "Not now",
+    503: "Not now: see Retry-After",
 }
-EVERYWHERE = (400, 403, 408, 413, 431)
+EVERYWHERE = (400, 403, 408, 413, 431, 503)
 """What the layers around the routes may answer."""
 
 JSON_BODY: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Whether it can work: loop, database and worker really exercised, and not more often than is useful."""
+"""Whether it can work: loop, database, worker and the work itself, looked at no more often than is useful."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from dataclasses import dataclass
 
 from sqlalchemy import delete, select
 
-from colleague.gateway.pulse import Pulse
 from colleague.store.ids import new_id
 from colleague.store.tables import dedupe
 from colleague.store.tx import Database, Tx
+from colleague.store.work_health import WorkHealth
 
 PATIENCE = 3.0
-OLDEST_PULSE = 15.0
 COUNTS_FOR = 0.5
+ROOM = 32_768
+"""Characters that must fit into the database: a full disk may still take a small row."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,8 @@ class Checked:
 class Readiness:
     """Asked by anybody, without a token: whoever asks while a check is fresh gets the same one."""
 
-    def __init__(self, database: Database, pulse: Pulse) -> None:
-        self._database, self._pulse = database, pulse
+    def __init__(self, database: Database, health: WorkHealth) -> None:
+        self._database, self._health = database, health
         self._lock = asyncio.Lock()
         self._last: dict[str, Checked] = {}
         self._at = float("-inf")
@@ -44,15 +45,23 @@ class Readiness:
             return self._last
 
     async def _look(self) -> dict[str, Checked]:
-        names = ("database", "loop", "worker")
-        found = await asyncio.gather(_timed(self._write_and_read), _timed(_turn), _timed(self._is_beating))
-        return dict(zip(names, found, strict=True))
+        checks = {
+            "database": self._write_and_read,
+            "loop": _turn,
+            "worker": self._is_sweeping,
+            "work": self._moves,
+        }
+        found = await asyncio.gather(*(_timed(check) for check in checks.values()))
+        return dict(zip(checks, found, strict=True))
 
     async def _write_and_read(self) -> bool:
         return await self._database.write(_come_and_gone)
 
-    async def _is_beating(self) -> bool:
-        return self._pulse.age < OLDEST_PULSE
+    async def _is_sweeping(self) -> bool:
+        return self._health.is_sweeping
+
+    async def _moves(self) -> bool:
+        return not self._health.trouble
 
 
 async def _timed(work: Callable[[], Awaitable[bool]]) -> Checked:
@@ -73,7 +82,7 @@ async def _turn() -> bool:
 def _come_and_gone(tx: Tx) -> bool:
     """A row that is there and gone again within one commit."""
     key = {"expert": "", "trigger_name": "readyz", "dedupe_key": new_id()}
-    tx.insert(dedupe, **key, event_id="", expires_at=tx.now)
+    tx.insert(dedupe, **key, event_id="0" * ROOM, expires_at=tx.now)
     same = dedupe.c.dedupe_key == key["dedupe_key"]
     found = tx.one(select(dedupe.c.event_id).where(same))
     tx.execute(delete(dedupe).where(same))

@@ -7,13 +7,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from colleague.errors import ColleagueError, ConfigError, HomeBusy, NotFound, PackageError, UsageError
+from colleague.errors import (
+    ColleagueError,
+    CommitUnknown,
+    ConfigError,
+    DatabaseUnavailable,
+    HomeBusy,
+    NotFound,
+    PackageError,
+    UsageError,
+)
 from colleague.store.accept import QueueFull
 from colleague.store.approvals import AlreadyDecided, WrongDecision, WrongDigest
 from colleague.triggers.errors import BadPayload, BadSignature, KeysUnreachable
 from colleague.triggers.wiring import Inactive
 
 QUEUE_PAUSE = 30
+DATABASE_PAUSE = 5
 
 _KINDS: tuple[tuple[type[ColleagueError], int, str], ...] = (
     (NotFound, 404, "not-found"),
@@ -63,3 +73,12 @@ def refusal_of(error: ColleagueError) -> Refusal:
     headers = {"Retry-After": str(QUEUE_PAUSE)} if status == 429 else {}
     headers |= {"WWW-Authenticate": "Bearer"} if status == 401 else {}
     return Refusal(status, code, error.message, headers, {"hint": error.hint} if error.hint else {})
+
+
+def unavailable(error: DatabaseUnavailable) -> Refusal:
+    """Which database it is, and where, stays in here."""
+    happened = (
+        "whether this was accepted is not known" if isinstance(error, CommitUnknown) else "nothing changed"
+    )
+    message = f"the database cannot be used at the moment; {happened}: try again"
+    return Refusal(503, "database-unavailable", message, {"Retry-After": str(DATABASE_PAUSE)})

@@ -121,7 +121,7 @@ async def _opened(
     workshop = Workshop(home, host, live.settings, wiring, clock, limits.drain_seconds)
     live.listeners.append(workshop.use)
     streams, throttle = Streams(host.bus), Throttle(limits.failed_tries)
-    ready = Readiness(host.database, workshop.pulse)
+    ready = Readiness(host.database, workshop.worker.health)
     gateway = Gateway(home, environ, clock, host, live, wiring, workshop, streams, throttle, ready, limits)
     async with workshop.open():
         watching = [

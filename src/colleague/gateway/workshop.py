@@ -12,13 +12,13 @@ from colleague.agent.advance import Advancer
 from colleague.agent.events import Event
 from colleague.clock import Clock
 from colleague.config import Settings
+from colleague.errors import DatabaseUnavailable
 from colleague.experts.host import Agents, Host
 from colleague.experts.snapshots import digests_in_use, forget_snapshots
-from colleague.gateway.pulse import Pulse
 from colleague.gateway.upkeep import remove_old_scratch
 from colleague.home import Home
 from colleague.store.work import Taken
-from colleague.store.worker import Worker
+from colleague.store.worker import Worker, is_outside_trouble
 from colleague.triggers.pausing import end_removed
 from colleague.triggers.resolve import Resolver
 from colleague.triggers.scheduler import Scheduler
@@ -80,9 +80,8 @@ class Workshop:
 
     def __post_init__(self) -> None:
         host = self.host
-        self.pulse = Pulse(host.database)
         self.reins = Reins(host.advancer)
-        self.worker = Worker(self.pulse, self.reins, limit=host.limit, keep_ms=host.keep_ms)
+        self.worker = Worker(host.database, self.reins, limit=host.limit, keep_ms=host.keep_ms)
         window = self.settings.experts.dedupe_window
         self.resolver = Resolver(self.home, host.database, host.servers, self.wiring, self.clock, window)
         self.scheduler = Scheduler(self.home, host.database, self.wiring, self.clock, window)
@@ -117,7 +116,14 @@ class Workshop:
             self.worker.stop()
             await asyncio.wait([working])
             await _ended(others[:1])
+            await self._deliver_the_rest()
+
+    async def _deliver_the_rest(self) -> None:
+        """What cannot be delivered now waits in the store for the next start."""
+        try:
             await self.host.deliver()
+        except DatabaseUnavailable as error:
+            log.warning("some results were not delivered: %s", error)
 
     def _on_event(self, event: Event) -> None:
         if event.kind in ("run_status", "approval_requested"):
@@ -128,9 +134,10 @@ class Workshop:
         while True:
             try:
                 await work()
-            except Exception:
-                log.exception("the %s failed and is started again", name)
-                self.restarts[name] = self.restarts.get(name, 0) + 1
+            except Exception as error:
+                if not is_outside_trouble(error):  # of which the worker tells
+                    log.exception("the %s failed and is started again", name)
+                    self.restarts[name] = self.restarts.get(name, 0) + 1
                 await asyncio.sleep(PAUSE_AFTER_FAILURE)
             else:
                 return

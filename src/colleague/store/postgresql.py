@@ -6,25 +6,35 @@ import asyncio
 import logging
 import select
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
+from urllib.parse import parse_qs, urlsplit
 
 import psycopg
-from sqlalchemy import Connection, Engine, create_engine, event, text
-from sqlalchemy.exc import InvalidatePoolError, OperationalError
+from sqlalchemy import Engine, create_engine, event, text
+from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 
 from colleague.clock import Clock
 from colleague.failpoints import failpoint
 from colleague.store.migrate import migrate
+from colleague.store.postgres_commit import NotCommitted, begin, commit, note_life, require_committed
+from colleague.store.postgres_errors import cannot_now, is_conflict, is_connection_lost, unavailable
 from colleague.store.tx import Tx
 
 T = TypeVar("T")
 
 _MIGRATION_LOCK = 4_918_273
-_DEADLOCK_DETECTED = "40P01"
-MOST_DEADLOCKS = 5
+PAUSES = (0.0, 0.05, 0.1, 0.25, 0.5)
+"""Seconds before the same is done again."""
 REST_SECONDS = 5.0
+_PATIENCE = {
+    "connect_timeout": 5,
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
 
 log = logging.getLogger(__name__)
 
@@ -38,21 +48,19 @@ class PostgresDatabase:
         self.listeners: list[Callable[[], None]] = []
         self.url = url
         self._clock = clock
-        driver_url = url.replace("postgresql://", "postgresql+psycopg://", 1)
+        self._away = False
         self._engine = create_engine(
-            driver_url,
+            url.replace("postgresql://", "postgresql+psycopg://", 1),
             pool_size=connections,
             max_overflow=0,
-            isolation_level="READ COMMITTED",
+            # our own BEGIN and COMMIT; reading needs none, since each statement sees its own moment
+            isolation_level="AUTOCOMMIT",
             hide_parameters=True,
+            connect_args=connection_settings(url),
         )
-        _ask_after_rest(self._engine)
-        # in READ COMMITTED each statement sees its own moment, so reading gains nothing from a transaction
-        self._reading = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+        _watch_connections(self._engine)
         self._threads = ThreadPoolExecutor(connections, thread_name_prefix="postgresql")
-        with self._engine.begin() as connection:
-            connection.execute(text(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})"))
-            migrate(connection, "the database")
+        self._write(_migrate)
 
     async def write(self, work: Callable[[Tx], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._write, work)
@@ -70,39 +78,79 @@ class PostgresDatabase:
         )
 
     def _write(self, work: Callable[[Tx], T]) -> T:
-        """Work that met other work head on was rolled back, and is simply done again."""
-        for _ in range(MOST_DEADLOCKS):
+        return self._until_done(lambda: self._write_once(work))
+
+    def _read(self, work: Callable[[Tx], T]) -> T:
+        return self._until_done(lambda: self._read_once(work))
+
+    def _until_done(self, once: Callable[[], T]) -> T:
+        """Does again what certainly did not happen, a few times; then the database is away.
+
+        While it is known to be away each is tried once, so that nobody waits long for a no."""
+        pauses = iter(PAUSES)
+        while True:
             try:
-                return self._write_once(work)
-            except OperationalError as error:
-                if getattr(error.orig, "sqlstate", "") != _DEADLOCK_DETECTED:
-                    raise
-                log.warning("two transactions met head on; one of them is done again")
-        return self._write_once(work)
+                result = once()
+            except (DBAPIError, psycopg.Error, NotCommitted) as error:
+                time.sleep(self._pause_after(error, pauses))
+            else:
+                self._away = False
+                return result
+
+    def _pause_after(self, error: Exception, pauses: Iterator[float]) -> float:
+        """How long to wait before it is done again. Raises when it is not."""
+        pause = next(pauses, None)
+        if is_conflict(error):
+            log.warning("two transactions met head on; one of them is done again")
+            if pause is None:
+                raise error
+            return 0.0
+        lost = isinstance(error, NotCommitted) or is_connection_lost(error)
+        if not lost and not cannot_now(error):
+            raise error
+        if lost and pause is not None and not self._away:
+            log.info("a connection to the database was lost; what it was for is done again")
+            return pause
+        self._away = self._away or lost
+        raise unavailable(error, self.url) from error
 
     def _write_once(self, work: Callable[[Tx], T]) -> T:
         with self._engine.connect() as connection:
+            transaction = begin(connection)
             tx = Tx(connection, self._clock, locks_rows=True, listeners=self.listeners)
-            result = self._committed(connection, work, tx)
+            result = work(tx)
+            failpoint("commit.before")
+            answered = commit(connection)
+        if not answered:
+            require_committed(self._engine, transaction)
+        failpoint("commit.after")
         for callback in tx.callbacks:
             callback()
         return result
 
-    def _committed(self, connection: Connection, work: Callable[[Tx], T], tx: Tx) -> T:
-        with connection.begin():
-            result = work(tx)
-            failpoint("commit.before")
-        failpoint("commit.after")
-        return result
-
-    def _read(self, work: Callable[[Tx], T]) -> T:
-        with self._reading.connect() as connection:
+    def _read_once(self, work: Callable[[Tx], T]) -> T:
+        with self._engine.connect() as connection:
             return work(Tx(connection, self._clock, locks_rows=False))
 
 
-def _ask_after_rest(engine: Engine) -> None:
+def _migrate(tx: Tx) -> None:
+    tx.execute(text(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})"))
+    migrate(tx.connection, "the database")
+
+
+def connection_settings(url: str) -> dict[str, int]:
+    """A host that does not answer is noticed in seconds, not hours; what the URL says itself counts."""
+    given = parse_qs(urlsplit(url).query)
+    return {name: value for name, value in _PATIENCE.items() if name not in given}
+
+
+def _watch_connections(engine: Engine) -> None:
     """A connection that was not used for a while, or where the server said something unasked, may have been
     cut. It is asked before it is used again; asking each time would cost as much as most statements do."""
+
+    @event.listens_for(engine, "connect")
+    def _made(raw: Any, entry: Any) -> None:
+        note_life(raw, entry.info)
 
     @event.listens_for(engine, "checkin")
     def _rested(_: Any, entry: Any) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import logging
 import queue
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,14 +19,19 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.pool import QueuePool
 
 from colleague.clock import Clock
+from colleague.errors import DatabaseUnavailable
 from colleague.failpoints import failpoint
 from colleague.store.lease import boot_time_ms
 from colleague.store.migrate import migrate
+from colleague.store.sqlite_errors import as_unavailable
 from colleague.store.tx import Tx
 
 T = TypeVar("T")
 
+log = logging.getLogger(__name__)
+
 MOST_PER_COMMIT = 200
+RECONNECT_SECONDS = 0.5
 _WAL_TRIES = 60
 
 
@@ -44,10 +51,12 @@ class SqliteDatabase:
     def __init__(self, file: Path, clock: Clock) -> None:
         self.listeners: list[Callable[[], None]] = []
         self._clock = clock
+        self._file = file
         self._engine = _engine(file)
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._closed = False
         self._readers = ThreadPoolExecutor(2, thread_name_prefix="sqlite-read")
-        with self._engine.connect() as connection:
+        with self._telling(), self._engine.connect() as connection:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
             migrate(connection, str(file))
             connection.exec_driver_sql("COMMIT")
@@ -55,6 +64,8 @@ class SqliteDatabase:
         self._writer.start()
 
     async def write(self, work: Callable[[Tx], T]) -> T:
+        if self._closed:
+            raise DatabaseUnavailable(f"the database {self._file} was closed")
         job = _Job(work, Future())
         self._jobs.put(job)
         result: T = await asyncio.wrap_future(job.future)
@@ -64,6 +75,7 @@ class SqliteDatabase:
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
 
     async def close(self) -> None:
+        self._closed = True
         self._jobs.put(None)
         await asyncio.to_thread(self._writer.join)
         self._readers.shutdown()
@@ -72,8 +84,16 @@ class SqliteDatabase:
     def lease_now(self, tx: Tx) -> int:  # noqa: ARG002 - PostgreSQL asks the database
         return boot_time_ms()
 
+    @contextlib.contextmanager
+    def _telling(self) -> Iterator[None]:
+        """Trouble of the disk is told in a sentence."""
+        try:
+            yield
+        except Exception as error:
+            raise as_unavailable(error, self._file) from error
+
     def _read(self, work: Callable[[Tx], T]) -> T:
-        with self._engine.connect() as connection:
+        with self._telling(), self._engine.connect() as connection:
             connection.exec_driver_sql("BEGIN")
             try:
                 return work(Tx(connection, self._clock, locks_rows=False))
@@ -81,18 +101,32 @@ class SqliteDatabase:
                 connection.exec_driver_sql("ROLLBACK")
 
     def _write_forever(self) -> None:
-        with self._engine.connect() as connection:
-            while (first := self._jobs.get()) is not None:
-                if not self._write_batch(connection, first):
-                    return
+        """A connection that cannot be used any more is replaced; meanwhile nobody waits without an answer."""
+        ended = False
+        while not ended and not (self._closed and self._jobs.empty()):
+            try:
+                with self._engine.connect() as connection:
+                    ended = self._write_on(connection)
+            except Exception as error:
+                log.exception("the connection to the database is replaced")
+                ended = self._refuse_waiting(as_unavailable(error, self._file))
+                time.sleep(RECONNECT_SECONDS)
+
+    def _write_on(self, connection: Connection) -> bool:
+        """Writes until asked to end; raises when the connection cannot be used any more."""
+        while (first := self._jobs.get()) is not None:
+            if not self._write_batch(connection, first):
+                return True
+        return True
 
     def _write_batch(self, connection: Connection, first: _Job) -> bool:
         """One outer transaction for all that is waiting. False when the writer was asked to end."""
         done: list[_Done] = []
         job: _Job | None = first
-        open_for_more = True
+        open_for_more, begun = True, False
         try:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
+            begun = True
             while job is not None:
                 self._write_one(connection, job, done)
                 job = self._next(len(done))
@@ -102,14 +136,22 @@ class SqliteDatabase:
             connection.exec_driver_sql("COMMIT")
             failpoint("commit.after")
         except BaseException as error:  # noqa: BLE001 - every waiter must learn of it, whatever it was
+            told = as_unavailable(error, self._file)
+            _refuse([*(each for each, _, _ in done), *([job] if job else [])], told)
+            if not begun and self._refuse_waiting(told):
+                return False
             _roll_back(connection)
-            for waiting, _, _ in done:
-                waiting.future.set_exception(error)
-            if job is not None and not job.future.done():
-                job.future.set_exception(error)
             return open_for_more
         _tell(done)
         return open_for_more
+
+    def _refuse_waiting(self, error: BaseException) -> bool:
+        """What could not even begin would make each that waits wait as long again. True when asked to end."""
+        with contextlib.suppress(queue.Empty):
+            while (job := self._jobs.get_nowait()) is not None:
+                _refuse([job], error)
+            return True
+        return False
 
     def _next(self, count: int) -> _Job | None:
         if count >= MOST_PER_COMMIT:
@@ -135,7 +177,7 @@ class SqliteDatabase:
                 raise
             connection.exec_driver_sql("ROLLBACK TO job")
             connection.exec_driver_sql("RELEASE job")
-            done.append((job, None, error))
+            done.append((job, None, as_unavailable(error, self._file)))
             return
         connection.exec_driver_sql("RELEASE job")
         done.append((job, tx, result))
@@ -153,8 +195,18 @@ def _tell(done: list[_Done]) -> None:
             job.future.set_exception(result)
             continue
         for callback in tx.callbacks:
-            callback()
+            try:
+                callback()
+            except Exception:
+                log.exception("what should follow a commit failed")
         job.future.set_result(result)
+
+
+def _refuse(jobs: Sequence[_Job], error: BaseException) -> None:
+    for job in jobs:
+        future = job.future
+        if not future.done() and (future.running() or future.set_running_or_notify_cancel()):
+            future.set_exception(error)
 
 
 def _in_transaction(connection: Connection) -> bool:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable, Collection
+
 from sqlalchemy import select
 
+from colleague.errors import DatabaseUnavailable
 from colleague.store.approvals import expire
 from colleague.store.outbox import release_parcels
 from colleague.store.retention import forget_old
@@ -15,23 +19,39 @@ from colleague.store.tx import Database, Tx
 from colleague.store.wake import wake
 from colleague.store.work import next_attempt, release
 
+log = logging.getLogger(__name__)
+
 GRACE_MS = 5_000
 
 
-async def sweep(database: Database, *, take_over_lost: bool | None = None) -> int:
+async def sweep(database: Database, *, held: Collection[str] = (), take_over_lost: bool = True) -> int:
     """Due timers, lost workers, forgotten wake-ups. Returns how many things it did.
 
-    Only in a shared database can a worker be lost while this process lives."""
+    `held` are the runs that the worker who asks holds itself, whatever their leases say."""
     timers = await database.read(due_timers)
     done = 0
     for timer in timers:
-        done += await database.write(lambda tx, timer=timer: fire(tx, timer))  # type: ignore[misc]
-    look = database.shared if take_over_lost is None else take_over_lost
-    lost = await database.read(lambda tx: lost_runs(tx, database.lease_now(tx))) if look else []
+        done += await _mend(database, lambda tx, timer=timer: fire(tx, timer))  # type: ignore[misc]
+    lost = await database.read(lambda tx: lost_runs(tx, database.lease_now(tx))) if take_over_lost else []
     for run_id in lost:
-        done += await database.write(lambda tx, run_id=run_id: take_over(tx, run_id, database.lease_now(tx)))  # type: ignore[misc]
+        if run_id not in held:
+            done += await _mend(
+                database,
+                lambda tx, run_id=run_id: take_over(tx, run_id, database.lease_now(tx)),  # type: ignore[misc]
+            )
     await database.write(_wake_if_work)
     return done
+
+
+async def _mend(database: Database, work: Callable[[Tx], bool]) -> bool:
+    """One that cannot be mended is in nobody's way; without the database there is nothing to mend."""
+    try:
+        return await database.write(work)
+    except DatabaseUnavailable:
+        raise
+    except Exception:
+        log.exception("something that is due or lost could not be mended")
+        return False
 
 
 async def forget(database: Database, keep_ms: int) -> int:

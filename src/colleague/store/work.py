@@ -15,7 +15,7 @@ from colleague.store.record import columns_of, record
 from colleague.store.run import Hold, Outcome, Run, fenced, get_run, lock_run
 from colleague.store.sla import note_late_end
 from colleague.store.statement import PLUS_ONE
-from colleague.store.tables import attempts, is_ready, runs
+from colleague.store.tables import attempts, is_ready, runs, word
 from colleague.store.timers import clear_timer, set_timer
 from colleague.store.tx import Fenced, Tx
 from colleague.store.wake import wake
@@ -139,6 +139,20 @@ def release(tx: Tx, run: Run) -> None:
     """A locked run whose worker is dead can be taken again."""
     tx.update(runs, {"id": run.id}, stalls=PLUS_ONE)
     _queue(tx, run.id)
+
+
+def held_by(tx: Tx, worker: str) -> list[Hold]:
+    """What the store says that a worker holds."""
+    mine = runs.c.status == word("running"), runs.c.worker == worker
+    rows = tx.all(select(runs.c.id, runs.c.epoch, runs.c.lane).where(*mine))
+    return [Hold(row.id, row.epoch, row.lane) for row in rows]
+
+
+def first_ready(tx: Tx) -> tuple[str, int] | None:
+    """A run that may start now, with its dispatch number; always the same one while nobody takes it."""
+    query = select(runs.c.id, runs.c.dispatch).where(is_ready()).order_by(runs.c.expert, runs.c.id).limit(1)
+    row = tx.one(query)
+    return (row.id, row.dispatch) if row else None
 
 
 def progress(tx: Tx, hold: Hold, working_ms: int) -> None:

@@ -7,24 +7,52 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
+import errno
 import logging
 import os
+import secrets
+import time
 from collections.abc import Awaitable, Callable, Collection
-from typing import Protocol
+from typing import Any, Protocol
 
+from colleague.errors import DatabaseUnavailable
 from colleague.store import lease
 from colleague.store.lease import boot_time_ms
 from colleague.store.run import Hold, fenced
 from colleague.store.sweep import forget, sweep
-from colleague.store.tx import Database, Fenced
+from colleague.store.tx import Database, Fenced, Tx
 from colleague.store.wake import CHANNEL
-from colleague.store.work import Taken, ended_by, give_back, release, renew, take_some
+from colleague.store.work import (
+    Taken,
+    ended_by,
+    first_ready,
+    give_back,
+    held_by,
+    release,
+    renew,
+    take_some,
+)
+from colleague.store.work_health import WorkHealth
 
 log = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 2.0
-FORGET_EVERY = 1800  # sweeps: about once an hour
+FORGET_SECONDS = 3600.0
+SHORTEST_REST, LONGEST_REST = 1.0, 15.0
+"""Seconds without a new run, after the database or the disk has failed one."""
+QUIET_SECONDS = 10.0
+_EXHAUSTED = frozenset(
+    (
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.EFBIG,
+        errno.EIO,
+        errno.EROFS,
+        errno.EMFILE,
+        errno.ENFILE,
+        errno.ENOMEM,
+    )
+)
 
 
 class Advance(Protocol):
@@ -48,27 +76,31 @@ class Worker:
     ) -> None:
         self._keep_ms = keep_ms
         self._only = only
-        self.name = name or f"{os.uname().nodename}:{os.getpid()}"
+        # of its own for each worker: what is in its name and not in its hands is in nobody's
+        self.name = name or f"{os.uname().nodename}:{os.getpid()}:{secrets.token_hex(3)}"
+        self.health = WorkHealth()
         self._database = database
         self._advance = advance
         self._limit = limit
         self._awake = asyncio.Event()
+        self._taking = asyncio.Lock()
         self._held: dict[asyncio.Task[None], Taken] = {}
         self._last_expert = ""
         self._stopping = False
+        self._rest, self._rests_until = SHORTEST_REST, 0.0
 
     async def run(self) -> None:
         """Works until `stop` is called."""
         wake = self._wake_from(asyncio.get_running_loop())
         self._database.listeners.append(wake)
-        helpers = [asyncio.create_task(self._sweep_forever())]
+        helpers = [asyncio.create_task(self._sweep_forever()), asyncio.create_task(self._forget_forever())]
         url = getattr(self._database, "url", None)
         if url:
             helpers.append(asyncio.create_task(_listen(url, wake)))
         try:
             while not self._stopping:
                 self._awake.clear()
-                await self._take_all()
+                await self._look_for_work()
                 await self._awake.wait()
         finally:
             self._database.listeners.remove(wake)
@@ -90,12 +122,44 @@ class Worker:
 
         return wake
 
+    async def _look_for_work(self) -> None:
+        """An error here must not touch what is held; the next look comes by itself."""
+        left = self._rests_until - time.monotonic()
+        if left <= 0:
+            try:
+                await self._take_all()
+                return
+            except Exception as error:  # noqa: BLE001 - noted
+                self._note(error, "no run could be taken")
+                left = self._take_a_rest()
+        asyncio.get_running_loop().call_later(left, self._awake.set)
+
+    def _note(self, error: BaseException, what: str) -> None:
+        """Trouble of the surroundings needs no traceback and one line, not one for each thing it stops."""
+        if is_outside_trouble(error):
+            if not self.health.failed_within(QUIET_SECONDS):
+                log.warning("%s: %s", what, error)
+            self.health.failed(str(error))
+        else:
+            log.error("%s", what, exc_info=error)
+
+    def _take_a_rest(self) -> float:
+        """Seconds until the next run is taken: longer each time, until one succeeds."""
+        rest, self._rest = self._rest, min(LONGEST_REST, self._rest * 2)
+        self._rests_until = time.monotonic() + rest
+        return rest
+
+    @property
+    def _has_room(self) -> bool:
+        return len(self._held) < self._limit and not self._stopping and not self._one_is_alone()
+
     async def _take_all(self) -> None:
-        while len(self._held) < self._limit and not self._stopping and not self._one_is_alone():
+        while self._has_room:
             room = self._limit - len(self._held)
-            found = await self._take_some(room)
-            for taken in found:
-                self._start(taken)
+            async with self._taking:
+                found = await self._take_some(room)
+                for taken in found:
+                    self._start(taken)
             if len(found) < room:
                 return
 
@@ -133,54 +197,117 @@ class Worker:
             if before:
                 await asyncio.wait(before)
             await self._advance(taken)
+            self._rest = SHORTEST_REST
+            self.health.moved()
         except Fenced:
             log.info("run %s was taken over", taken.run.id)
         except asyncio.CancelledError:
             if not self._stopping:
                 log.warning("run %s lost its lease", taken.run.id)
             raise
-        except Exception:
-            log.exception("run %s could not be advanced", taken.run.id)
-            await self._release(taken.hold)
+        except Exception as error:  # noqa: BLE001 - noted
+            self._note(error, f"run {taken.run.id} could not be advanced")
+            await self._hand_back(taken.hold, error)
         finally:
             await _cancelled([keeping])
 
-    async def _release(self, hold: Hold) -> None:
-        """A bug must not leave a run in nobody's hands; one that fails every time fails its attempt."""
-        with contextlib.suppress(Fenced):
-            await self._database.write(lambda tx: release(tx, fenced(tx, hold)))
+    async def _hand_back(self, hold: Hold, error: Exception) -> None:
+        """A bug must not leave a run in nobody's hands; one that fails every time fails its attempt.
+
+        Trouble of the surroundings is no fault of the run: it is not counted, and the next take waits."""
+
+        def after_a_bug(tx: Tx) -> None:
+            release(tx, fenced(tx, hold))
+
+        outside = is_outside_trouble(error)
+        if outside:
+            self._take_a_rest()
+        await self._try_to_return(hold, (lambda tx: give_back(tx, hold)) if outside else after_a_bug)
+
+    async def _try_to_return(self, hold: Hold, work: Callable[[Tx], None]) -> bool:
+        """What cannot be returned now is found by the sweep, which tries it again."""
+        try:
+            await self._database.write(work)
+        except Fenced:
+            pass
+        except Exception as error:  # noqa: BLE001 - noted
+            self._note(error, f"run {hold.run_id} could not be given back")
+            return False
+        return True
 
     async def _keep_lease(self, taken: Taken, owner: asyncio.Task[None] | None) -> None:
-        """Renews in good time; when it no longer can, the work on the run is stopped."""
-        database = self._database
+        """Renews in good time, and goes on trying. When the run is another's, the work on it is stopped."""
+        pause = usual = lease.LEASE_MS / 3000
         while True:
-            await asyncio.sleep(lease.LEASE_MS / 3000)
-            asked_at = boot_time_ms()
+            await asyncio.sleep(pause)
             try:
-                await database.write(lambda tx: renew(tx, taken.hold, database.lease_now(tx)))
-                taken.lease.renewed(asked_at)
-            except Fenced:
-                if owner is not None and not await database.read(lambda tx: ended_by(tx, taken.hold)):
-                    owner.cancel()
-                return
+                if not await self._renew(taken):
+                    if owner is not None:
+                        owner.cancel()
+                    return
+                pause = usual
+            except Exception as error:  # noqa: BLE001 - noted
+                self._note(error, f"the lease of run {taken.run.id} could not be renewed")
+                pause = min(1.0, usual / 3)
+
+    async def _renew(self, taken: Taken) -> bool:
+        """False when somebody else has taken the run."""
+        database, asked_at = self._database, boot_time_ms()
+        try:
+            await database.write(lambda tx: renew(tx, taken.hold, database.lease_now(tx)))
+        except Fenced:
+            return await database.read(lambda tx: ended_by(tx, taken.hold))
+        taken.lease.renewed(asked_at)
+        return True
 
     async def _sweep_forever(self) -> None:
-        for round_ in itertools.count():
+        while True:
             try:
-                await sweep(self._database)
-                if self._keep_ms is not None and round_ % FORGET_EVERY == 0:
-                    await forget(self._database, self._keep_ms)
-            except Exception:
-                log.exception("sweep failed")
+                await self._sweep()
+                self.health.swept()
+            except Exception as error:  # noqa: BLE001 - noted
+                self._note(error, "the sweep failed")
             await asyncio.sleep(SWEEP_SECONDS)
+
+    async def _sweep(self) -> None:
+        """Others are not taken over right after an outage: they could not renew their leases either."""
+        held = [taken.run.id for taken in self._held.values()]
+        recovering = lease.LEASE_MS / 3000 + 1
+        await sweep(self._database, held=held, take_over_lost=not self.health.failed_within(recovering))
+        await self._give_back_forgotten()
+        ready = await self._database.read(first_ready) if self._has_room and self._only is None else None
+        self.health.saw_ready(ready if self._has_room else None)
+
+    async def _give_back_forgotten(self) -> None:
+        """Runs in the name of this worker that no task of it holds: giving them back had failed."""
+        async with self._taking:
+            stored = await self._database.read(lambda tx: held_by(tx, self.name))
+            held = {(taken.hold.run_id, taken.hold.epoch) for taken in self._held.values()}
+        for hold in stored:
+            if (hold.run_id, hold.epoch) not in held:
+                await self._try_to_return(hold, lambda tx, hold=hold: give_back(tx, hold))  # type: ignore[misc]
+
+    async def _forget_forever(self) -> None:
+        while self._keep_ms is not None:
+            try:
+                await forget(self._database, self._keep_ms)
+            except Exception as error:  # noqa: BLE001 - noted
+                self._note(error, "old runs could not be removed")
+            await asyncio.sleep(FORGET_SECONDS)
 
     async def _give_back_all(self) -> None:
         """A graceful stop: whatever is held can be taken again at once."""
         held = dict(self._held)
         await _cancelled(list(held))
         for taken in held.values():
-            with contextlib.suppress(Fenced):
-                await self._database.write(lambda tx, hold=taken.hold: give_back(tx, hold))  # type: ignore[misc]
+            await self._try_to_return(taken.hold, lambda tx, hold=taken.hold: give_back(tx, hold))  # type: ignore[misc]
+
+
+def is_outside_trouble(error: BaseException) -> bool:
+    """The database is away, or the machine is short of something: no fault of the work that met it."""
+    if isinstance(error, OSError):
+        return error.errno in _EXHAUSTED
+    return isinstance(error, DatabaseUnavailable)
 
 
 async def _cancelled(tasks: list[asyncio.Task[None]]) -> None:
@@ -190,14 +317,21 @@ async def _cancelled(tasks: list[asyncio.Task[None]]) -> None:
 
 
 async def _listen(url: str, wake: Callable[[], None]) -> None:
-    """Wake-ups from other processes on PostgreSQL; the sweep covers what is missed while reconnecting."""
+    """Wake-ups from other processes on PostgreSQL; what was missed while reconnecting is looked for."""
     import psycopg
 
+    from colleague.store.postgresql import connection_settings
+
+    settings: dict[str, Any] = {**connection_settings(url)}
     while True:
         try:
-            async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+            async with await psycopg.AsyncConnection.connect(url, autocommit=True, **settings) as connection:
                 await connection.execute(f"LISTEN {CHANNEL}")
+                wake()
                 async for _ in connection.notifies():
                     wake()
-        except psycopg.Error:
-            await asyncio.sleep(1)
+        except psycopg.Error as error:
+            log.info("wake-ups of other processes are not heard: %s", error)
+        except Exception:
+            log.exception("wake-ups of other processes are not heard")
+        await asyncio.sleep(1)

@@ -17,7 +17,7 @@ from typing import Any
 from sqlalchemy import bindparam, select
 
 from colleague.clock import Clock
-from colleague.errors import ColleagueError
+from colleague.errors import ColleagueError, DatabaseUnavailable
 from colleague.experts.bindings import ToolBinding, read_bindings
 from colleague.home import Home
 from colleague.mcp.servers import Servers
@@ -108,19 +108,24 @@ class Resolver:
         except (CannotLook, BadPayload) as error:
             await self._end(event, "skipped", _sentence(error))
         except ColleagueError as error:
-            return await self._later(event, error)
+            return await self._later(event, error.message)
+        except DatabaseUnavailable:
+            raise
+        except Exception as error:
+            log.exception("event %s could not be looked up", event.id[-8:])
+            return await self._later(event, f"{type(error).__name__}: {error}")
         self._failures.pop(event.id, None)
         return True
 
-    async def _later(self, event: Event, error: ColleagueError) -> bool:
+    async def _later(self, event: Event, reason: str) -> bool:
         """Tried again, for a day."""
         if self.clock.now() - event.received_at > GIVE_UP_MS:
-            await self._end(event, "skipped", f"could not be looked up for a day: {error.message}")
+            await self._end(event, "skipped", f"could not be looked up for a day: {reason}")
             return True
         count = self._failures.get(event.id, (0, 0.0))[0] + 1
         pause = min(LONGEST_PAUSE, LOOK_EVERY * 2 ** min(count - 1, 10))
         self._failures[event.id] = (count, time.monotonic() + pause)
-        log.warning("event %s is looked up again in %.0f s: %s", event.id[-8:], pause, error.message)
+        log.warning("event %s is looked up again in %.0f s: %s", event.id[-8:], pause, reason)
         return False
 
     async def _resolve(self, event: Event) -> None:

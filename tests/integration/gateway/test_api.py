@@ -331,7 +331,7 @@ class TestTheRest:
     def test_ready(self, gateway: Running) -> None:
         found = gateway.client.get("/readyz")
         assert (found.status_code, found.json()["ready"]) == (200, True)
-        assert set(found.json()["checks"]) == {"database", "loop", "worker"}
+        assert set(found.json()["checks"]) == {"database", "loop", "worker", "work"}
 
     def test_metrics(self, gateway: Running) -> None:
         told = gateway.hook(f"{CLERK}/order", {"id": "m"}).json()

@@ -16,7 +16,7 @@ from colleague.agent.tools.lock import FileBusy, file_lock
 from colleague.agent.tools.page import Page
 from colleague.agent.tools.path import shown
 from colleague.agent.tools.tree import Content, Tree
-from colleague.errors import ColleagueError
+from colleague.errors import ColleagueError, DatabaseUnavailable
 from colleague.failpoints import failpoint
 from colleague.store import versions
 from colleague.store.tx import Database, Tx
@@ -181,7 +181,7 @@ class VersionedTree:
                 await self._database.write(lambda tx: versions.withdraw(tx, version))
                 return None
             await self._database.write(lambda tx: versions.settle_pending(tx, standing.key))
-        except (SQLAlchemyError, OSError) as error:
+        except (DatabaseUnavailable, SQLAlchemyError, OSError) as error:
             raise UnknownEnd(f"{standing.key.path}: {error}") from error
         finally:
             staged.close()
