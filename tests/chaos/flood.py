@@ -61,8 +61,10 @@ def posts(count: int, keys: int, *, repeated: int = 0, prefix: str = "e") -> lis
     return found
 
 
-def furnish(root: Path, database: str = "", *, effect: bool = True) -> Home:
-    """A home with a clerk whose one process makes one effect, and a model that answers at once."""
+def furnish(root: Path, database: str = "", *, effect: bool = True, ledger: tuple[str, ...] = ()) -> Home:
+    """A home with a clerk whose one process makes one effect, and a model that answers at once.
+
+    `ledger` are further arguments of the server where the effect is made."""
     home = Home(root)
     tool = {**LEDGER_TOOL, "operations": LEDGER_TOOL["operations"][:1]}  # type: ignore[index]
     trigger = {
@@ -88,7 +90,7 @@ def furnish(root: Path, database: str = "", *, effect: bool = True) -> Home:
     call = {"calls": [{"operation": "ledger.append", "arguments": {"line": "done"}}]}
     # A run that was killed three times after its last answer is asked once more, in its next attempt.
     (root / "play.yaml").write_text(json.dumps({"replies": [call] * effect + [{"text": "Done."}] * 3}))
-    server = {"command": sys.executable, "args": ["-S", "-E", str(LEDGER), str(root / "ledger.txt")]}
+    server = {"command": sys.executable, "args": ["-S", "-E", str(LEDGER), str(root / "ledger.txt"), *ledger]}
     settings: dict[str, Any] = {
         "gateway": {"auth": {"mode": "token", "token": TOKEN}},
         "hooks": {"token": HOOK_TOKEN},
@@ -234,6 +236,7 @@ class Senders:
             if not answered:
                 self.retries += 1
                 queue.put_nowait(post)
+                await asyncio.sleep(0.02)
 
     async def _one(self, line: Line, post: Post) -> bool:
         status, body = await line.hook(post)

@@ -42,7 +42,11 @@ class NotCommitted(Exception):
 def note_life(raw: Any, info: dict[str, Any]) -> None:
     """For a new connection: remembers in which life of the server it was made."""
     raw.autocommit = True
-    info["life"] = raw.execute(f"SELECT {_LIFE}").fetchone()[0]
+    try:
+        info["life"] = raw.execute(f"SELECT {_LIFE}").fetchone()[0]
+    except psycopg.Error:
+        raw.close()
+        raise
 
 
 def begin(connection: Connection) -> Transaction:
@@ -90,7 +94,7 @@ def _ask(engine: Engine, transaction: Transaction) -> bool | None:
     try:
         with engine.connect() as connection:
             row = connection.execute(_ASK, {"number": transaction.number}).one()
-    except DBAPIError as error:
+    except (DBAPIError, psycopg.Error) as error:
         if is_connection_lost(error):
             return None
         if getattr(original(error), "sqlstate", None) == _IN_THE_FUTURE:

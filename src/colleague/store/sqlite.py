@@ -31,6 +31,8 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 MOST_PER_COMMIT = 200
+BUSY_SECONDS = 30.0
+"""How long another program may hold the file."""
 RECONNECT_SECONDS = 0.5
 _WAL_TRIES = 60
 
@@ -227,7 +229,7 @@ def _engine(file: Path) -> Engine:
         poolclass=QueuePool,
         isolation_level="AUTOCOMMIT",
         hide_parameters=True,
-        connect_args={"check_same_thread": False, "timeout": 30},
+        connect_args={"check_same_thread": False, "timeout": BUSY_SECONDS},
     )
 
     @event.listens_for(engine, "connect")
