@@ -109,7 +109,8 @@ class PostgresDatabase:
         if not lost and not cannot_now(error):
             raise error
         if lost and pause is not None and not self._away:
-            log.info("a connection to the database was lost; what it was for is done again")
+            if pause == PAUSES[0]:
+                log.info("a connection to the database was lost; what it was for is done again")
             return pause
         self._away = self._away or lost
         raise unavailable(error, self.url) from error

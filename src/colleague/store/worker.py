@@ -323,15 +323,19 @@ async def _listen(url: str, wake: Callable[[], None]) -> None:
     from colleague.store.postgresql import connection_settings
 
     settings: dict[str, Any] = {**connection_settings(url)}
+    deaf = False
     while True:
         try:
             async with await psycopg.AsyncConnection.connect(url, autocommit=True, **settings) as connection:
                 await connection.execute(f"LISTEN {CHANNEL}")
+                deaf = False
                 wake()
                 async for _ in connection.notifies():
                     wake()
         except psycopg.Error as error:
-            log.info("wake-ups of other processes are not heard: %s", error)
+            if not deaf:
+                log.info("wake-ups of other processes are not heard for now: %s", error)
+            deaf = True
         except Exception:
             log.exception("wake-ups of other processes are not heard")
         await asyncio.sleep(1)
