@@ -33,8 +33,9 @@ def _commands() -> Iterator[str]:
     yield ""
     yield "Every command takes `--debug` for the traceback of an error, and `--help`."
     yield (
-        "Exit codes: 0 done; 1 the answer is no; 2 wrong usage; 3 the gateway or the database is needed and "
-        "cannot be used, or another process is in the way; 4 a run that was waited for now waits for a person."
+        "Exit codes: 0 done; 1 the answer is no; 2 wrong usage; 3 the gateway or the database is needed "
+        "and cannot be used, or another process is in the way; 4 a run that was waited for now waits "
+        "for a person."
     )
     root = typer.main.get_command(build_app())
     for path, command in _leaves(root, ["colleague"]):
