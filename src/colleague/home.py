@@ -51,6 +51,10 @@ class Home:
         return self.state / "colleague.sqlite"
 
     @property
+    def clock_file(self) -> Path:
+        return self.state / "clock.json"
+
+    @property
     def logs(self) -> Path:
         return self.root / "logs"
 

@@ -69,7 +69,7 @@ async def _collect(given: object, tell: object) -> list[Checked]:
         settings = load_settings(place)
     except ColleagueError as error:
         return [*found, Checked("settings", "error", error.message, error.hint)]
-    found += _settings(place, settings)
+    found += [*_clock(place), *_settings(place, settings)]
     for part in (_database, _model, _servers, _experts, _gateway):
         if callable(tell):
             tell(f"Looking at {part.__name__.strip('_')}")
@@ -95,6 +95,13 @@ def _home(home: Home) -> Iterator[Checked]:
         )
 
 
+def _clock(home: Home) -> Iterator[Checked]:
+    from colleague.clock_file import home_clock
+
+    if doubt := home_clock(home).doubt():
+        yield Checked("clock", "warning", doubt, "set the clock right, if it is wrong; else wait")
+
+
 def _settings(home: Home, settings: Settings) -> Iterator[Checked]:
     for warning in settings.warnings:
         yield Checked("settings", "warning", str(warning))
@@ -109,14 +116,14 @@ async def _database(home: Home, settings: Settings) -> AsyncIterator[Checked]:
 
     from sqlalchemy.exc import SQLAlchemyError
 
-    from colleague.clock import SystemClock
+    from colleague.clock_file import home_clock
     from colleague.errors import ColleagueError, DatabaseUnavailable
     from colleague.store.opening import open_database
     from colleague.store.overview import dead_letters, pending_by_kind, unsent
 
     kind = "SQLite" if settings.experts.database is None else "PostgreSQL"
     try:
-        database = open_database(home, settings, os.environ, SystemClock())
+        database = open_database(home, settings, os.environ, home_clock(home))
         try:
             dead, asked, waiting = await database.read(
                 lambda tx: (len(dead_letters(tx)), sum(pending_by_kind(tx).values()), unsent(tx))

@@ -13,7 +13,7 @@ from typing import Any
 from colleague.cli.output import note
 from colleague.cli.run_text import progress_lines
 from colleague.cli.run_view import Watching, experts_steps
-from colleague.clock import SystemClock
+from colleague.clock_file import home_clock
 from colleague.config import Settings
 from colleague.errors import HomeBusy
 from colleague.experts.host import Host, open_host
@@ -110,7 +110,7 @@ async def hands(home: Home, settings: Settings) -> AsyncIterator[Hands]:
             host = await stack.enter_async_context(open_host(home, settings, wait_seconds=wait_seconds))
         except HomeBusy:
             operator = RemoteOperator.of(home, settings)
-            database = open_database(home, settings, os.environ, SystemClock())
+            database = open_database(home, settings, os.environ, home_clock(home))
             stack.push_async_callback(database.close)
             yield GatewaysHands(home, database, operator)
             return

@@ -29,13 +29,13 @@ def with_database(home: Path | None, work: Callable[[Database], Awaitable[T]], *
     import contextlib
     import os
 
-    from colleague.clock import SystemClock
+    from colleague.clock_file import home_clock
     from colleague.store.opening import open_database
 
     place, settings = opened(home)
 
     async def go() -> T:
-        database = open_database(place, settings, os.environ, SystemClock())
+        database = open_database(place, settings, os.environ, home_clock(place))
         try:
             return await work(database)
         finally:

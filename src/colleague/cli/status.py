@@ -33,6 +33,7 @@ def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
 def _document(tx: Tx, home: Home) -> dict[str, Any]:
     from dataclasses import asdict
 
+    from colleague.clock_file import home_clock
     from colleague.experts.reporting import approval_report, parcel_report
     from colleague.store.approvals import pending_approvals
     from colleague.store.outbox import recent_parcels
@@ -49,6 +50,7 @@ def _document(tx: Tx, home: Home) -> dict[str, Any]:
     open_ = [parcel for parcel in told if parcel.status != "sent"]
     return {
         "home": str(home.root),
+        "clock": home_clock(home).doubt(),
         "gateway": _gateway(home),
         "workers": workers(tx),
         "runs": runs_by_status(tx),
@@ -93,6 +95,7 @@ def _lines(document: dict[str, Any]) -> list[str]:
     gateway = document["gateway"]
     listens = f"{gateway['url']}, pid {gateway['pid']}" if gateway else "not running (colleague serve)"
     lines = [f"Home: {document['home']}", f"Gateway: {listens}", f"Runs: {counts or 'nothing is under way'}"]
+    lines += [f"Clock: {document['clock']}"] if document["clock"] else []
     lines += [f"Worker {each['worker']}: {each['runs']} runs" for each in document["workers"]]
     lines += [
         f"Next: {each['next_at']} {each['expert']}/{each['trigger']}" for each in document["schedules"][:5]

@@ -16,7 +16,8 @@ from colleague.agent.main_agent import OWNER, MainAgent
 from colleague.agent.models.connections import Connections
 from colleague.agent.payload_log import PayloadLog
 from colleague.agent.setting import Assembler, Setting
-from colleague.clock import Clock, SystemClock
+from colleague.clock import Clock
+from colleague.clock_file import home_clock, remembered
 from colleague.config import Settings
 from colleague.experts.agent import ExpertAgent
 from colleague.experts.leftovers import remove_leftovers
@@ -117,11 +118,12 @@ async def open_host(
         home.working(wait_seconds=wait_seconds) if alone else contextlib.nullcontext(),
         logging_to(home.logs),
     ):
-        database = open_database(home, settings, environ, clock or SystemClock())
+        clock = clock or home_clock(home)
+        database = open_database(home, settings, environ, clock)
         try:
             if alone:
                 await database.write(release_all)
-            async with _served(home, settings, environ, database) as host:
+            async with remembered(home, clock), _served(home, settings, environ, database) as host:
                 yield host
         finally:
             await database.close()

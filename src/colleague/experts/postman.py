@@ -15,13 +15,20 @@ from colleague.experts.learnings import Entry, append_entry
 from colleague.experts.state import Workspace
 from colleague.failpoints import failpoint
 from colleague.store.approvals import LEARNINGS
-from colleague.store.outbox import Parcel, arrived, not_sent, sent, start_sending, waiting_parcels
+from colleague.store.outbox import (
+    LONGEST_PAUSE_MS,
+    Parcel,
+    arrived,
+    not_sent,
+    sent,
+    start_sending,
+    waiting_parcels,
+)
 from colleague.store.tx import Database
 
 log = logging.getLogger(__name__)
 
 MAIN = "main"
-LONGEST_PAUSE_MS = 3_600_000
 SHORTEST_PAUSE_MS = 5_000
 
 

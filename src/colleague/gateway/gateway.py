@@ -10,7 +10,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
-from colleague.clock import Clock
+from colleague.clock import CheckedClock, Clock
 from colleague.experts.host import Host
 from colleague.gateway.limits import Limits
 from colleague.gateway.live_settings import LiveSettings
@@ -59,8 +59,8 @@ class Gateway:
         """What a person should look at, in sentences."""
         found = [f"{name}: {why}" for name, why in sorted(self.wiring.problems.items())]
         found += [self.live.problem] if self.live.problem else []
-        trouble = self.workshop.worker.health.trouble
-        found += [trouble] if trouble else []
+        doubt = self.clock.doubt() if isinstance(self.clock, CheckedClock) else ""
+        found += [each for each in (self.workshop.worker.health.trouble, doubt) if each]
         restarted = self.workshop.restarts.items()
         return found + [
             f"the {name} failed and was started again ({count} times)" for name, count in restarted

@@ -136,13 +136,13 @@ class Desk:
             return
         subscription = Subscription(pubsub.audience, pubsub.service_account)
         with self._watched(hook):
-            now = self.here.clock.now()
+            now = self.here.clock.wall()
             await asyncio.to_thread(self.here.google.check, token, subscription, pubsub.keys_url, now)
 
     def _verify(self, hook: str, **how: Any) -> Verified:
         headers: Mapping[str, str] = self.request.headers
         with self._watched(hook):
-            return verify(headers=headers, body=self.body, now=self.here.clock.now(), **how)
+            return verify(headers=headers, body=self.body, now=self.here.clock.wall(), **how)
 
     @contextlib.contextmanager
     def _watched(self, hook: str) -> Iterator[None]:

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 
 import uvicorn
 
-from colleague.clock import Clock, SystemClock
+from colleague.clock import Clock
+from colleague.clock_file import home_clock
 from colleague.config import Settings
 from colleague.experts.host import Host, open_host
 from colleague.gateway.app import build
@@ -100,7 +101,7 @@ async def serve(
 ) -> None:
     """Serves a home until it is told to stop. Raises when the home or the port is taken, or anybody could
     come in."""
-    environ, clock = os.environ if environ is None else environ, clock or SystemClock()
+    environ, clock = os.environ if environ is None else environ, clock or home_clock(home)
     live = LiveSettings.of(home, settings, environ, listening)
     with only_gateway(home), contextlib.closing(listening.open()) as opened:
         live.listening = replace(listening, port=opened.getsockname()[1])
@@ -200,9 +201,9 @@ async def serve_until_signalled(
 
 async def work_until_signalled(home: Home, settings: Settings, say: Callable[[str], None]) -> None:
     """The work without HTTP, for a database that many processes share."""
-    stop, clock = Stop(), SystemClock()
+    stop, clock = Stop(), home_clock(home)
     with stop.on_signals():
-        async with open_host(home, settings) as host:
+        async with open_host(home, settings, clock=clock) as host:
             wiring = LiveWiring(home)
             await wiring.renew()
             workshop = Workshop(home, host, settings, wiring, clock)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-import time
+
+from colleague.clock import machine_clock
 
 _SHORT = 8
 _lock = threading.Lock()
@@ -14,7 +15,7 @@ _last = 0
 def new_id() -> str:
     """A UUIDv7 that is greater than every one this process made before."""
     global _last  # noqa: PLW0603, RUF100 - the only way to stay monotonic within a millisecond
-    moment = time.time_ns() // 1_000_000 << 74
+    moment = machine_clock().now() << 74
     with _lock:
         _last = max(_last + 1, moment | int.from_bytes(os.urandom(9)) & (1 << 74) - 1)
         value = _last

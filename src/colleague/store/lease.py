@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import time
+from colleague.clock import boot_time_ms
 
 LEASE_MS = 30_000
-
-
-def boot_time_ms() -> int:
-    clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-    return time.clock_gettime_ns(clock) // 1_000_000
 
 
 class Lease:

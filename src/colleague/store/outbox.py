@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import or_, select, update
 
+from colleague.clock import STEP_MS
 from colleague.store.ids import new_id
 from colleague.store.record import columns_of, record
 from colleague.store.tables import outbox, word
@@ -31,6 +32,7 @@ class Parcel:
 
 
 LONGEST_SEND_MS = 120_000
+LONGEST_PAUSE_MS = 3_600_000
 _COLUMNS = columns_of(Parcel, outbox)
 
 
@@ -50,8 +52,11 @@ def put_in_outbox(tx: Tx, run_id: str, kind: str, subject: str, channel: str, bo
 
 
 def waiting_parcels(tx: Tx, limit: int = 100) -> list[Parcel]:
-    """What can be sent now: everything that was not sent, and whose next try is due."""
-    due = or_(outbox.c.retry_at.is_(None), outbox.c.retry_at <= tx.now)
+    """What can be sent now: everything that was not sent, and whose next try is due.
+
+    A pause longer than the longest was begun by a clock that was ahead, and is over."""
+    late = outbox.c.retry_at > tx.now + LONGEST_PAUSE_MS + STEP_MS
+    due = or_(outbox.c.retry_at.is_(None), outbox.c.retry_at <= tx.now, late)
     query = select(*_COLUMNS).where(outbox.c.status != word("sent"), due)
     return [record(Parcel, row) for row in tx.all(query.order_by(outbox.c.created_at).limit(limit))]
 

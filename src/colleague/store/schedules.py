@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import delete, func, select, update
 
 from colleague.store.accept import Accepted, Arrival, accept, is_full, skip
-from colleague.store.tables import slots, triggers
+from colleague.store.tables import events, slots, triggers
 from colleague.store.tx import Tx
 
 
@@ -65,6 +65,25 @@ def last_slots(tx: Tx, expert: str, trigger: str, limit: int = 1) -> list[SlotRo
 
 def settle_up_to(tx: Tx, expert: str, trigger: str, slot: int) -> None:
     tx.update(triggers, {"expert": expert, "trigger_name": trigger}, last_slot=slot)
+
+
+NEVER_CAME = "withdrawn: the clock was ahead, and this time had not come yet"
+
+
+def unsettle_after(tx: Tx, expert: str, trigger: str, moment: int) -> None:
+    """Forgets what was skipped for times later than `moment`, so that they fire when they come.
+
+    What has run stays settled: no time fires twice."""
+    of_trigger = (slots.c.expert == expert, slots.c.trigger_name == trigger)
+    later = (*of_trigger, slots.c.slot > moment)
+    skipped = (events.c.outcome == "skipped", events.c.run_id.is_(None))
+    in_slots = events.c.id.in_(select(slots.c.event_id).where(*later))
+    tx.execute(update(events).where(in_slots, *skipped).values(reason=NEVER_CAME))
+    withdrawn = select(events.c.id).where(events.c.reason == NEVER_CAME, *skipped)
+    tx.execute(delete(slots).where(*later, slots.c.event_id.in_(withdrawn)))
+    newest = tx.one(select(func.max(slots.c.slot)).where(*of_trigger, slots.c.slot <= moment))
+    settled = newest[0] if newest and newest[0] is not None else moment
+    settle_up_to(tx, expert, trigger, settled)
 
 
 def fire_slot(tx: Tx, arrival: Arrival, slot: int) -> Accepted | None:

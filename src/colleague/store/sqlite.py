@@ -18,10 +18,9 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.pool import QueuePool
 
-from colleague.clock import Clock
+from colleague.clock import Clock, boot_time_ms
 from colleague.errors import DatabaseUnavailable
 from colleague.failpoints import failpoint
-from colleague.store.lease import boot_time_ms
 from colleague.store.migrate import migrate
 from colleague.store.sqlite_errors import as_unavailable
 from colleague.store.tx import Tx

@@ -14,7 +14,7 @@ from colleague.store.retention import forget_old
 from colleague.store.run import lock_run
 from colleague.store.sla import note_breach
 from colleague.store.tables import is_ready, runs, word
-from colleague.store.timers import Timer, claim, due_timers
+from colleague.store.timers import Timer, claim, due_timers, retries_of_a_wrong_clock
 from colleague.store.tx import Database, Tx
 from colleague.store.wake import wake
 from colleague.store.work import next_attempt, release
@@ -28,7 +28,7 @@ async def sweep(database: Database, *, held: Collection[str] = (), take_over_los
     """Due timers, lost workers, forgotten wake-ups. Returns how many things it did.
 
     `held` are the runs that the worker who asks holds itself, whatever their leases say."""
-    timers = await database.read(due_timers)
+    timers = await database.read(lambda tx: [*due_timers(tx), *retries_of_a_wrong_clock(tx)])
     done = 0
     for timer in timers:
         done += await _mend(database, lambda tx, timer=timer: fire(tx, timer))  # type: ignore[misc]

@@ -7,9 +7,10 @@ from typing import Literal
 
 from sqlalchemy import bindparam, delete, select
 
+from colleague.clock import STEP_MS
 from colleague.store.lanes import insert_into
 from colleague.store.record import columns_of, record
-from colleague.store.tables import timers
+from colleague.store.tables import attempts, timers
 from colleague.store.tx import Tx
 
 TimerKind = Literal["retry", "expiry", "sla"]
@@ -43,6 +44,14 @@ def due_timers(tx: Tx, limit: int = 100) -> list[Timer]:
     """What is due, unlocked: whoever acts on one claims it first."""
     query = select(*columns_of(Timer, timers)).where(timers.c.due_at <= tx.now)
     return [record(Timer, row) for row in tx.all(query.order_by(timers.c.due_at).limit(limit))]
+
+
+def retries_of_a_wrong_clock(tx: Tx, limit: int = 100) -> list[Timer]:
+    """Pauses that began later than now: the clock was ahead then, and they would last too long."""
+    began_later = (attempts.c.run_id == timers.c.run_id) & (attempts.c.ended_at > tx.now + STEP_MS)
+    query = select(*columns_of(Timer, timers)).join(attempts, began_later).distinct()
+    waiting = query.where(timers.c.kind == "retry", timers.c.due_at > tx.now + STEP_MS).limit(limit)
+    return [record(Timer, row) for row in tx.all(waiting)]
 
 
 def claim(tx: Tx, timer: Timer) -> bool:

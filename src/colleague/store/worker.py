@@ -15,9 +15,9 @@ import time
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Protocol
 
+from colleague.clock import boot_time_ms
 from colleague.errors import DatabaseUnavailable
 from colleague.store import lease
-from colleague.store.lease import boot_time_ms
 from colleague.store.run import Hold, fenced
 from colleague.store.sweep import forget, sweep
 from colleague.store.tx import Database, Fenced, Tx

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from colleague.clock import Clock
+from colleague.clock import STEP_MS, Clock
 from colleague.experts.bindings import CatchUp
 from colleague.home import Home
 from colleague.packages.cron import Cron
 from colleague.store.accept import Arrival
-from colleague.store.schedules import TriggerState, fire_slot, lock_trigger, settle_up_to, skip_slot
+from colleague.store.schedules import (
+    TriggerState,
+    fire_slot,
+    lock_trigger,
+    settle_up_to,
+    skip_slot,
+    unsettle_after,
+)
 from colleague.store.tx import Database, Tx
 from colleague.triggers.firing import arrival_of
 from colleague.triggers.schedule import GRACE_MS, Due, due, next_slot
@@ -33,6 +40,8 @@ class Scheduler:
     wiring: Wiring
     clock: Clock
     dedupe_window: str = "7d"
+    _looked_at: dict[tuple[str, str], int] = field(default_factory=dict)
+    """When this process looked at a trigger last."""
 
     async def run(self) -> None:
         """Until it is cancelled. It wakes at the next slot, and at least every second: clocks jump."""
@@ -73,18 +82,24 @@ class Scheduler:
             return 0
         state = await self.database.read(lambda tx: _peek(tx, wired))
         now = self.clock.now()
-        if state is not None and state.last_slot is not None and state.last_slot <= now:
+        if state is not None and state.last_slot is not None and state.last_slot <= now + STEP_MS:
             coming = next_slot(cron, _since(wired, state.last_slot, now))
             if coming is None or coming > now:
+                self._looked_at[wired.key] = now
                 return 0
-        return await self.database.write(lambda tx: self._settle(tx, wired, cron))
+        begun = await self.database.write(lambda tx: self._settle(tx, wired, cron))
+        self._looked_at[wired.key] = now
+        return begun
 
     def _settle(self, tx: Tx, wired: Wired, cron: Cron) -> int:
         """One transaction: the claim of every due slot and what comes of it."""
         expert, trigger = wired.key
         state = lock_trigger(tx, expert, trigger)
-        if state.last_slot is None or state.last_slot > tx.now:  # new, or the clock was put back
+        if state.last_slot is None:
             settle_up_to(tx, expert, trigger, tx.now)
+            return 0
+        if state.last_slot > tx.now + STEP_MS:
+            self._take_back(tx, wired)
             return 0
         found = due(cron, _catch_up(wired), _since(wired, state.last_slot, tx.now), tx.now)
         if found.newest is None:
@@ -92,6 +107,17 @@ class Scheduler:
         begun = self._act_on(tx, wired, state, found)
         settle_up_to(tx, expert, trigger, max(found.newest, state.last_slot))
         return begun
+
+    def _take_back(self, tx: Tx, wired: Wired) -> None:
+        """Times were settled that have not come: the clock was ahead, and is back.
+
+        Another process may be the one whose clock is wrong. It would settle them again and again, so they are
+        taken back only when this process comes anew, or saw its own clock go back."""
+        seen = self._looked_at.get(wired.key)
+        if seen is None or seen > tx.now + STEP_MS:
+            unsettle_after(tx, *wired.key, tx.now)
+        else:
+            settle_up_to(tx, *wired.key, tx.now)
 
     def _act_on(self, tx: Tx, wired: Wired, state: TriggerState, found: Due) -> int:
         if found.gap is not None:
@@ -137,7 +163,7 @@ def _catches_up_on_all(wired: Wired) -> bool:
 
 
 def _since(wired: Wired, last_slot: int, now: int) -> int:
-    """Times before an expert was enabled are not missed; that it was later than now, no clock can mean."""
+    """Times before an expert was enabled are not missed. A later `enabled_at` than now was a wrong clock."""
     enabled_at = wired.expert.record.enabled_at
     return max(last_slot, enabled_at if enabled_at <= now else 0)
 
