@@ -1,4 +1,5 @@
-"""Writing files so that a crash leaves the old text or the new one, never half of either."""
+"""Writing files so that a crash leaves the old text or the new one, never half of either. Only their owner
+can read them, whatever the umask says."""
 
 from __future__ import annotations
 
@@ -12,12 +13,12 @@ from pathlib import Path
 from colleague.errors import HomeBusy
 
 
-def write_atomic(path: Path, text: str, *, mode: int = 0o644) -> None:
+def write_atomic(path: Path, text: str, *, mode: int = 0o600) -> None:
     """Replaces `path` with `text`: written beside it, fsynced, renamed. A link is followed.
 
     An existing file keeps its mode."""
     target = path.resolve() if path.is_symlink() else path
-    target.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(target.parent)
     mode = target.stat().st_mode & 0o777 if target.exists() else mode
     beside = target.with_name(f".{target.name}.{os.urandom(6).hex()}.new")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
@@ -34,6 +35,19 @@ def write_atomic(path: Path, text: str, *, mode: int = 0o644) -> None:
     sync_folder(target.parent)
 
 
+def private_folder(folder: Path) -> None:
+    """Makes a folder, and those above it that are missing, for its owner alone."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    for each in reversed(missing):
+        with contextlib.suppress(FileExistsError):
+            each.mkdir(mode=0o700)
+
+
+def private_opener(path: str, flags: int) -> int:
+    """For `open(..., opener=private_opener)`: a file that this makes is its owner's alone."""
+    return os.open(path, flags, 0o600)
+
+
 def sync_folder(folder: Path) -> None:
     """Makes renames inside `folder` survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY)
@@ -46,7 +60,7 @@ def sync_folder(folder: Path) -> None:
 @contextlib.contextmanager
 def locked(path: Path, *, wait_seconds: float = 10.0) -> Iterator[None]:
     """Holds an exclusive lock on `path` between processes; gives up with HomeBusy after the wait."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(path.parent)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         _wait_for_lock(descriptor, path, wait_seconds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import logging
 import logging.handlers
@@ -10,6 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from colleague.files import private_folder, private_opener
 from colleague.redaction import redact
 
 FILE = "colleague.jsonl"
@@ -33,11 +35,18 @@ class JsonFormatter(logging.Formatter):
         return redact(json.dumps(entry, ensure_ascii=False))
 
 
+class PrivateLogFile(logging.handlers.RotatingFileHandler):
+    """A log that only its owner can read."""
+
+    def _open(self) -> io.TextIOWrapper:
+        return open(self.baseFilename, "a", encoding=self.encoding, opener=private_opener)
+
+
 @contextlib.contextmanager
 def logging_to(folder: Path) -> Iterator[None]:
     """Our own loggers write to the folder for as long as the block lasts."""
-    folder.mkdir(parents=True, exist_ok=True)
-    handler = logging.handlers.RotatingFileHandler(
+    private_folder(folder)
+    handler = PrivateLogFile(
         folder / FILE, maxBytes=MOST_BYTES, backupCount=KEPT, encoding="utf-8", delay=True
     )
     handler.setFormatter(JsonFormatter())

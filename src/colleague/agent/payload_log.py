@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from colleague.agent.models.messages import to_json
+from colleague.files import private_folder, private_opener
 from colleague.redaction import redact
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class PayloadLog:
             "messages": json.loads(to_json(request.messages)),
             "response": json.loads(to_json([reply.response])),
         }
-        self.file.parent.mkdir(parents=True, exist_ok=True)
-        with self.file.open("a", encoding="utf-8") as file:
+        private_folder(self.file.parent)
+        with open(self.file, "a", encoding="utf-8", opener=private_opener) as file:
             shown = setting.private.redact_document(entry)
             file.write(redact(json.dumps(shown, ensure_ascii=False), model.secrets) + "\n")

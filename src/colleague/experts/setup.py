@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from colleague.config import default_settings_text, load_settings
 from colleague.experts.catalogue import write_catalogue
-from colleague.files import write_atomic
+from colleague.files import private_folder, write_atomic
 from colleague.home import Home
 
 
@@ -20,7 +20,7 @@ def set_up_home(home: Home) -> list[str]:
     workspace = load_settings(home).workspace
     for folder in (home.experts, workspace, home.root / "skills", home.logs, home.state):
         if not folder.exists():
-            folder.mkdir(parents=True)
+            private_folder(folder)
             made.append(str(folder))
     with home.changing_experts():
         write_catalogue(home, workspace)

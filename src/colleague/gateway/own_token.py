@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 
-from colleague.files import sync_folder
+from colleague.files import private_folder, sync_folder
 from colleague.home import Home
 
 FILE = "gateway.token"
@@ -24,7 +24,7 @@ def own_token(home: Home) -> str:
     found = read_own_token(home)
     if found:
         return found
-    home.state.mkdir(parents=True, exist_ok=True)
+    private_folder(home.state)
     token = secrets.token_urlsafe(32)
     try:
         descriptor = os.open(home.state / FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

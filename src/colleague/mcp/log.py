@@ -9,6 +9,7 @@ from collections import deque
 from datetime import UTC, datetime
 from pathlib import Path
 
+from colleague.files import private_folder
 from colleague.redaction import Redactor
 
 MAX_BYTES = 5 * 1024 * 1024
@@ -69,7 +70,7 @@ class ServerLog:
 
     def _append(self, text: str) -> None:
         with contextlib.suppress(OSError):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(self.path.parent)
             data = text.encode(errors="replace")
             self._rotate(len(data))
             descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

@@ -13,6 +13,7 @@ from colleague.packages.names import BINDINGS, IGNORED, LINK, MANIFEST
 
 MAX_FILE_BYTES = 10 * 1024 * 1024
 MAX_FILES = 20_000
+LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,11 @@ class Folder:
             data = target.read_bytes()
         except OSError as error:
             self.findings.add("file-unreadable", Mark(path), f"{path} cannot be read: {error.strerror}")
+            return None
+        if data.startswith(LFS_POINTER):
+            message = f"{path} is a Git LFS pointer, not the text itself"
+            hint = "keep texts out of LFS; or run git lfs pull in a clone, then install that folder"
+            self.findings.add("file-lfs-pointer", Mark(path, 1), message, hint)
             return None
         try:
             text = data.decode("utf-8-sig")

@@ -26,7 +26,17 @@ RULES: dict[str, tuple[Severity, Group, str]] = {
     "bindings-shipped": (
         "error",
         "structure",
-        "A package ships no bindings.yaml: it would set its own policy.",
+        "A package ships no bindings.yaml, in any letter case: it would set its own policy.",
+    ),
+    "link-shipped": (
+        "error",
+        "structure",
+        "A package ships no link.json in another letter case: it would point to another folder.",
+    ),
+    "file-lfs-pointer": (
+        "error",
+        "structure",
+        "A file is a Git LFS pointer: the text itself was not fetched.",
     ),
     "learnings-shipped": (
         "warning",

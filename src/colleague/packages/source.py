@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from colleague.errors import PackageError
-
-if TYPE_CHECKING:
-    import subprocess
 
 Progress = Callable[[str], None]
 
 _URL = re.compile(r"(https?|ssh|git|file)://.+|[\w.-]+@[\w.-]+:.+")
-_PASSWORD = re.compile(r"(?<=://)[^/@]+@")
+PASSWORD = re.compile(r"(?<=://)[^/@]+@")
 
 
 @dataclass(frozen=True)
@@ -30,7 +26,7 @@ class Source:
 
     def __str__(self) -> str:
         """For people: without the password a URL may carry."""
-        return _PASSWORD.sub("", self.location)
+        return PASSWORD.sub("", self.location)
 
 
 def parse_source(text: str, *, link: bool = False) -> Source:
@@ -59,55 +55,11 @@ def fetched(source: Source, progress: Progress) -> Iterator[Path]:
         return
     import tempfile
 
+    from colleague.packages.clone import clone
+
     with tempfile.TemporaryDirectory(prefix="colleague-clone-") as folder:
         clone(source, Path(folder) / "package", progress)
         yield Path(folder) / "package"
-
-
-def clone(source: Source, target: Path, progress: Progress) -> None:
-    import shutil
-    import subprocess
-
-    if shutil.which("git") is None:
-        raise PackageError("git is not installed", hint="install git, or install from a folder")
-    command = [
-        "git",
-        "-c",
-        "protocol.ext.allow=never",
-        "-c",
-        "http.lowSpeedLimit=1",
-        "-c",
-        "http.lowSpeedTime=30",
-    ]
-    command += ["clone", "--depth", "1", "--progress", "--", source.location, str(target)]
-    environment = os.environ | {
-        "GIT_TERMINAL_PROMPT": "0",
-        "GIT_SSH_COMMAND": "ssh -oBatchMode=yes",
-        "LC_ALL": "C",
-    }
-    with subprocess.Popen(
-        command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    ) as git:
-        said = _follow(git, progress)
-    if git.returncode != 0:
-        reason = _PASSWORD.sub("", said[-1]) if said else f"git ended with {git.returncode}"
-        raise PackageError(f"cannot clone {source}: {reason}", hint="check the address and your access to it")
-
-
-def _follow(git: subprocess.Popen[bytes], progress: Progress) -> list[str]:
-    """Passes on what git says of its progress, line by line, and keeps the last lines."""
-    said: list[str] = []
-    line = b""
-    while git.stderr is not None and (byte := git.stderr.read(1)):
-        if byte not in b"\r\n":
-            line += byte
-            continue
-        text = line.decode(errors="replace").strip()
-        line = b""
-        if text:
-            said = [*said[-9:], text]
-            progress(_PASSWORD.sub("", text))
-    return said
 
 
 def origin_of(folder: Path) -> Source | None:

@@ -9,33 +9,59 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from colleague.failpoints import failpoint
-from colleague.files import sync_folder
+from colleague.files import private_folder, private_opener, sync_folder
 from colleague.packages.folder import Entry
 
 STAGING = ".staging"
 _OLD = ".old"
+_MANY = 50
+"""From so many files on, one flush of the whole disk is sooner done than one for each."""
 
 
 def new_stage(parent: Path) -> Path:
     """An empty folder beside the packages, on the same disk, to build a new version in."""
     stage = parent / STAGING / os.urandom(8).hex()
-    stage.mkdir(parents=True)
+    private_folder(stage)
     return stage
 
 
 def copy_entries(root: Path, entries: Iterable[Entry], target: Path) -> None:
     """Copies a package's files, flushed to disk, so that the rename after it is never ahead of them."""
-    folders = {target}
+    folders: set[Path] = {target}
+    files: list[Path] = []
     for entry in entries:
         path = target / entry.path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        folders.add(path.parent)
+        if path.parent not in folders:
+            private_folder(path.parent)
+            folders.add(path.parent)
         if entry.link_to is not None:
             path.symlink_to(entry.link_to)
         else:
             _copy_file(root / entry.path, path)
-    for folder in folders:
-        sync_folder(folder)
+            files.append(path)
+    if len(files) < _MANY or not _sync_disk(target):
+        for each in (*files, *_with_parents(folders, target)):
+            sync_folder(each)
+
+
+def _with_parents(folders: Iterable[Path], top: Path) -> set[Path]:
+    """Also the folders between, which hold nothing but folders."""
+    found = {above for folder in folders for above in (folder, *folder.parents)}
+    return {each for each in found if each.is_relative_to(top)}
+
+
+def _sync_disk(folder: Path) -> bool:
+    """Flushes the file system that holds `folder`; False where the system cannot."""
+    import ctypes
+
+    library = ctypes.CDLL(None, use_errno=True)
+    if sys.platform != "linux" or not hasattr(library, "syncfs"):
+        return False
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        return bool(library.syncfs(descriptor) == 0)
+    finally:
+        os.close(descriptor)
 
 
 def _delete(folder: Path) -> None:
@@ -50,10 +76,8 @@ def _delete(folder: Path) -> None:
 def _copy_file(source: Path, target: Path) -> None:
     import shutil
 
-    with source.open("rb") as reading, target.open("xb") as writing:
+    with source.open("rb") as reading, open(target, "xb", opener=private_opener) as writing:
         shutil.copyfileobj(reading, writing)
-        writing.flush()
-        os.fsync(writing.fileno())
 
 
 def put_in_place(stage: Path, target: Path) -> None:
@@ -70,7 +94,7 @@ def put_in_place(stage: Path, target: Path) -> None:
 def take_away(target: Path, parent: Path) -> None:
     """Removes the folder at `target` in one step."""
     stage = parent / STAGING / os.urandom(8).hex()
-    stage.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(stage.parent)
     target.rename(stage)
     sync_folder(target.parent)
     failpoint("staging.taken")

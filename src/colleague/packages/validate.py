@@ -11,7 +11,7 @@ from colleague.packages.function import Function
 from colleague.packages.manifest import LISTS
 from colleague.packages.mark import Mark
 from colleague.packages.markdown import read_markdown, stem
-from colleague.packages.names import BINDINGS, MANIFEST
+from colleague.packages.names import BINDINGS, LINK, MANIFEST
 from colleague.packages.package import Package
 from colleague.packages.policy import Override, looser
 from colleague.packages.process import Process
@@ -37,9 +37,14 @@ def check_package(package: Package, findings: Findings, *, installed: bool) -> N
 
 
 def _check_no_bindings(package: Package, findings: Findings) -> None:
-    if (package.root / BINDINGS).is_symlink() or (package.root / BINDINGS).exists():
-        message = f"the package ships {BINDINGS}, which would set its own policy"
-        findings.add("bindings-shipped", Mark(BINDINGS), message, f"remove {BINDINGS} from the package")
+    """In any letter case: some disks do not tell them apart."""
+    for name in sorted(each.name for each in package.root.iterdir()):
+        if name.lower() == BINDINGS:
+            message = f"the package ships {name}, which would set its own policy"
+            findings.add("bindings-shipped", Mark(name), message, f"remove {name} from the package")
+        elif name.lower() == LINK and name != LINK:
+            message = f"the package ships {name}, which would point to another folder"
+            findings.add("link-shipped", Mark(name), message, f"remove {name} from the package")
 
 
 def _check_files(package: Package, findings: Findings) -> None:

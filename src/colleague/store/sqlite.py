@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import queue
 import sqlite3
 import threading
@@ -21,6 +22,7 @@ from sqlalchemy.pool import QueuePool
 from colleague.clock import Clock, boot_time_ms
 from colleague.errors import DatabaseUnavailable
 from colleague.failpoints import failpoint
+from colleague.files import private_folder, private_opener
 from colleague.store.migrate import migrate
 from colleague.store.sqlite_errors import as_unavailable
 from colleague.store.tx import Tx
@@ -222,7 +224,8 @@ def _roll_back(connection: Connection) -> None:
 
 
 def _engine(file: Path) -> Engine:
-    file.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(file.parent)
+    os.close(private_opener(str(file), os.O_RDWR | os.O_CREAT))  # its WAL gets the same mode
     engine = create_engine(
         f"sqlite:///{file}",
         poolclass=QueuePool,

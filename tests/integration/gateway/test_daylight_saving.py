@@ -3,7 +3,7 @@
 The facts, in local time and UTC:
   Berlin     2026-03-29 02:00 -> 03:00 at 01:00 UTC;  2026-10-25 03:00 -> 02:00 at 01:00 UTC
   New York   2026-03-08 02:00 -> 03:00 at 07:00 UTC;  2026-11-01 02:00 -> 01:00 at 06:00 UTC
-  Lord Howe  2026-10-04 02:00 -> 02:30 at 15:30 UTC on the 3rd;  2026-04-05 02:00 -> 01:30 at 15:00 UTC on the 4th
+  Lord Howe  2026-10-04 02:00 -> 02:30 on 03 15:30 UTC;  2026-04-05 02:00 -> 01:30 on 04 15:00 UTC
 
 A time of day that is skipped fires when the clock has gone on; one that comes twice fires the first time;
 what fires every half hour goes on every half hour."""
