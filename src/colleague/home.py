@@ -51,6 +51,10 @@ class Home:
         return self.state / "colleague.sqlite"
 
     @property
+    def identity_file(self) -> Path:
+        return self.state / "database.json"
+
+    @property
     def clock_file(self) -> Path:
         return self.state / "clock.json"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Level = Literal["ok", "warning", "error"]
 LITTLE_SPACE = 200_000_000
+MOST_PATHS = 3
 
 
 @dataclass(frozen=True)
@@ -28,14 +29,19 @@ class Checked:
     cure: str = ""
 
 
-def doctor(home: HomeOption = None, as_json: JsonOption = False) -> None:
+def doctor(
+    fix: Annotated[bool, typer.Option("--fix", help="Close files of the home to other users.")] = False,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """Look at config, database, models, MCP servers, experts, ports and permissions; say what to do."""
     import asyncio
 
     from colleague.cli.output import progress, say, say_json
 
     with progress("Looking around") as tell:
-        found = asyncio.run(_collect(home, tell))
+        fixed = _fixed(home) if fix else []
+        found = fixed + asyncio.run(_collect(home, tell))
     if as_json:
         say_json([asdict(each) for each in found])
     else:
@@ -83,16 +89,44 @@ def _home(home: Home) -> Iterator[Checked]:
 
     if not os.access(home.root, os.W_OK):
         yield Checked("home", "error", f"{home.root} cannot be written", "check its owner and mode")
-    elif home.root.stat().st_mode & 0o077:
-        cure = f"chmod 700 {home.root}"
-        yield Checked("home", "warning", f"{home.root} is open to other users of this machine", cure)
     else:
         yield Checked("home", "ok", str(home.root))
+    yield from _permissions(home)
     free = shutil.disk_usage(home.root).free
     if free < LITTLE_SPACE:
         yield Checked(
             "disk", "error", f"only {free // 1_000_000} MB are free", "make room; nothing is accepted without"
         )
+
+
+def _permissions(home: Home) -> Iterator[Checked]:
+    """The home itself counts most; what is in it was perhaps copied, or written by an older version."""
+    from colleague.permissions import open_to_others
+
+    found = open_to_others(home)
+    if not found:
+        return
+    first = ", ".join(str(path) for path in found[:MOST_PATHS])
+    more = f" and {len(found) - MOST_PATHS} more" if len(found) > MOST_PATHS else ""
+    message = f"other users of this machine may read {first}{more}"
+    yield Checked("permissions", "warning", message, "colleague doctor --fix")
+
+
+def _fixed(given: object) -> list[Checked]:
+    """What --fix did. It changes modes and nothing else."""
+    from pathlib import Path
+
+    from colleague.home import Home
+    from colleague.permissions import close_to_others, open_to_others
+
+    place = Home.find(given if isinstance(given, Path) else None)
+    found = open_to_others(place)
+    failed = close_to_others(found)
+    done = [Checked("fixed", "ok", f"{len(found) - len(failed)} files and folders are closed to others")]
+    cure = "change its mode as its owner"
+    return (done if len(found) > len(failed) else []) + [
+        Checked("fixed", "error", f"{path} could not be changed", cure) for path in failed[:MOST_PATHS]
+    ]
 
 
 def _clock(home: Home) -> Iterator[Checked]:
@@ -106,8 +140,6 @@ def _settings(home: Home, settings: Settings) -> Iterator[Checked]:
     for warning in settings.warnings:
         yield Checked("settings", "warning", str(warning))
     file = home.settings_file
-    if file.exists() and file.stat().st_mode & 0o077:
-        yield Checked("settings", "warning", f"{file} can be read by others", f"chmod 600 {file}")
     yield Checked("settings", "ok", str(file) if file.exists() else "none; the defaults count")
 
 

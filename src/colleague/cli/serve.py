@@ -16,6 +16,9 @@ def serve(
     bind: Annotated[
         str | None, typer.Option("--bind", metavar="ADDRESS", help="loopback, lan or an IP address.")
     ] = None,
+    new_database: Annotated[
+        bool, typer.Option("--new-database", help="Go on although the database of this home is gone.")
+    ] = False,
     home: HomeOption = None,
 ) -> None:
     """Gateway and worker: HTTP on one port, until SIGTERM or Ctrl-C."""
@@ -28,6 +31,11 @@ def serve(
 
     place, settings = opened(home)
     listening = Listening.of(settings, bind=bind, port=port)
+    if new_database:
+        from colleague.cli.db import forget_database
+
+        with place.working(wait_seconds=0):
+            forget_database(place, settings)
     asyncio.run(serve_until_signalled(place, settings, listening, say))
 
 

@@ -7,6 +7,8 @@ from importlib import resources
 from sqlalchemy import Connection, text
 
 from colleague.errors import ColleagueError
+from colleague.store.identity import identify
+from colleague.store.ids import new_id
 
 
 class NewerDatabase(ColleagueError):
@@ -22,8 +24,8 @@ def migrations() -> list[tuple[int, str]]:
     return [(int(file.name[:4]), file.read_text(encoding="utf-8")) for file in files]
 
 
-def migrate(connection: Connection, where: str) -> None:
-    """Applies what is missing, inside the caller's transaction."""
+def migrate(connection: Connection, where: str) -> str:
+    """Applies what is missing, inside the caller's transaction. Returns the id of the database."""
     connection.execute(text("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)"))
     current = connection.execute(text("SELECT COALESCE(MAX(version), 0) FROM schema_version")).scalar_one()
     known = migrations()
@@ -39,6 +41,7 @@ def migrate(connection: Connection, where: str) -> None:
             connection.execute(
                 text("INSERT INTO schema_version (version) VALUES (:number)"), {"number": number}
             )
+    return identify(connection, new_id())
 
 
 def _statements(sql: str) -> list[str]:

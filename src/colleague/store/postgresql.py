@@ -60,7 +60,7 @@ class PostgresDatabase:
         )
         _watch_connections(self._engine)
         self._threads = ThreadPoolExecutor(connections, thread_name_prefix="postgresql")
-        self._write(_migrate)
+        self.identity = self._write(_migrate)
 
     async def write(self, work: Callable[[Tx], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._write, work)
@@ -69,6 +69,9 @@ class PostgresDatabase:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._read, work)
 
     async def close(self) -> None:
+        self.stop()
+
+    def stop(self) -> None:
         self._threads.shutdown()
         self._engine.dispose()
 
@@ -134,9 +137,9 @@ class PostgresDatabase:
             return work(Tx(connection, self._clock, locks_rows=False))
 
 
-def _migrate(tx: Tx) -> None:
+def _migrate(tx: Tx) -> str:
     tx.execute(text(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})"))
-    migrate(tx.connection, "the database")
+    return migrate(tx.connection, "the database")
 
 
 def connection_settings(url: str) -> dict[str, int]:

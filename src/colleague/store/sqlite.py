@@ -61,7 +61,7 @@ class SqliteDatabase:
         self._readers = ThreadPoolExecutor(2, thread_name_prefix="sqlite-read")
         with self._telling(), self._engine.connect() as connection:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
-            migrate(connection, str(file))
+            self.identity = migrate(connection, str(file))
             connection.exec_driver_sql("COMMIT")
         self._writer = threading.Thread(target=self._write_forever, name="sqlite-write", daemon=True)
         self._writer.start()
@@ -78,9 +78,12 @@ class SqliteDatabase:
         return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
 
     async def close(self) -> None:
+        await asyncio.to_thread(self.stop)
+
+    def stop(self) -> None:
         self._closed = True
         self._jobs.put(None)
-        await asyncio.to_thread(self._writer.join)
+        self._writer.join()
         self._readers.shutdown()
         self._engine.dispose()
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from sqlalchemy.exc import DBAPIError
 
 from colleague.errors import DatabaseUnavailable
+from colleague.store.corruption import DatabaseDamaged, is_damage
 
 _ROOM = "make room on the disk that holds it, or look at what is wrong with that disk"
 _OTHERS = "end the other program that uses it"
@@ -24,9 +25,12 @@ _HINTS = {
 
 
 def as_unavailable(error: BaseException, file: Path) -> BaseException:
-    """The error to raise: DatabaseUnavailable for trouble of the surroundings, else the same error."""
+    """The error to raise: DatabaseUnavailable for trouble of the surroundings, DatabaseDamaged for a file that
+    cannot be read, else the same error."""
     original = error.orig if isinstance(error, DBAPIError) else error
     code = getattr(original, "sqlite_errorcode", None)
+    if is_damage(original):
+        return DatabaseDamaged(file, original)
     hint = _HINTS.get(code & 0xFF) if isinstance(code, int) else None
     if hint is None:
         return error
