@@ -59,6 +59,10 @@ class Home:
         return self.state / "clock.json"
 
     @property
+    def skills(self) -> Path:
+        return self.root / "skills"
+
+    @property
     def logs(self) -> Path:
         return self.root / "logs"
 

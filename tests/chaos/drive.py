@@ -22,6 +22,7 @@ from colleague.store.journal import read_messages
 from colleague.store.tx import Tx
 
 ARRIVAL = Arrival(
+    kind="agent",
     expert="main",
     trigger="test",
     source="test",

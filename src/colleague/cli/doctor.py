@@ -141,6 +141,18 @@ def _settings(home: Home, settings: Settings) -> Iterator[Checked]:
         yield Checked("settings", "warning", str(warning))
     file = home.settings_file
     yield Checked("settings", "ok", str(file) if file.exists() else "none; the defaults count")
+    yield from _workspace(home, settings)
+
+
+def _workspace(home: Home, settings: Settings) -> Iterator[Checked]:
+    from colleague.protected import KEY, workspace_problem
+
+    problem = workspace_problem(home, settings.workspace)
+    if problem:
+        cure = f"set {KEY} to a folder of its own, such as {home.workspace}; until then nothing runs"
+        yield Checked("workspace", "error", problem, cure)
+    else:
+        yield Checked("workspace", "ok", str(settings.workspace))
 
 
 async def _database(home: Home, settings: Settings) -> AsyncIterator[Checked]:

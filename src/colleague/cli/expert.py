@@ -92,6 +92,8 @@ def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
 def _row(item: dict[str, Any]) -> tuple[str, ...]:
     if not item["readable"]:
         return item["name"], item["version"], "", "", f"unreadable: colleague expert validate {item['name']}"
+    if item["problem"]:
+        return item["name"], item["version"], "", "", f"broken: {item['problem']}"
     bound = sum(server is not None for server in item["tools"].values())
     triggers = f"{'on' if item['enabled'] else 'off'} ({len(item['triggers'])})"
     return item["name"], item["version"], triggers, f"{bound}/{len(item['tools'])}", item["description"]

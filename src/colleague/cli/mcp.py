@@ -39,17 +39,32 @@ ServerArgument = Annotated[
 
 
 @app.command("list")
-def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """The configured servers. Starts none of them."""
+def list_(
+    tools: Annotated[
+        bool, typer.Option("--tools", help="Start the enabled servers and list every tool of theirs.")
+    ] = False,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """The configured servers, and what the main agent may call of each. Starts none without --tools."""
+    from colleague.cli.mcp_access import access_rows, document, say_access
     from colleague.cli.output import say, say_json, say_table
 
     place, settings = _settings(home)
-    found = [_row(place, name, server) for name, server in settings.mcp.servers.items()]
+    probed = (
+        [each for each in _run_probe(place, settings, _names(settings, "")) if each.ok] if tools else None
+    )
+    access = access_rows(place, settings, probed)
+    found = [
+        _row(place, name, server) | document(name, access, asked=tools)
+        for name, server in settings.mcp.servers.items()
+    ]
     if as_json:
         say_json(found)
     elif found:
         columns = ("NAME", "TRANSPORT", "WHERE", "DEMO", "ENABLED")
         say_table(columns, (tuple(_cell(row[key.lower()]) for key in columns) for row in found))
+        say_access(access, asked=tools)
     else:
         say("No MCP servers are configured. Add one with: colleague mcp add NAME -- COMMAND")
 

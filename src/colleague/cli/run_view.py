@@ -91,7 +91,7 @@ async def experts_steps(database: Database, run_ids: Sequence[str]) -> dict[str,
         from colleague.store.run import get_run
         from colleague.store.steps import steps_of
 
-        found = [run_id for run_id in run_ids if get_run(tx, run_id).digest]
+        found = [run_id for run_id in run_ids if get_run(tx, run_id).kind == "expert"]
         return {run_id: [step.text for step in steps_of(tx, run_id)] for run_id in found}
 
     return await database.read(work)
@@ -143,20 +143,26 @@ async def say_end(database: Database, home: Home, document: dict[str, Any]) -> N
         return
     if document["outcome"] != "completed":
         note(f"{CROSS} run {ending} {document['outcome']}: {document['error']}")
-    elif document["version"]:
+    elif document["kind"] == "expert":
         _say_result(document)
+    else:
+        _say_drafts(document)
 
 
 def _say_result(document: dict[str, Any]) -> None:
     """Of an expert; what the main agent says was shown while it spoke."""
     note(f"{TICK} run {short(document['id'])} completed")
+    _say_drafts(document)
+    say(document["narrative"] or "")
+    if document["outputs"]:
+        say(json.dumps(document["outputs"], indent=2, ensure_ascii=False))
+
+
+def _say_drafts(document: dict[str, Any]) -> None:
     for each in document["notices"]:
         if each["kind"] == "draft":
             look = f"colleague approval show {short(each['subject'])}"
             note(f"  a draft waits for you: {each['body']['operation']} ({look})")
-    say(document["narrative"] or "")
-    if document["outputs"]:
-        say(json.dumps(document["outputs"], indent=2, ensure_ascii=False))
 
 
 def exit_code_of(document: dict[str, Any]) -> int:

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="The files of an expert, and every version of them.")
 
 NameArgument = Annotated[
-    str, typer.Argument(metavar="EXPERT", help="An installed expert.", autocompletion=complete_expert)
+    str,
+    typer.Argument(
+        metavar="EXPERT",
+        help="An installed expert, or main for the main agent.",
+        autocompletion=complete_expert,
+    ),
 ]
 FILE_HELP = "A file, such as state/pipeline.md or just pipeline.md."
 
@@ -62,8 +67,9 @@ def _say_files(expert: str, home: Path | None, *, as_json: bool) -> None:
     from colleague.experts.expert import find_expert
     from colleague.experts.history import files_with_versions
 
-    found = with_database(home, lambda database: database.read(lambda tx: files_with_versions(tx, expert)))
-    if not found:
+    owner = _owner(expert)
+    found = with_database(home, lambda database: database.read(lambda tx: files_with_versions(tx, owner)))
+    if not found and owner == expert:
         find_expert(opened(home)[0], expert)
     documents = [each.to_json() for each in found]
     if as_json:
@@ -80,8 +86,9 @@ def _say_versions(expert: str, file: str, limit: int, home: Path | None, *, as_j
     from colleague.cli.output import say_json, say_table
     from colleague.experts.history import version_document, versions_of
 
+    owner = _owner(expert)
     found = with_database(
-        home, lambda database: database.read(lambda tx: versions_of(tx, expert, file, limit=limit))
+        home, lambda database: database.read(lambda tx: versions_of(tx, owner, file, limit=limit))
     )
     documents = [version_document(version) for version in found]
     if as_json:
@@ -97,6 +104,13 @@ def _row(document: dict[str, Any]) -> tuple[str, str, str, str]:
     return str(document["version"]), document["written_at"], run, f"{document['size']:,}"
 
 
+def _owner(name: str) -> str:
+    """Whose versions are meant: `main` is the main agent, since no expert can be called so."""
+    from colleague.agent.main_agent import FILES_OWNER, OWNER
+
+    return FILES_OWNER if name == OWNER else name
+
+
 def _restored(expert: str, file: str, version: int, home: Path | None) -> Written:
     from colleague.agent.tool import UnknownEnd
     from colleague.agent.tools.versioned import VersionedTree
@@ -109,8 +123,9 @@ def _restored(expert: str, file: str, version: int, home: Path | None) -> Writte
     tree = _tree(place, settings, expert)
 
     async def work(database: Database) -> Written:
-        key = await database.read(lambda tx: find_file(tx, expert, file))
-        files = VersionedTree(tree, database, expert, place.state / "file-locks")
+        owner = _owner(expert)
+        key = await database.read(lambda tx: find_file(tx, owner, file))
+        files = VersionedTree(tree, database, owner, place.state / "file-locks")
         return await files.restore(key.path, version)
 
     try:
@@ -123,9 +138,13 @@ def _restored(expert: str, file: str, version: int, home: Path | None) -> Writte
 
 def _tree(home: Home, settings: Settings, expert: str) -> Tree:
     """The expert's tree. A package that is broken at the moment does not stand in the way."""
+    from colleague.agent.main_agent import OWNER, main_tree
     from colleague.experts.expert import find_expert
+    from colleague.experts.restrictions import ExpertRestrictions
     from colleague.experts.state import Workspace
     from colleague.experts.tree import expert_tree
 
+    if expert == OWNER:
+        return main_tree(home, settings, ExpertRestrictions(home, settings))
     root = find_expert(home, expert).root
     return expert_tree(root, Workspace.of(settings.workspace, expert), private=())

@@ -355,6 +355,7 @@ class SettingsFile:
 
     tree: Node
     warnings: tuple[SettingsWarning, ...]
+    files: tuple[Path, ...] = ()
 
 
 def read_settings_file(file: Path, root: Path) -> SettingsFile | None:
@@ -371,7 +372,7 @@ def read_settings_file(file: Path, root: Path) -> SettingsFile | None:
             hint="put the settings between { and }",
         )
     warnings = dict.fromkeys(warning for each in documents for warning in each.warnings())
-    return SettingsFile(tree, tuple(warnings))
+    return SettingsFile(tree, tuple(warnings), tuple(each.file for each in documents))
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,8 @@ def load_settings(home: Home) -> Settings:
     warnings = [*_warnings(theirs, ours=False), *_warnings(ours, ours=True)]
     tree = _merged(theirs, ours)
     settings = _validated(tree) if tree else Settings()
-    return settings.read_from(home.root, tuple(warnings))
+    files = [file for each in (theirs, ours) if each for file in each.files]
+    return settings.read_from(home.root, tuple(warnings), tuple(files))
 
 
 def _merged(theirs: SettingsFile | None, ours: SettingsFile | None) -> Node | None:

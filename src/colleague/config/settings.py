@@ -430,6 +430,11 @@ class Experts(Section):
     timeout_clock: Literal["working", "wall"] = Field(
         default="working", description="Whether a process's timeout counts working time or time on the wall."
     )
+    main_agent_manual: Literal["draft", "confirm"] = Field(
+        default="draft",
+        description="What the main agent may do with a tool that some expert's policy holds as manual: leave"
+        " a draft, or ask.",
+    )
 
 
 class Settings(Section):
@@ -460,11 +465,17 @@ class Settings(Section):
 
     _home: Path = PrivateAttr(default_factory=lambda: Home.find().root)
     _warnings: tuple[SettingsWarning, ...] = PrivateAttr(())
+    _files: tuple[Path, ...] = PrivateAttr(())
 
     @property
     def warnings(self) -> tuple[SettingsWarning, ...]:
         """What the files say that has no effect."""
         return self._warnings
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that were read for them, with those that they include."""
+        return self._files
 
     @property
     def workspace(self) -> Path:
@@ -476,8 +487,10 @@ class Settings(Section):
         except RuntimeError:
             raise ConfigError(f"{key}: there is no user {text!r}", hint="write the whole path") from None
 
-    def read_from(self, home: Path, warnings: tuple[SettingsWarning, ...]) -> Settings:
+    def read_from(
+        self, home: Path, warnings: tuple[SettingsWarning, ...], files: tuple[Path, ...] = ()
+    ) -> Settings:
         """The same settings, read from that home."""
         settings = self.model_copy()
-        settings._home, settings._warnings = home, warnings
+        settings._home, settings._warnings, settings._files = home, warnings, files
         return settings

@@ -11,13 +11,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from colleague.agent.main_agent import OWNER
+from colleague.agent.main_agent import FILES_OWNER
 from colleague.agent.models.catalogue import resolve_model
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.models.thinking import Thinking
 from colleague.agent.setting import Budget, CannotAssemble, Retries, Setting
 from colleague.agent.tool import Tool
 from colleague.agent.toolbox import Toolbox
+from colleague.agent.tools.fence import Fence
 from colleague.agent.tools.file_tools import file_tools
 from colleague.agent.tools.path import PathError
 from colleague.agent.tools.reconcile import reconcile
@@ -27,7 +28,7 @@ from colleague.errors import ColleagueError, PackageError
 from colleague.experts.afterwards import ExpertAfterwards
 from colleague.experts.bindings import Bindings, Limit, read_bindings
 from colleague.experts.closing import OutputsClose
-from colleague.experts.expert import Expert, find_expert
+from colleague.experts.expert import Expert, find_expert, linked_folders, require_usable_name
 from colleague.experts.gate import PolicyGate
 from colleague.experts.invoke import REHEARSAL
 from colleague.experts.learnings import function_learnings, package_learnings
@@ -56,6 +57,7 @@ from colleague.packages.function import Function
 from colleague.packages.package import Package
 from colleague.packages.parameter import Parameter
 from colleague.packages.process import Process
+from colleague.protected import protected_paths
 from colleague.store.run import Outcome, Run
 from colleague.store.tx import Database
 from colleague.store.versions import owners_with_pending
@@ -87,6 +89,7 @@ class ExpertAgent:
     bindings: Kept[Bindings] = field(default_factory=lambda: Kept(_bindings))
 
     async def assemble(self, run: Run) -> Setting:
+        require_usable_name(run.expert)
         package = self.pinned.package(run.expert, run.digest)
         casting = Casting(self, run, package, package.process(run.process) if run.process else None)
         try:
@@ -100,7 +103,7 @@ class ExpertAgent:
         """Ends what a crash left between a file's recorded version and the file itself."""
         for owner in await self.database.read(owners_with_pending):
             workspace = Workspace.of(self.settings.workspace, owner)
-            if owner == OWNER or not workspace.root.is_dir():
+            if owner == FILES_OWNER or not workspace.root.is_dir():
                 continue
             tree = Tree({name: Root(workspace.root / name, writable=True) for name in ("state", "scratch")})
             for left in await reconcile(tree, self.database, owner=owner, locks=state_locks(self.home)):
@@ -234,7 +237,9 @@ class Casting:
         isolated = self.run.session_key != f"expert:{self.run.expert}"
         mounts = session_files(self.package, workspace.sessions / self.run.id) if isolated else {}
         private = [item.path for item in self.package.knowledge if item.private]
-        tree = expert_tree(self.package.root, workspace, private=private, session_files=mounts)
+        fence = Fence(protected_paths(self.agent.home, self.agent.settings), linked_folders(self.agent.home))
+        root = self.package.root
+        tree = expert_tree(root, workspace, private=private, session_files=mounts, fence=fence)
         return workspace, tree
 
     def _functions(self) -> list[Function]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -14,6 +16,11 @@ from colleague.packages.package import Package
 from colleague.packages.policy import TIERS
 
 FILE = "EXPERTS.md"
+MOST_CHARS = 400
+MOST_POLICY = 2_000
+
+_MARKUP = re.compile(r"[<>`#\\]")
+_UNSEEN = {"Cc", "Cf", "Co", "Cs"}
 
 
 def write_catalogue(home: Home, workspace: Path) -> Path:
@@ -34,23 +41,32 @@ def catalogue_text(experts: Iterable[Expert]) -> str:
 def _entry(expert: Expert) -> str:
     reading = expert.read()
     if reading.package is None or not reading.findings.ok:
-        return f"## {expert.name}\n- **Not available:** the package does not validate"
+        return f"## {_one_line(expert.name)}\n- **Not available:** the package does not validate"
     bindings = read_bindings(expert.bindings_file, Findings())
     return "\n".join(_lines(expert, reading.package, bindings))
 
 
 def _lines(expert: Expert, package: Package, bindings: Bindings) -> Iterator[str]:
-    yield f"## {expert.name}"
-    yield f"- **Description:** {' '.join(package.manifest.description.split())}"
-    yield f"- **Session:** {expert.label}"
+    yield f"## {_one_line(expert.name)}"
+    yield f"- **Description:** {_one_line(package.manifest.description)}"
+    yield f"- **Session:** {_one_line(expert.label)}"
     if package.triggers:
         yield "- **Triggers:**" if expert.record.enabled else "- **Triggers:** (off until enabled)"
         for trigger in package.triggers:
-            yield f"  - {trigger.name} ({trigger.handler}) → {trigger.process} [{trigger.concurrency}]"
-    yield f"- **Capabilities:** {', '.join(_spoken(item.name) for item in package.functions)}"
+            name, handler, process = map(_one_line, (trigger.name, trigger.handler, trigger.process))
+            yield f"  - {name} ({handler}) → {process} [{_one_line(str(trigger.concurrency))}]"
+    yield f"- **Capabilities:** {', '.join(_spoken(_one_line(item.name)) for item in package.functions)}"
     if package.manifest.requires_tools:
-        yield f"- **Tools bound:** {', '.join(_bound(package, bindings))}"
-        yield f"- **Policy:** {policy_line(package)}"
+        yield f"- **Tools bound:** {', '.join(map(_one_line, _bound(package, bindings)))}"
+        yield f"- **Policy:** {_one_line(policy_line(package), MOST_POLICY)}"
+
+
+def _one_line(text: str, most: int = MOST_CHARS) -> str:
+    """Text of a package as one short line: nothing in it begins a heading, an element or a code block."""
+    line = " ".join(text.split())
+    seen = "".join(each for each in line if unicodedata.category(each) not in _UNSEEN)
+    cut = seen if len(seen) <= most else f"{seen[: most - 3]}..."
+    return _MARKUP.sub(r"\\\g<0>", cut)
 
 
 def _spoken(name: str) -> str:

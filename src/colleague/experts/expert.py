@@ -15,7 +15,9 @@ from colleague.packages.fields import nearest
 from colleague.packages.finding import Findings
 from colleague.packages.folder import Folder
 from colleague.packages.manifest import Manifest, read_manifest
+from colleague.packages.mark import Mark
 from colleague.packages.names import BINDINGS, LINK, MANIFEST
+from colleague.packages.reserved import name_problem
 from colleague.packages.staging import needs_recovery, sweep
 
 if TYPE_CHECKING:
@@ -46,7 +48,10 @@ class Expert:
     def read(self) -> Reading:
         from colleague.packages.package import read_package
 
-        return read_package(self.root, installed=not self.linked)
+        reading = read_package(self.root, installed=not self.linked)
+        if problem := name_problem(self.name):
+            reading.findings.add("name-reserved", Mark(MANIFEST), problem, rename_hint(self.name))
+        return reading
 
     def read_manifest(self) -> Manifest | None:
         """Only the manifest, for lists: the rest of the package is neither read nor imported."""
@@ -55,6 +60,17 @@ class Expert:
     def load(self) -> Package:
         """The package, or PackageError when it does not validate."""
         return require_valid(self.read(), self.name)
+
+
+def require_usable_name(name: str) -> None:
+    """Raises PackageError for a name that no expert may have, wherever it comes from."""
+    if problem := name_problem(name):
+        raise PackageError(problem, hint=rename_hint(name))
+
+
+def rename_hint(name: str) -> str:
+    """How an expert that is there already gets another name."""
+    return f"rename the folders experts/{name} and workspace/expert-state/{name} in the home"
 
 
 def require_valid(reading: Reading, name: str) -> Package:
@@ -75,6 +91,21 @@ def discover(home: Home) -> list[Expert]:
     folders = sorted(path for path in home.experts.glob("*") if not path.name.startswith("."))
     found = (_at(folder, records.get(folder.name, Record())) for folder in folders)
     return [expert for expert in found if expert is not None]
+
+
+def usable_experts(home: Home) -> list[Expert]:
+    """Every expert whose folder can be read at all: a pointer that leads nowhere is passed over."""
+    records = read_records(home)
+    found = []
+    for folder in sorted(path for path in home.experts.glob("*") if not path.name.startswith(".")):
+        with contextlib.suppress(PackageError):
+            found.append(_at(folder, records.get(folder.name, Record())))
+    return [expert for expert in found if expert is not None]
+
+
+def linked_folders(home: Home) -> list[Path]:
+    """Where the linked packages lie."""
+    return [expert.root for expert in usable_experts(home) if expert.linked]
 
 
 def find_expert(home: Home, name: str) -> Expert:

@@ -50,8 +50,9 @@ def find_file(tx: Tx, expert: str, file: str) -> FileKey:
     for each in (FileKey(expert, path), FileKey(expert, f"state/{path}")):
         if latest_version(tx, each) is not None:
             return each
+    name = expert.removeprefix("agent:")
     raise NotFound(
-        f"{expert} has no version of {file!r}", hint=f"see which files have: colleague state history {expert}"
+        f"{name} has no version of {file!r}", hint=f"see which files have: colleague state history {name}"
     )
 
 

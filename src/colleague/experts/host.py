@@ -7,12 +7,12 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from colleague.agent.advance import Advancer
 from colleague.agent.conversation import Result
 from colleague.agent.events import Bus
-from colleague.agent.main_agent import OWNER, MainAgent
+from colleague.agent.main_agent import MainAgent
 from colleague.agent.models.connections import Connections
 from colleague.agent.payload_log import PayloadLog
 from colleague.agent.setting import Assembler, Setting
@@ -23,11 +23,13 @@ from colleague.experts.agent import ExpertAgent
 from colleague.experts.leftovers import remove_leftovers
 from colleague.experts.pinned import Pinned
 from colleague.experts.postman import Postman, channels
+from colleague.experts.restrictions import ExpertRestrictions
 from colleague.home import LOCK_SECONDS, Home
 from colleague.logs import logging_to
 from colleague.mcp.answer import ToolAnswer
 from colleague.mcp.servers import Servers
 from colleague.packages.duration import parse_duration
+from colleague.protected import require_safe_workspace
 from colleague.store.journal import finish_call, get_call
 from colleague.store.lanes import with_earlier
 from colleague.store.opening import open_database
@@ -41,14 +43,20 @@ SHORTEST_LOOK, LONGEST_LOOK = 0.02, 0.25
 
 @dataclass(frozen=True)
 class Agents:
-    """Whose run it is decides who assembles it: the main agent, or an expert."""
+    """A run's kind, never its name, decides who assembles it: the main agent, or an expert."""
 
     main: MainAgent
     experts: ExpertAgent
 
     async def assemble(self, run: Run) -> Setting:
-        owner: Assembler = self.main if run.expert == OWNER else self.experts
+        owner: Assembler = self.main if run.kind == "agent" else self.experts
         return await owner.assemble(run)
+
+    def with_settings(self, settings: Settings) -> Agents:
+        """The same agents, for what is advanced from now on."""
+        restrictions = ExpertRestrictions(self.main.home, settings)
+        main = replace(self.main, settings=settings, restrictions=restrictions)
+        return Agents(main, replace(self.experts, settings=settings))
 
 
 @dataclass(frozen=True)
@@ -113,6 +121,7 @@ async def open_host(
 ) -> AsyncIterator[Host]:
     """Opens a home for work. On SQLite this takes the home's lock, so every earlier worker is dead."""
     environ = os.environ if environ is None else environ
+    require_safe_workspace(home, settings)
     alone = settings.experts.database is None
     with (
         home.working(wait_seconds=wait_seconds) if alone else contextlib.nullcontext(),
@@ -138,7 +147,7 @@ async def _served(
 
     bus = Bus()
     async with Servers.of(home, settings, environ, on_late=late) as servers, Connections() as connections:
-        main = MainAgent(home, settings, environ, database, servers)
+        main = MainAgent(home, settings, environ, database, servers, ExpertRestrictions(home, settings))
         experts = ExpertAgent(home, settings, environ, database, servers, Pinned(home))
         await main.mend_files()
         await experts.mend_files()

@@ -20,6 +20,7 @@ from colleague.home import Home
 from colleague.packages.manifest import folder_name
 from colleague.packages.names import BINDINGS, LINK
 from colleague.packages.package import Package, read_package
+from colleague.packages.reserved import name_problem
 from colleague.packages.snapshot import copy_package, take_snapshot
 from colleague.packages.source import Progress, Source, fetched
 from colleague.packages.staging import new_stage, put_in_place, sweep, take_away
@@ -63,6 +64,8 @@ def install_expert(home: Home, workspace: Path, source: Source, *, name: str, pr
 
 
 def checked_name(name: str) -> str:
+    if problem := name_problem(name):
+        raise UsageError(problem, hint="choose another name; a package is installed under it with --name")
     if not _NAME.fullmatch(name):
         hint = "use small letters, digits, dots and dashes, at most 57 of them"
         raise UsageError(f"{name!r} cannot be the name of an expert", hint=hint)

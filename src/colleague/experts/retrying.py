@@ -33,7 +33,7 @@ async def retry_run(database: Database, home: Home, run_id: str, changes: dict[s
     """Begins the next attempt, with `changes` to its inputs. Raises when the run did not end badly."""
     run = await database.read(lambda tx: get_run(tx, run_id))
     _require_bad_end(run)
-    package = find_expert(home, run.expert).load() if run.digest else None
+    package = find_expert(home, run.expert).load() if run.kind == "expert" else None
     inputs = json.loads(run.inputs) | changes
     if package is not None:
         _check(package, run, inputs)

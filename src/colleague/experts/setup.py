@@ -18,7 +18,7 @@ def set_up_home(home: Home) -> list[str]:
         write_atomic(home.settings_file, default_settings_text(), mode=0o600)
         made.append(str(home.settings_file))
     workspace = load_settings(home).workspace
-    for folder in (home.experts, workspace, home.root / "skills", home.logs, home.state):
+    for folder in (home.experts, workspace, home.skills, home.logs, home.state):
         if not folder.exists():
             private_folder(folder)
             made.append(str(folder))

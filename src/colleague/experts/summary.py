@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from colleague.experts.bindings import Bindings
-from colleague.experts.expert import Expert
+from colleague.experts.expert import Expert, rename_hint
 from colleague.packages.manifest import Manifest
+from colleague.packages.reserved import name_problem
 
 if TYPE_CHECKING:
     from colleague.packages.package import Package
@@ -22,12 +23,18 @@ def brief(expert: Expert, manifest: Manifest | None, bindings: Bindings) -> dict
         "version": manifest.version if manifest else expert.record.version,
         "description": manifest.description if manifest else "",
         "readable": manifest is not None,
+        "problem": _name_problem(expert.name),
         "enabled": expert.record.enabled,
         "linked": expert.linked,
         "source": str(expert.record.source) if expert.record.source else None,
         "tools": {name: bindings.tools[name].server if name in bindings.tools else None for name in tools},
         "triggers": [trigger.name for trigger in manifest.triggers] if manifest else [],
     }
+
+
+def _name_problem(name: str) -> str | None:
+    problem = name_problem(name)
+    return f"{problem}; {rename_hint(name)}" if problem else None
 
 
 def full(expert: Expert, package: Package, bindings: Bindings) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from colleague.agent.tools.fence import Fence
 from colleague.agent.tools.tree import Root, Tree
 from colleague.experts.state import Workspace
 from colleague.packages.finding import Findings
@@ -20,6 +21,7 @@ def expert_tree(
     *,
     private: Collection[str],
     session_files: Mapping[str, Path] | None = None,
+    fence: Fence | None = None,
 ) -> Tree:
     """State and scratch can be written. Learnings cannot: they are approved first. The package is read only.
 
@@ -33,6 +35,7 @@ def expert_tree(
         roots,
         hidden=[path for path in map(normal_path, private) if path],
         mounts={path: file for path, file in (session_files or {}).items() if _top(path) in roots},
+        fence=fence,
     )
 
 

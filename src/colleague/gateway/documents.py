@@ -80,6 +80,7 @@ class Accepted(BaseModel):
 class RunBrief(BaseModel):
     id: str
     expert: str
+    kind: Literal["expert", "agent"]
     process: str
     status: Status
     outcome: Outcome | None
@@ -252,6 +253,7 @@ class ExpertBrief(BaseModel):
     version: str
     description: str
     readable: bool
+    problem: str | None = None
     enabled: bool
     linked: bool
     source: str | None

@@ -13,6 +13,7 @@ from colleague.errors import ColleagueError
 from colleague.gateway.keys import Keys, keys_of
 from colleague.gateway.listening import Listening
 from colleague.home import Home
+from colleague.protected import require_safe_workspace
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +55,7 @@ class LiveSettings:
         self._stamps = stamps
         try:
             fresh = await asyncio.to_thread(load_settings, self.home)
+            require_safe_workspace(self.home, fresh)
             self.keys = keys_of(self.home, fresh, self.environ, self.listening)
         except (ColleagueError, OSError) as error:
             self.problem = f"the settings stay as they were: {getattr(error, 'message', str(error))}"

@@ -20,6 +20,7 @@ from colleague.store.accept import Accepted, Arrival, accept
 from colleague.store.approvals import Answer, Approval, Decision, decide, get_approval
 from colleague.store.cancel import cancel
 from colleague.store.grants import give_grant, revoke_grant
+from colleague.store.journal import get_call
 from colleague.store.lookup import full_id
 from colleague.store.tables import approvals, grants, runs
 from colleague.store.tx import Database, Tx
@@ -87,6 +88,7 @@ class Operator:
         """One turn of the main agent."""
         body = json.dumps({"message": message}, ensure_ascii=False)
         arrival = Arrival(
+            kind="agent",
             expert=OWNER,
             trigger=source,
             source=source,
@@ -149,6 +151,10 @@ def _decide(tx: Tx, verdict: Verdict) -> Approval:
     seen = get_approval(tx, full_id(tx, approvals, "approval", verdict.approval))
     if verdict.grant_ms is not None and seen.kind != "confirm":
         raise UsageError(f"a grant spares a confirm, and this is {seen.kind}", hint="decide without --grant")
+    call = get_call(tx, seen.call_id) if seen.call_id else None
+    if verdict.grant_ms is not None and not (call and call.server):
+        hint = "decide without --grant; each change of such a file is asked about"
+        raise UsageError(f"a grant is for tools of MCP servers, and {seen.operation} is none", hint=hint)
     if verdict.grant_ms is not None:
         run_id, lasts = (seen.run_id, None) if verdict.grant_ms == 0 else (None, verdict.grant_ms)
         give_grant(tx, seen.expert, seen.operation, by=verdict.by, run_id=run_id, lasts_ms=lasts)

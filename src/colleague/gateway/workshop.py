@@ -52,10 +52,7 @@ class Reins:
         """For what is advanced from now on."""
         agents = self._advancer.assembler
         if isinstance(agents, Agents):
-            fresh = Agents(
-                replace(agents.main, settings=settings), replace(agents.experts, settings=settings)
-            )
-            self._advancer = replace(self._advancer, assembler=fresh)
+            self._advancer = replace(self._advancer, assembler=agents.with_settings(settings))
 
     async def drain(self, seconds: float) -> None:
         """Lets what is under way come to its end, for so long."""

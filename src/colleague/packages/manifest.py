@@ -16,6 +16,7 @@ from colleague.packages.names import MANIFEST
 from colleague.packages.nodes import NodeError, parse
 from colleague.packages.parsed import Parsed
 from colleague.packages.policy import Policy, read_policy
+from colleague.packages.reserved import name_problem
 from colleague.packages.trigger import Trigger, read_trigger
 
 Listed = list[tuple[str, Mark]]
@@ -110,6 +111,9 @@ def _read_name(fields: Fields) -> str:
         message = f"{name[:60]!r} is hard to type as a name"
         hint = f"use small letters, digits and dashes, such as {folder_name(name)}"
         fields.findings.add("name-awkward", fields.mark("name"), message, hint)
+    if problem := name_problem(folder_name(name)):
+        hint = "rename it, or install it with --name"
+        fields.findings.add("name-awkward", fields.mark("name"), problem, hint)
     return name
 
 

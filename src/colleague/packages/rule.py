@@ -72,6 +72,7 @@ RULES: dict[str, tuple[Severity, Group, str]] = {
         "structure",
         "Two components of one kind share a name; the first one counts.",
     ),
+    "name-reserved": ("error", "structure", "An installed expert has a name that the runtime itself uses."),
     "name-awkward": ("warning", "structure", "A name is hard to type as a folder or on a command line."),
     "spec-unsupported": (
         "error",

@@ -13,6 +13,7 @@ from colleague.errors import ColleagueError
 from colleague.store.ids import new_id
 from colleague.store.lanes import head_of, insert_into, take_places
 from colleague.store.record import columns_of, record
+from colleague.store.run import RunKind
 from colleague.store.sla import Sla
 from colleague.store.steps import add_steps
 from colleague.store.tables import attempts, dedupe, events, is_open, runs, word
@@ -48,6 +49,7 @@ class Arrival:
     max_queued: int | None = None
     held: bool = False
     warning: str | None = None
+    kind: RunKind = "expert"
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,7 @@ def start_run(
         created_at=tx.now,
         dry_run=int(arrival.dry_run),
         sla=arrival.sla.to_json() if arrival.sla else None,
+        kind=arrival.kind,
     )
     if arrival.sla:
         set_timer(tx, "sla", run_id, run_id, (received_at or tx.now) + arrival.sla.limit_ms)

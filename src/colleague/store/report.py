@@ -117,6 +117,7 @@ def brief_document(run: Run) -> dict[str, Any]:
     return {
         "id": run.id,
         "expert": run.expert,
+        "kind": run.kind,
         "process": run.process,
         "status": run.status,
         "outcome": run.outcome,

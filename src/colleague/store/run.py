@@ -12,6 +12,8 @@ from colleague.store.tx import Fenced, Tx
 
 Status = Literal["queued", "running", "waiting", "retrying", "done"]
 Outcome = Literal["completed", "failed", "dead_letter", "abandoned", "cancelled"]
+RunKind = Literal["expert", "agent"]
+"""Who works on a run: an expert under its policy, or the main agent."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Run:
     dry_run: bool
     sla: str | None
     sla_breached_at: int | None
+    kind: RunKind = "expert"
 
 
 def get_run(tx: Tx, run_id: str) -> Run:

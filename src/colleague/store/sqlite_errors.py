@@ -25,8 +25,8 @@ _HINTS = {
 
 
 def as_unavailable(error: BaseException, file: Path) -> BaseException:
-    """The error to raise: DatabaseUnavailable for trouble of the surroundings, DatabaseDamaged for a file that
-    cannot be read, else the same error."""
+    """The error to raise: DatabaseUnavailable for trouble of the surroundings, DatabaseDamaged for a file
+    that cannot be read, else the same error."""
     original = error.orig if isinstance(error, DBAPIError) else error
     code = getattr(original, "sqlite_errorcode", None)
     if is_damage(original):

@@ -66,6 +66,12 @@ class Folder:
     def status(self, name: str) -> os.stat_result:
         return os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
 
+    def status_if_there(self, name: str) -> os.stat_result | None:
+        try:
+            return self.status(name)
+        except FileNotFoundError:
+            return None
+
     def names(self) -> list[str]:
         return os.listdir(self.descriptor)  # noqa: PTH208 - a Path is no descriptor
 

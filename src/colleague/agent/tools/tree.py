@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from colleague.agent.tools.fence import Fence
 from colleague.agent.tools.folder import Entry, Folder, Stamp, open_real
 from colleague.agent.tools.mounts import Mounts, plain
 from colleague.agent.tools.path import Missing, PathError, composed, join, shown, split
@@ -66,7 +67,8 @@ class Tree:
 
     That one may be reached through a link, as the person who set it up wants; a named root may not be one.
     A `hidden` file is read by those who know its path; no list, search or suggestion shows it. A file of
-    `mounts` really lies elsewhere, under the same name; what its root has in that place is never seen."""
+    `mounts` really lies elsewhere, under the same name; what its root has in that place is never seen.
+    What the `fence` closes is in no list and cannot be opened, whatever path leads to it."""
 
     def __init__(
         self,
@@ -74,11 +76,16 @@ class Tree:
         *,
         hidden: Collection[str] = frozenset(),
         mounts: Mapping[str, Path] | None = None,
+        fence: Fence | None = None,
     ) -> None:
         self._roots = dict(roots)
         self._hidden = frozenset(map(plain, hidden))
         self._mounts = Mounts(mounts or {})
-        self.read_only = {name for name, root in roots.items() if not root.writable}
+        self._fence = fence or Fence()
+        self._real = {name: os.path.realpath(root.folder) for name, root in roots.items()}
+        self.read_only = {
+            name for name, root in roots.items() if not root.writable or self._lies_in_read_only(name)
+        }
         for path in self._mounts:
             if "" not in roots and path.rpartition("/")[0].partition("/")[0] not in roots:
                 raise ValueError(f"{path} cannot be mounted: it is in no folder of the tree")
@@ -87,7 +94,7 @@ class Tree:
         """A file's content. Raises PathError, Missing among them."""
         place = self._file_place(path)
         with self._open_around(place) as folder:
-            return _content(folder, folder.required(place.names[-1]))
+            return self._content(place, folder, folder.required(place.names[-1]))
 
     def read_if_there(self, path: str) -> Content | None:
         """The same, for a writer: nothing at all when the file or its folder does not exist."""
@@ -119,7 +126,7 @@ class Tree:
             with contextlib.suppress(PathError, OSError):
                 place = self._place(entry.path)
                 with self._open_around(place, exact=True) as folder:
-                    content = _content(folder, place.names[-1])
+                    content = self._content(place, folder, place.names[-1])
                 yield content
 
     def is_file(self, path: str) -> bool:
@@ -153,8 +160,9 @@ class Tree:
         if place.root in self.read_only:
             raise PathError(f"{shown(place.path)} is read only. {self._writable_names()}")
         try:
-            return self._entry(path).path
+            return self._entry(path, writes=True).path
         except Missing as missing:
+            self._guard(place, None, writes=True)
             done = len(split(missing.folder))
             return "/".join((*split(missing.folder), *map(composed, split(place.path)[done:])))
 
@@ -176,6 +184,7 @@ class Tree:
             )
         with self._open_around(place, create=True) as folder:
             name = place.names[-1]
+            self._guard(place, folder.status_if_there(name), writes=True)
             if folder.spelled(name) is None:
                 folder.check_new(name)
             own = Folder(os.dup(folder.descriptor), folder.path)
@@ -220,10 +229,11 @@ class Tree:
         names = [f"{name}/" for name, root in sorted(self._roots.items()) if root.writable and name]
         return f"Files can be written in {', '.join(names)}." if names else "Nothing can be written here."
 
-    def _entry(self, path: str) -> Entry:
+    def _entry(self, path: str, *, writes: bool = False) -> Entry:
         place = self._file_place(path)
-        with self._open_around(place) as folder:
+        with self._open_around(place, writes=writes) as folder:
             name = folder.required(place.names[-1])
+            self._guard(place, folder.status_if_there(name), writes=writes)
             entry = folder.entry(name)
             if entry is None:
                 raise Missing(place.path, folder.path, name)
@@ -250,11 +260,47 @@ class Tree:
     def _on_disk(self, place: _Place, *, exact: bool, needed: bool) -> list[Entry]:
         try:
             with self._open(place, exact=exact) as folder:
-                return folder.entries()
+                return self._unfenced(place, folder)
         except Missing:
             if place.names and needed:
                 raise
             return []
+
+    def _unfenced(self, place: _Place, folder: Folder) -> list[Entry]:
+        """What is in a folder, without what the fence closes."""
+        entries, closed = folder.entries(), self._fence.closed
+        if not closed:
+            return entries
+        ids, real = closed.ids(), self._real_path(place)
+        return [
+            entry
+            for entry in entries
+            if not closed.hold(f"{real}/{entry.name}", folder.status_if_there(entry.name), ids)
+        ]
+
+    def _lies_in_read_only(self, root: str) -> bool:
+        kept, real = self._fence.read_only, Path(self._real[root])
+        ids = kept.ids()
+        return bool(kept) and any(
+            kept.hold(str(each), each.stat() if each.exists() else None, ids)
+            for each in (real, *real.parents)
+        )
+
+    def _real_path(self, place: _Place) -> str:
+        return "/".join((self._real[place.root or ""], *place.names))
+
+    def _guard(self, place: _Place, status: os.stat_result | None, *, writes: bool) -> None:
+        """Raises PathError at a place that is fenced off. A mounted file lies where the runtime put it."""
+        if self._mounts.at(place.path) is not None:
+            return
+        closed, kept = self._fence.closed, self._fence.read_only
+        real = self._real_path(place)
+        if closed and closed.hold(real, status, closed.ids()):
+            what = shown(place.path) or "The top folder"
+            raise PathError(f"{what} is none of your files: the runtime keeps it for itself.")
+        if writes and kept and kept.hold(real, status, kept.ids()):
+            what = shown(place.path) or "The top folder"
+            raise PathError(f"{what} is read only: an expert's package is linked there.")
 
     def _collect(self, entry: Entry, found: list[Entry]) -> None:
         if len(found) >= MOST_ENTRIES_WALKED:
@@ -270,11 +316,13 @@ class Tree:
             self._collect(each, found)
 
     @contextlib.contextmanager
-    def _open_around(self, place: _Place, *, create: bool = False, exact: bool = False) -> Iterator[Folder]:
+    def _open_around(
+        self, place: _Place, *, create: bool = False, exact: bool = False, writes: bool = False
+    ) -> Iterator[Folder]:
         """The folder that a file is in; that of a mounted file goes by the path it has in the tree."""
         mounted = self._mounts.at(place.path)
         if mounted is None:
-            with self._open(place.folder, create=create, exact=exact) as folder:
+            with self._open(place.folder, create=create, exact=exact, writes=writes) as folder:
                 yield folder
             return
         real = open_real(mounted.parent, place.folder.path, create=create)
@@ -284,15 +332,23 @@ class Tree:
             yield real
 
     @contextlib.contextmanager
-    def _open(self, place: _Place, *, create: bool = False, exact: bool = False) -> Iterator[Folder]:
-        """Walks down to a folder, one descriptor after another."""
+    def _open(
+        self, place: _Place, *, create: bool = False, exact: bool = False, writes: bool = False
+    ) -> Iterator[Folder]:
+        """Walks down to a folder, one descriptor after another, each looked at before it is gone into."""
         self._mounts.check_folder(place.path)
+        writes = writes or create
+        here = _Place(place.root, ())
         folder = self._open_root(place.root or "", create=create)
         try:
+            self._guard(here, os.fstat(folder.descriptor), writes=writes)
             for name in place.names:
+                here = _Place(here.root, (*here.names, name))
+                self._guard(here, None, writes=writes)
                 inner = folder.step(name, create=create, exact=exact)
                 folder.close()
                 folder = inner
+                self._guard(here, os.fstat(folder.descriptor), writes=writes)
             yield folder
         finally:
             folder.close()
@@ -303,6 +359,6 @@ class Tree:
             raise Missing(name or "the top folder", "", name)
         return folder
 
-
-def _content(folder: Folder, name: str) -> Content:
-    return Content(join(folder.path, name), *folder.read(name, MOST_BYTES_READ))
+    def _content(self, place: _Place, folder: Folder, name: str) -> Content:
+        self._guard(place, folder.status_if_there(name), writes=False)
+        return Content(join(folder.path, name), *folder.read(name, MOST_BYTES_READ))

@@ -1,0 +1,44 @@
+"""The main agent's gate: its own instructions ask, and what an expert never calls is a draft here, too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from colleague.agent.gate import CautiousGate, Verdict
+from colleague.agent.restrictions import DraftOnly, NothingDrafted
+from colleague.agent.tool import ToolSpec
+from colleague.agent.tools.fence import folded
+from colleague.agent.tools.path import PathError, split
+
+INSTRUCTIONS = ("AGENTS", "SOUL", "IDENTITY", "USER", "TOOLS", "BOOTSTRAP", "HEARTBEAT")
+"""Bootstrap files at the top of the workspace: whatever stands in them is told to every later turn."""
+
+_FILES = frozenset(f"{name.casefold()}.md" for name in INSTRUCTIONS)
+_FOLDERS = frozenset({"skills"})
+_CHANGING = ("write", "edit")
+
+
+@dataclass(frozen=True)
+class MainAgentGate:
+    """What somebody else withholds is a draft; the rest is as for any agent without a policy."""
+
+    draft_only: DraftOnly = field(default_factory=NothingDrafted)
+
+    def judge(self, spec: ToolSpec, arguments: dict[str, Any]) -> Verdict:
+        if spec.server:
+            reason = self.draft_only.reason(spec.server, spec.server_tool)
+            if reason:
+                return Verdict("draft", "manual", reason)
+        elif spec.name in _CHANGING and is_instruction(arguments.get("path")):
+            return Verdict("ask", "confirm", "it changes what the agent is told in every turn")
+        return CautiousGate().judge(spec, arguments)
+
+
+def is_instruction(path: Any) -> bool:
+    """Whether a file is one that instructs the agent. A path that cannot be used is left to the tool."""
+    try:
+        names = [folded(name) for name in split(path)] if isinstance(path, str) else []
+    except PathError:
+        return False
+    return bool(names) and (names[0] in _FOLDERS if len(names) > 1 else names[0] in _FILES)

@@ -1,0 +1,44 @@
+"""Places on the disk that a tree leaves out or never changes, whatever path leads to them."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Collection
+from pathlib import Path
+
+from colleague.agent.tools.path import composed
+from colleague.protected import FileId, file_id
+
+
+class Places:
+    """A place is known by its path, for what does not exist yet, and by device and inode, so that no hard
+    link and no second mount leads to it. Those are looked up anew for every access."""
+
+    def __init__(self, paths: Collection[Path]) -> None:
+        self._paths = tuple(paths)
+        self._names = frozenset(folded(f"{os.path.realpath(each.parent)}/{each.name}") for each in paths)
+
+    def __bool__(self) -> bool:
+        return bool(self._paths)
+
+    def ids(self) -> frozenset[FileId | None]:
+        return frozenset(map(file_id, self._paths)) - {None}
+
+    def hold(self, real: str, status: os.stat_result | None, ids: Collection[FileId | None]) -> bool:
+        """Whether this is one of them; `ids` are those of a moment ago."""
+        return (status is not None and (status.st_dev, status.st_ino) in ids) or folded(real) in self._names
+
+
+class Fence:
+    """`closed` places do not exist for the tools; what lies in a `read_only` one is never written."""
+
+    def __init__(self, closed: Collection[Path] = (), read_only: Collection[Path] = ()) -> None:
+        self.closed = Places(closed)
+        self.read_only = Places(read_only)
+
+
+def folded(path: str) -> str:
+    """A path as the most generous file system compares it: no capitals, accents in one way, none unseen."""
+    seen = path if path.isascii() else "".join(c for c in path if unicodedata.category(c) != "Cf")
+    return composed(seen).casefold()
