@@ -11,6 +11,7 @@ from colleague.errors import ConfigError
 from colleague.home import Home
 
 KEY = "agents.defaults.workspace"
+_SCRIPTS = {".cjs", ".jar", ".js", ".mjs", ".php", ".pl", ".py", ".rb", ".sh", ".ts"}
 
 FileId = tuple[int, int]
 """Device and inode: the same for every path that leads to a file or folder, bind mounts included."""
@@ -63,3 +64,17 @@ def _is_inside(path: Path, folder: Path) -> bool:
     """By name, for what does not exist yet; a file system may take capitals for small letters."""
     inner, outer = (os.path.realpath(each).casefold() for each in (path, folder))
     return inner == outer or inner.startswith(outer.rstrip("/") + "/")
+
+
+def programs(settings: Settings) -> list[Path]:
+    """The files that MCP servers are started from: whoever writes in one decides what runs."""
+    found: list[Path] = []
+    for server in settings.mcp.servers.values():
+        base = Path(server.cwd).expanduser() if server.cwd else Path.cwd()
+        parts = [base / Path(text).expanduser() for text in (server.command or "", *server.args) if text]
+        found += [file for file in parts if file.is_file() and _is_program(file)]
+    return found
+
+
+def _is_program(file: Path) -> bool:
+    return file.suffix.lower() in _SCRIPTS or os.access(file, os.X_OK)

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +182,16 @@ class TestAWorkspaceThatContainsTheHome:
         obey(office, calls(write("more.json5"), ("read", {"path": "more.json5"}), write("MORE.json5")))
         assert ends(office) == ["error"] * 3
         assert (home / "workspace" / "more.json5").read_text() == "{ session: {} }"
+
+    def test_the_program_of_a_server_is_read_only(self, office: Office) -> None:
+        program = office.colleague.home / "workspace" / "server.py"
+        program.parent.mkdir(exist_ok=True)
+        program.write_text("print('mine')")
+        server = {"command": sys.executable, "args": [str(program)], "enabled": False}
+        settle(office.colleague, {"mcp": {"servers": {"mine": server}}})
+        obey(office, calls(("read", {"path": "server.py"}), write("server.py"), write("./SERVER.py")))
+        assert ends(office) == ["finished", "error", "error"]
+        assert program.read_text() == "print('mine')"
 
     def test_a_hard_link_to_the_settings_is_closed(self, office: Office) -> None:
         home = office.colleague.home

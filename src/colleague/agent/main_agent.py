@@ -25,7 +25,7 @@ from colleague.config import Settings
 from colleague.home import Home
 from colleague.mcp.errors import McpError
 from colleague.mcp.servers import Servers
-from colleague.protected import protected_paths, require_safe_workspace
+from colleague.protected import programs, protected_paths, require_safe_workspace
 from colleague.store.run import Run
 from colleague.store.tx import Database
 
@@ -120,7 +120,7 @@ class MainAgent:
 def main_tree(home: Home, settings: Settings, restrictions: Restrictions) -> Tree:
     """The workspace, without what decides what the home runs and without what belongs to others."""
     closed = [home.root, *protected_paths(home, settings), *restrictions.closed_paths()]
-    fence = Fence(closed, restrictions.read_only_folders())
+    fence = Fence(closed, [*programs(settings), *restrictions.read_only_folders()])
     return Tree({"": Root(settings.workspace, writable=True)}, fence=fence)
 
 

@@ -57,7 +57,7 @@ from colleague.packages.function import Function
 from colleague.packages.package import Package
 from colleague.packages.parameter import Parameter
 from colleague.packages.process import Process
-from colleague.protected import protected_paths
+from colleague.protected import programs, protected_paths
 from colleague.store.run import Outcome, Run
 from colleague.store.tx import Database
 from colleague.store.versions import owners_with_pending
@@ -237,7 +237,8 @@ class Casting:
         isolated = self.run.session_key != f"expert:{self.run.expert}"
         mounts = session_files(self.package, workspace.sessions / self.run.id) if isolated else {}
         private = [item.path for item in self.package.knowledge if item.private]
-        fence = Fence(protected_paths(self.agent.home, self.agent.settings), linked_folders(self.agent.home))
+        home, settings = self.agent.home, self.agent.settings
+        fence = Fence(protected_paths(home, settings), [*programs(settings), *linked_folders(home)])
         root = self.package.root
         tree = expert_tree(root, workspace, private=private, session_files=mounts, fence=fence)
         return workspace, tree

@@ -300,7 +300,7 @@ class Tree:
             raise PathError(f"{what} is none of your files: the runtime keeps it for itself.")
         if writes and kept and kept.hold(real, status, kept.ids()):
             what = shown(place.path) or "The top folder"
-            raise PathError(f"{what} is read only: an expert's package is linked there.")
+            raise PathError(f"{what} is read only: it is a package or a program that runs here.")
 
     def _collect(self, entry: Entry, found: list[Entry]) -> None:
         if len(found) >= MOST_ENTRIES_WALKED:
