@@ -11,13 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from colleague.agent.toolbox import target_of
 from colleague.config import load_settings
+from colleague.experts.bindings import read_bindings
 from colleague.experts.expert import find_expert
 from colleague.experts.host import Host, open_host
 from colleague.experts.invoke import Invocation, find_process
+from colleague.experts.operations import Workbench
 from colleague.home import Home
+from colleague.packages.finding import Findings
 from colleague.store.accept import Arrival, accept
 from colleague.store.approvals import Answer, Approval, Decision, approvals_of, decide
+from colleague.store.call_target import CallTarget
 from colleague.store.cancel import cancel
 from colleague.store.grants import give_grant
 from colleague.store.report import calls_in_order
@@ -123,13 +128,23 @@ class Siege:
 
     async def _accept(self, attack: Attack) -> str:
         arrival = self._arrival(attack)
+        target = await self._target(attack) if attack.grant else None
 
         def work(tx: Tx) -> str:
-            if attack.grant:
-                give_grant(tx, attack.expert, attack.grant, by="ann", lasts_ms=60_000)
+            if target:
+                give_grant(tx, attack.expert, attack.grant, target, by="ann", lasts_ms=60_000)
             return str(accept(tx, arrival).run_id)
 
         return await self.host.database.write(work)
+
+    async def _target(self, attack: Attack) -> CallTarget:
+        """Of the call that the attacker wants, so that the grant is for nothing else."""
+        package, tool = self._packages[attack.expert], attack.grant.partition(".")[0]
+        bindings = read_bindings(find_expert(self.home, attack.expert).bindings_file, Findings())
+        bench = Workbench(load_settings(self.home), self.host.servers)
+        found = await bench.operations(attack.expert, package, bindings, [tool])
+        [spec] = [each.spec for each in found if each.spec.name == attack.grant]
+        return target_of(package.digest, spec)
 
     def _arrival(self, attack: Attack) -> Arrival:
         expert = find_expert(self.home, attack.expert)

@@ -20,6 +20,7 @@ from colleague.store.approvals import Answer, Approval, decide, pending_approval
 from colleague.store.grants import give_grant
 from colleague.store.journal import read_messages
 from colleague.store.tx import Tx
+from tests.grants import call_target
 
 ARRIVAL = Arrival(
     kind="agent",
@@ -80,7 +81,8 @@ async def decide_one(host: Host, home: Home, approval: Approval) -> None:
 
     def work_(tx: Tx) -> None:
         if approval.kind == "confirm":
-            give_grant(tx, approval.expert, approval.operation, by="test", run_id=approval.run_id)
+            target = call_target(tx, approval)
+            give_grant(tx, approval.expert, approval.operation, target, by="test", run_id=approval.run_id)
         decide(tx, answer)
 
     await host.database.write(work_)

@@ -13,16 +13,17 @@ from typing import Any, cast
 from sqlalchemy import update
 
 from colleague.agent.child import converse_as, is_session
-from colleague.agent.conversation import Result
+from colleague.agent.conversation import Result, as_text
 from colleague.agent.ending import Failed, Waiting
 from colleague.agent.gate import Verdict
 from colleague.agent.scene import Scene
 from colleague.agent.tool import NotSent, PreparedTool, Tool, ToolOutput, ToolRequest, ToolSpec, UnknownEnd
-from colleague.agent.toolbox import BadArguments, checked_arguments, digest_of
+from colleague.agent.toolbox import BadArguments, checked_arguments, digest_of, target_of
 from colleague.failpoints import failpoint
 from colleague.store import journal
 from colleague.store.approvals import Approval, Ask, Kind, raise_asks
-from colleague.store.grants import use_grant
+from colleague.store.call_target import CallTarget
+from colleague.store.grants import WantedCall, use_grant
 from colleague.store.journal import Call
 from colleague.store.run import fenced
 from colleague.store.tables import approvals as approvals_table
@@ -135,7 +136,7 @@ async def _settle(scene: Scene, call: Call) -> None:
             scene,
             call,
             "answered",
-            Result(json.loads(approval.answer or '""'), f"person:{approval.decided_by}"),
+            Result(as_text(json.loads(approval.answer or '""')), f"person:{approval.decided_by}"),
         )
     elif approval.decision == "happened":
         await _happened(scene, call, approval)
@@ -156,8 +157,7 @@ async def _end(
 
 async def _happened(scene: Scene, call: Call, approval: Approval) -> None:
     said = json.loads(approval.answer) if approval.answer else "A person checked: it happened."
-    text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-    await _end(scene, call, "finished", Result(text, f"person:{approval.decided_by}"))
+    await _end(scene, call, "finished", Result(as_text(said), f"person:{approval.decided_by}"))
 
 
 async def _reject(scene: Scene, call: Call, approval: Approval) -> None:
@@ -166,6 +166,7 @@ async def _reject(scene: Scene, call: Call, approval: Approval) -> None:
     why = f": {approval.note}" if approval.note else ""
     word = "given up" if approval.decision == "give_up" else "rejected"
     reason = f"{call.operation} was {word}{who}{why}"
+    source = f"person:{approval.decided_by}" if approval.decided_by else ""
     later = [
         each
         for each in scene.conversation.open_calls
@@ -174,9 +175,9 @@ async def _reject(scene: Scene, call: Call, approval: Approval) -> None:
 
     def work(tx: Tx) -> None:
         hold = scene.conversation.hold
-        journal.settle_call(tx, hold, call.id, "refused", Result(reason).to_json(), is_error=True)
+        journal.settle_call(tx, hold, call.id, "refused", Result(reason, source).to_json(), is_error=True)
         for each in later:
-            text = Result(f"not run, because {reason}").to_json()
+            text = Result(f"not run, because {reason}", source).to_json()
             journal.settle_call(tx, hold, each.id, "not_run", text, is_error=True)
         open_ones = approvals_table.c.call_id.in_([each.id for each in later])
         undone = approvals_table.c.status.in_(("pending", "decided"))
@@ -223,7 +224,7 @@ async def _forbidden(
     """Why the call may not be made now; empty when it may."""
     if verdict.kind == "allow" and call.status == "allowed":
         return ""
-    if await _granted(scene, call):
+    if await _granted(scene, call, spec):
         return ""
     if approval is None or approval.decision not in ("approve", "again"):
         return "nobody has approved this"
@@ -235,13 +236,17 @@ def _digest(scene: Scene, spec: ToolSpec, arguments: dict[str, Any]) -> str:
     return digest_of(scene.setting.owner, scene.setting.package_digest, spec, arguments)
 
 
-async def _granted(scene: Scene, call: Call) -> bool:
+def _target(scene: Scene, spec: ToolSpec) -> CallTarget:
+    return target_of(scene.setting.package_digest, spec)
+
+
+async def _granted(scene: Scene, call: Call, spec: ToolSpec) -> bool:
     """A grant never decides a question already raised."""
     if call.status != "allowed":
         return False
-
     expert = scene.conversation.run.expert
-    return await scene.conversation.write(lambda tx: use_grant(tx, expert, call.operation, scene.run_id))
+    wanted = WantedCall(call.operation, _target(scene, spec), json.loads(call.arguments))
+    return await scene.conversation.write(lambda tx: use_grant(tx, expert, scene.run_id, wanted))
 
 
 async def _tighten(scene: Scene, call: Call, approval: Approval | None, verdict: Verdict) -> None:
@@ -268,12 +273,14 @@ async def _void(scene: Scene, call: Call, approval: Approval | None, reason: str
     """What was approved is not what would run: shown as void, and asked anew (or left as a draft)."""
     tool = scene.setting.toolbox.get(call.operation)
     digest = _digest(scene, tool.spec, json.loads(call.arguments)) if tool else call.digest
+    target = _target(scene, tool.spec).to_json() if tool else call.target
+    now = {"status": "asked", "digest": digest, "target": target, "note": reason}
 
     def work(tx: Tx) -> None:
         fenced(tx, scene.conversation.hold, lane=True)
         if approval is not None:
             tx.update(approvals_table, {"id": approval.id}, status="void", note=reason)
-        tx.update(calls_table, {"id": call.id}, status="asked", digest=digest, note=reason)
+        tx.update(calls_table, {"id": call.id}, **now)
 
     await scene.conversation.write(work)
 
@@ -287,6 +294,7 @@ async def _send(scene: Scene, call: Call, tool: Tool, arguments: dict[str, Any])
         call,
         arguments=json.dumps(arguments, ensure_ascii=False),
         digest=_digest(scene, tool.spec, arguments),
+        target=_target(scene, tool.spec).to_json(),
         note=prepared or call.note,
     )
     number = await scene.conversation.start(final)

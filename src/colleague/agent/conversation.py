@@ -13,7 +13,7 @@ from colleague.agent.models.messages import from_json, to_json
 from colleague.errors import CommitUnknown, DatabaseUnavailable
 from colleague.store import journal
 from colleague.store.approvals import Approval, Ask, approvals_of, wait
-from colleague.store.grants import granted_operations
+from colleague.store.grants import Grant, live_grants
 from colleague.store.journal import MAIN, Call, Message, NewCall
 from colleague.store.run import Run, fenced, require_hold
 from colleague.store.spend import Spent, add_spend, spent_by_run, spent_today
@@ -46,7 +46,12 @@ class Result:
     @classmethod
     def of(cls, call: Call) -> Result:
         data = json.loads(call.result or "{}")
-        return cls(data.get("text", ""), data.get("source", ""), data.get("private", False))
+        return cls(as_text(data.get("text", "")), data.get("source", ""), data.get("private", False))
+
+
+def as_text(value: Any) -> str:
+    """What a person or program answered, which may be any JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 class Stopwatch:
@@ -254,7 +259,8 @@ class Conversation:
     async def answer(self, reply: Reply, new_calls: Sequence[NewCall]) -> None:
         """Adds a model answer with the calls it asks for: one commit."""
         cost = float(reply.cost) if reply.cost is not None else 0.0
-        used = Spent(reply.usage.input_tokens, reply.usage.output_tokens, cost, len(new_calls))
+        counted = sum(call.counted for call in new_calls)
+        used = Spent(reply.usage.input_tokens, reply.usage.output_tokens, cost, counted)
         await self._append([reply.response], new_calls, used)
 
     async def _append(self, messages: list[ModelMessage], new_calls: Sequence[NewCall], used: Spent) -> None:
@@ -293,9 +299,9 @@ class Conversation:
 
         return await self._database.write(work)
 
-    async def granted(self) -> frozenset[str]:
-        """Operations that a live grant covers in this run."""
-        return await self._database.read(lambda tx: granted_operations(tx, self.run.expert, self.run.id))
+    async def live_grants(self) -> list[Grant]:
+        """Those for this run, not yet compared with what is called."""
+        return await self._database.read(lambda tx: live_grants(tx, self.run.expert, self.run.id))
 
     async def wait(self, asks: Sequence[Ask]) -> bool:
         """Raises questions and lets go of the run; False when it can go on at once."""

@@ -30,6 +30,7 @@ class ServedTool:
                 spec.server_tool,
                 request.arguments,
                 key=request.key,
+                launch_digest=spec.launch_digest,
                 timeout=request.timeout,
                 on_progress=progress,
             )
@@ -50,5 +51,6 @@ def served_tool(servers: Servers, tool: McpTool, name: str = "", *, repeatable: 
         repeatable=repeatable or tool.read_only or tool.idempotent,
         server=tool.server,
         server_tool=tool.name,
+        launch_digest=tool.launch_digest,
     )
     return ServedTool(servers, spec)

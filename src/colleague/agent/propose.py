@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from colleague.agent.act import DRAFTED
+from colleague.agent.call_allowance import CallAllowance, call_allowance
 from colleague.agent.conversation import Result
-from colleague.agent.toolbox import BadArguments, checked_arguments, decoded_arguments, digest_of
+from colleague.agent.grant_check import spare_questions
+from colleague.agent.toolbox import BadArguments, checked_arguments, decoded_arguments, digest_of, target_of
 from colleague.store.journal import CallStatus, NewCall
 
 if TYPE_CHECKING:
@@ -31,22 +33,26 @@ PRIVATE = (
 
 
 async def proposed_calls(scene: Scene, reply: Reply) -> list[NewCall]:
-    calls = [_proposed(scene, place, part, reply.text) for place, part in enumerate(reply.tool_calls)]
-    if not any(call.status == "asked" for call in calls):
-        return calls
-    granted = await scene.conversation.granted()
-    return [_relaxed(call, granted) for call in calls]
+    """Every call of an answer with its verdict. Calls beyond the allowance are refused, not judged."""
+    parts = list(enumerate(reply.tool_calls))
+    allowance = await call_allowance(scene) if parts else CallAllowance(0, "")
+    calls = [_proposed(scene, place, part, reply.text) for place, part in parts[: allowance.calls]]
+    if any(call.status == "asked" for call in calls):
+        calls = await spare_questions(scene.conversation, calls)
+    return [*calls, *(_one_too_many(place, part, allowance) for place, part in parts[allowance.calls :])]
 
 
-def _relaxed(call: NewCall, granted: frozenset[str]) -> NewCall:
-    """A live grant stands for the yes that would be asked for. None is for our own tools."""
-    covered = call.status == "asked" and call.server and call.operation in granted
-    return replace(call, status="allowed") if covered else call
+def _one_too_many(place: int, part: Any, allowance: CallAllowance) -> NewCall:
+    return replace(_refused(part, place, _raw(part), allowance.reason), counted=False)
+
+
+def _raw(part: Any) -> str:
+    return part.args if isinstance(part.args, str) else json.dumps(part.args or {}, ensure_ascii=False)
 
 
 def _proposed(scene: Scene, place: int, part: Any, reasoning: str) -> NewCall:
     tool = scene.setting.toolbox.get(part.tool_name)
-    raw = part.args if isinstance(part.args, str) else json.dumps(part.args or {}, ensure_ascii=False)
+    raw = _raw(part)
     if tool is None:
         return _refused(part, place, raw, scene.setting.toolbox.unknown(part.tool_name))
     try:
@@ -87,7 +93,8 @@ def _judged(
         return _refused(part, place, shown, PRIVATE)
     kind = verdict.kind
     note = scene.setting.private.redact(reasoning)[:2000] or None
-    if kind == "allow" and _may_have_happened(scene, spec, text):
+    happened = _may_have_happened(scene, spec, text)
+    if kind in ("allow", "ask") and happened:
         kind, note = "ask", "the same call ended with an error before; it may have happened"
     status = STATUS[kind]
     result = _settled(kind, verdict, spec)
@@ -107,6 +114,8 @@ def _judged(
         note=note,
         draft=kind == "draft",
         channel=scene.setting.draft_channel,
+        target=target_of(scene.setting.package_digest, spec).to_json(),
+        grantable=not happened,
     )
 
 

@@ -82,6 +82,7 @@ class Setting:
     timeout_seconds: float | None = 600
     result_chars: int = 100_000
     same_call_limit: int = 5
+    max_calls_per_answer: int = 200
     run_budget: Budget = Budget()
     day_budget: Budget = Budget()
     retries: Retries = Retries()

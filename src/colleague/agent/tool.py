@@ -11,7 +11,8 @@ from typing import Any, Protocol
 class ToolSpec:
     """A tool as the model and the gate see it. `repeatable`: sending it twice does no harm.
 
-    `told`: what it is given is written down for people."""
+    `told`: what it is given is written down for people. `launch_digest`: what its server was started or
+    reached by."""
 
     name: str
     description: str
@@ -21,6 +22,7 @@ class ToolSpec:
     server: str = ""
     server_tool: str = ""
     told: bool = False
+    launch_digest: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 
 from colleague.agent.tool import Tool, ToolSpec
 from colleague.packages.fields import nearest
+from colleague.store.call_target import CallTarget
 
 MOST_NESTED = 100
 
@@ -85,6 +86,18 @@ def _told(error: Any) -> str:
 
 
 def digest_of(owner: str, package_digest: str, spec: ToolSpec, arguments: dict[str, Any]) -> str:
-    """What a person decides on: who, which package, which server and tool, which schema, which arguments."""
-    seen = [owner, package_digest, spec.name, spec.server, spec.server_tool, spec.parameters, arguments]
+    """What a person decides on: who, which package, which server and how it is started or reached, which
+    tool, which schema, which arguments."""
+    launch = [spec.launch_digest] if spec.launch_digest else []
+    tool = [spec.name, spec.server, *launch, spec.server_tool, spec.parameters]
+    return _digest([owner, package_digest, *tool, arguments])
+
+
+def target_of(package_digest: str, spec: ToolSpec) -> CallTarget:
+    """The same without the arguments, in parts: what a grant is bound to."""
+    schema = _digest(spec.parameters)
+    return CallTarget(spec.server, spec.server_tool, spec.launch_digest, schema, package_digest)
+
+
+def _digest(seen: Any) -> str:
     return hashlib.sha256(json.dumps(seen, sort_keys=True, ensure_ascii=False).encode()).hexdigest()

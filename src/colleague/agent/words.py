@@ -5,7 +5,13 @@ from __future__ import annotations
 import json
 from typing import Protocol
 
+from colleague.agent.presenting import wrapped
 from colleague.store.run import Run
+
+
+def failure_text(error: str) -> str:
+    """Why the last attempt failed. The reason may repeat what a server, a model or a person said."""
+    return f"The last attempt failed:\n{wrapped(error, 'error')}"
 
 
 class Words(Protocol):
@@ -25,4 +31,4 @@ class PlainWords:
         )
 
     async def again(self, run: Run, error: str) -> str:  # noqa: ARG002 - others tell what is done
-        return f"[The last attempt failed: {error}. Go on from where you were; what is done is done.]"
+        return f"[{failure_text(error)}\nGo on from where you were; what is done is done.]"

@@ -11,7 +11,7 @@ from colleague.cli.options import HomeOption, JsonOption
 
 if TYPE_CHECKING:
     from colleague.store.approvals import Approval, Decision
-    from colleague.store.tx import Tx
+    from colleague.store.tx import Database, Tx
 
 app = typer.Typer(no_args_is_help=True, help="Questions that wait for a person, and how they were decided.")
 
@@ -96,12 +96,27 @@ def approve(
         str,
         typer.Option("--grant", metavar="run|30m|...", help="Do not ask again: for this run, or for a time."),
     ] = "",
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--only",
+            metavar="ARGUMENT",
+            help="The grant counts only while this argument stays what it is here. Can be repeated.",
+        ),
+    ] = None,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say yes, and continue the run."""
     decide_all(
-        home, approvals, "approve", note=note, answer=_json_text(arguments), grant=grant, as_json=as_json
+        home,
+        approvals,
+        "approve",
+        note=note,
+        answer=_json_text(arguments),
+        grant=grant,
+        only=tuple(only or ()),
+        as_json=as_json,
     )
 
 
@@ -165,6 +180,7 @@ def decide_all(
     note: str = "",
     answer: str | None = None,
     grant: str = "",
+    only: tuple[str, ...] = (),
     as_json: bool,
 ) -> None:
     import asyncio
@@ -184,13 +200,25 @@ def decide_all(
 
         async with hands(place, settings) as using:
             seen = await using.database.read(lambda tx: [_find(tx, ending) for ending in endings])
-            verdicts = [Verdict(a.id, decision, who, a.digest, note, answer, lasts) for a in seen]
+            verdicts = [Verdict(a.id, decision, who, a.digest, note, answer, lasts, only) for a in seen]
             runs = await using.decide(verdicts)
+            if lasts is not None:
+                await _say_grants(using.database, [a.id for a in seen])
             documents = await using.follow(runs, quiet=as_json)
             await say_documents(using.database, place, documents, as_json=as_json)
 
     asyncio.run(go())
     end_with()
+
+
+async def _say_grants(database: Database, approval_ids: list[str]) -> None:
+    from colleague.cli.output import note, plain
+    from colleague.experts.grant_report import covers_text
+    from colleague.store.grants import grants_given_with
+    from colleague.store.ids import short
+
+    for grant in await database.read(lambda tx: grants_given_with(tx, approval_ids)):
+        note(f"grant {short(grant.id)}: {plain(covers_text(grant))}")
 
 
 def _grant_ms(lasts: str) -> int:

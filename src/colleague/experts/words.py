@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from colleague.agent.presenting import wrapped
+from colleague.agent.words import failure_text
 from colleague.experts.scratch import scratchpad_path
 from colleague.packages.function import Function
 from colleague.packages.package import Package
@@ -67,13 +68,13 @@ class ProcessWords:
         return "" if text is None else f"{path}, as it is now:\n{wrapped(text, f'file:{path}')}"
 
     async def again(self, run: Run, error: str) -> str:
-        words = f"[The last attempt failed: {error}."
+        words = f"[{failure_text(error)}\n"
         if self.process.execution.idempotent:
-            return f"{words} This one starts again from the first step.]"
+            return f"{words}This one starts again from the first step.]"
         if self.process.execution.resume_from_execution_log and self.database is not None:
             marks = await self.database.read(lambda tx: steps_of(tx, run.id))
             words += _progress(marks)
-        return f"{words} What was done before stays done: go on from there.]{await self._news(run)}"
+        return f"{words}What was done before stays done: go on from there.]{await self._news(run)}"
 
     async def _news(self, run: Run) -> str:
         """The playbook once more, when its text or its inputs are not those that were told last."""
@@ -95,9 +96,9 @@ def _progress(marks: list[StepMark]) -> str:
     settled = [str(mark.number) for mark in marks if mark.status in ("done", "skipped")]
     failed = [mark for mark in marks if mark.status == "failed"]
     first = next((mark for mark in marks if mark.status in ("failed", "open")), None)
-    text = f" Steps that are done: {', '.join(settled) or 'none'}."
+    text = f"Steps that are done: {', '.join(settled) or 'none'}."
     text += "".join(f" Step {mark.number} failed: {mark.note or 'no reason was given'}." for mark in failed)
-    return text + (f" Go on with step {first.number}: {first.text}" if first else "")
+    return text + (f" Go on with step {first.number}: {first.text} " if first else " ")
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class TaskWords:
         return str(json.loads(run.inputs).get("task", ""))
 
     async def again(self, run: Run, error: str) -> str:  # noqa: ARG002 - a task has no log
-        return f"[The last attempt failed: {error}. Go on from where you were; what is done is done.]"
+        return f"[{failure_text(error)}\nGo on from where you were; what is done is done.]"
 
 
 @dataclass(frozen=True)
@@ -123,4 +124,4 @@ class FunctionWords:
         return f"Apply {self.function.name} to these inputs, then call complete with its outputs.\n{data}"
 
     async def again(self, run: Run, error: str) -> str:  # noqa: ARG002
-        return f"[The last attempt failed: {error}. Go on from where you were.]"
+        return f"[{failure_text(error)}\nGo on from where you were.]"

@@ -176,6 +176,10 @@ class DecisionAsked(Asked):
     by: Annotated[str, Field(max_length=200)] = ""
     grant_ms: Annotated[int, Field(ge=0, le=10**12)] | None = None
     """Do not ask again for this long; 0 is for this run."""
+    grant_only: Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=50)] = Field(
+        default_factory=list
+    )
+    """Arguments that must stay what they are in this call for the grant to count."""
 
 
 class DecisionInBatch(DecisionAsked):
@@ -287,6 +291,9 @@ class TriggerDocument(BaseModel):
 
 
 class GrantDocument(BaseModel):
+    """`covers` says it in a sentence; `reason` why it does not count, when `state` is not `live`. `only` are
+    arguments that a call must have."""
+
     id: str
     expert: str
     operation: str
@@ -296,6 +303,16 @@ class GrantDocument(BaseModel):
     expires_at: str | None
     revoked_at: str | None
     uses: int
+    approval_id: str | None
+    server: str | None
+    tool: str | None
+    launch_digest: str | None
+    schema_digest: str | None
+    package_digest: str | None
+    only: dict[str, Any]
+    state: Literal["live", "lapsed", "expired", "revoked", "ended"]
+    reason: str
+    covers: str
 
 
 class SessionDocument(BaseModel):

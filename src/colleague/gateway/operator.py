@@ -18,6 +18,7 @@ from colleague.experts.retrying import drop_dead_letter, retry_run
 from colleague.home import Home
 from colleague.store.accept import Accepted, Arrival, accept
 from colleague.store.approvals import Answer, Approval, Decision, decide, get_approval
+from colleague.store.call_target import CallTarget
 from colleague.store.cancel import cancel
 from colleague.store.grants import give_grant, revoke_grant
 from colleague.store.journal import get_call
@@ -37,7 +38,8 @@ Source = Literal["command", "api", "page", "chat", "link"]
 class Verdict:
     """One decision. `digest` is what the person saw; empty takes the one that is stored now.
 
-    `grant_ms`: do not ask again for this long; 0 means for this run."""
+    `grant_ms`: do not ask again for this long; 0 means for this run. `grant_only`: arguments that must stay
+    what they are now for the grant to count."""
 
     approval: str
     decision: Decision
@@ -46,6 +48,7 @@ class Verdict:
     note: str = ""
     answer: str | None = None
     grant_ms: int | None = None
+    grant_only: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -149,16 +152,48 @@ def _enriched(wired: Wired, payload: Any) -> Any:
 
 def _decide(tx: Tx, verdict: Verdict) -> Approval:
     seen = get_approval(tx, full_id(tx, approvals, "approval", verdict.approval))
-    if verdict.grant_ms is not None and seen.kind != "confirm":
-        raise UsageError(f"a grant spares a confirm, and this is {seen.kind}", hint="decide without --grant")
-    call = get_call(tx, seen.call_id) if seen.call_id else None
-    if verdict.grant_ms is not None and not (call and call.server):
-        hint = "decide without --grant; each change of such a file is asked about"
-        raise UsageError(f"a grant is for tools of MCP servers, and {seen.operation} is none", hint=hint)
-    if verdict.grant_ms is not None:
-        run_id, lasts = (seen.run_id, None) if verdict.grant_ms == 0 else (None, verdict.grant_ms)
-        give_grant(tx, seen.expert, seen.operation, by=verdict.by, run_id=run_id, lasts_ms=lasts)
+    _give_grant(tx, seen, verdict)
     answer = Answer(
         seen.id, verdict.digest or seen.digest, verdict.decision, verdict.by, verdict.note, verdict.answer
     )
     return decide(tx, answer)
+
+
+def _give_grant(tx: Tx, seen: Approval, verdict: Verdict) -> None:
+    if verdict.grant_ms is None:
+        if verdict.grant_only:
+            raise UsageError("only limits a grant, and none is given", hint="say for how long: --grant 30m")
+        return
+    if seen.kind != "confirm" or verdict.decision != "approve":
+        what = seen.kind if seen.kind != "confirm" else verdict.decision
+        raise UsageError(f"a grant spares a confirm, and this is {what}", hint="decide without --grant")
+    call = get_call(tx, seen.call_id) if seen.call_id else None
+    if call is not None and not call.server:
+        hint = "decide without --grant; each change of such a file is asked about"
+        raise UsageError(f"a grant is for tools of MCP servers, and {seen.operation} is none", hint=hint)
+    target = CallTarget.of_json(call.target) if call else None
+    if target is None:
+        raise UsageError(
+            "this question was asked by an older Colleague, so a grant could not be bound to a server",
+            hint="decide without --grant; a grant can be given with the next one",
+        )
+    run_id, lasts = (seen.run_id, None) if verdict.grant_ms == 0 else (None, verdict.grant_ms)
+    give_grant(
+        tx,
+        seen.expert,
+        seen.operation,
+        target,
+        by=verdict.by,
+        run_id=run_id,
+        lasts_ms=lasts,
+        only=_only(verdict.grant_only, json.loads(verdict.answer or seen.arguments)),
+        approval_id=seen.id,
+    )
+
+
+def _only(names: Sequence[str], arguments: dict[str, Any]) -> dict[str, Any]:
+    missing = [name for name in names if name not in arguments]
+    if missing:
+        there = ", ".join(map(repr, arguments)) or "none"
+        raise UsageError(f"the call has no argument {missing[0]!r}", hint=f"its arguments are: {there}")
+    return {name: arguments[name] for name in names}

@@ -146,6 +146,8 @@ def _decision(verdict: Verdict) -> dict[str, Any]:
         body[name] = json.loads(verdict.answer)
     if verdict.grant_ms is not None:
         body["grant_ms"] = verdict.grant_ms
+    if verdict.grant_only:
+        body["grant_only"] = list(verdict.grant_only)
     return body
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from colleague.config.secret import Secret, is_telling, resolve
+from colleague.mcp.launch_digest import launch_digest
 from colleague.redaction import HIDDEN, Redactor
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class Launch:
     url: str = field(default="", repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     start_seconds: float = 30.0
+    digest: str = ""
+    """The fingerprint of all that, without the values of secrets."""
 
     @property
     def key(self) -> str:
@@ -67,6 +70,7 @@ def prepare(name: str, server: McpServer, environ: Mapping[str, str]) -> Launch:
         url=url,
         headers=headers,
         start_seconds=server.connection_timeout_ms / 1000,
+        digest=launch_digest(server, environ),
     )
 
 

@@ -120,7 +120,7 @@ class Link:
             await self._end_tasks()
 
     def _begin(self, client: Client) -> None:
-        self._client, self._listing = client, Listing(self._launch.name, client)
+        self._client, self._listing = client, Listing(self._launch.name, client, self._launch.digest)
         self.since = time.monotonic()
         self._spawn(self._listing.follow_changes())
         self._opened.set()

@@ -17,8 +17,8 @@ _LISTEN_AGAIN_SECONDS = 5.0
 class Listing:
     """The tools of one connection."""
 
-    def __init__(self, server: str, client: Client) -> None:
-        self._server, self._client = server, client
+    def __init__(self, server: str, client: Client, launch_digest: str = "") -> None:
+        self._server, self._client, self._launch_digest = server, client, launch_digest
         self._version = 0
         self._asking = asyncio.Lock()
         self.known: tuple[McpTool, ...] | None = None
@@ -43,7 +43,7 @@ class Listing:
         cursor: str | None = None
         for _ in range(_MOST_PAGES):
             page = await self._client.list_tools(cursor=cursor)
-            tools |= {each.name: McpTool.read(self._server, each) for each in page.tools}
+            tools |= {each.name: McpTool.read(self._server, each, self._launch_digest) for each in page.tools}
             if not page.next_cursor or page.next_cursor == cursor:
                 break
             cursor = page.next_cursor

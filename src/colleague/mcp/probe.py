@@ -24,6 +24,8 @@ class Probed:
     protocol_version: str = ""
     error: str = ""
     hint: str = ""
+    findings: tuple[str, ...] = ()
+    """What of its tools is cut or left out."""
 
     @property
     def ok(self) -> bool:
@@ -57,4 +59,5 @@ async def _probe(servers: Servers, name: str) -> Probed:
         protocol_version=status.protocol_version if status else "",
         error=error.message if error else "",
         hint=error.hint if error else "",
+        findings=status.findings if status else (),
     )

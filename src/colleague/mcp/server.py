@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import difflib
+import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,10 +16,12 @@ from colleague.mcp.backoff import Backoff, Pace
 from colleague.mcp.call import Call, OnLate, OnProgress, encoded
 from colleague.mcp.errors import NotSent, ServerDown, UnknownTool
 from colleague.mcp.launch import prepare, shown_command
+from colleague.mcp.launch_digest import launch_digest
 from colleague.mcp.link import Link, Parts, load_library
 from colleague.mcp.log import ServerLog, log_file
 from colleague.mcp.records import Records
 from colleague.mcp.tool import McpTool, is_used
+from colleague.mcp.tool_limits import LimitedTools, limit_tools
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,8 +29,18 @@ if TYPE_CHECKING:
     from colleague.config.settings import McpServer
     from colleague.mcp.answer import ToolAnswer
 
-State = Literal["disabled", "idle", "starting", "up", "waiting", "stopped"]
-_HINTS = {"disabled": "set mcp.servers.{}.enabled to true", "stopped": "start Colleague again"}
+log = logging.getLogger(__name__)
+
+State = Literal["disabled", "held", "idle", "starting", "up", "waiting", "stopped"]
+_DOWN = {
+    "disabled": ("is disabled", "set mcp.servers.{}.enabled to true"),
+    "held": (
+        "waits for a yes: its entry in the settings is new or has changed while the gateway runs",
+        "look at it, then run: colleague mcp accept {}; or start the gateway again",
+    ),
+    "stopped": ("is stopped", "start Colleague again"),
+}
+"""Why a server is not started, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +59,8 @@ class ServerStatus:
     starts: int = 0
     error: str = ""
     retry_seconds: float = 0.0
+    findings: tuple[str, ...] = ()
+    """What of its tools is cut or left out."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +77,9 @@ class Surroundings:
 class Server:
     """Holds at most one open link; the task that opens links lives until `stop`."""
 
-    def __init__(self, name: str, settings: McpServer, around: Surroundings) -> None:
+    def __init__(self, name: str, settings: McpServer, around: Surroundings, *, held: bool = False) -> None:
         self.name = name
+        self.launch_digest = launch_digest(settings, around.environ)
         self._settings, self._around = settings, around
         self._mode = "auto"
         self._link: Link | None = None
@@ -73,8 +89,10 @@ class Server:
         self._waiters: list[asyncio.Future[Link]] = []
         self._backoff = Backoff(around.pace)
         self._error: NotSent | None = None
-        self._state: State = "idle" if settings.enabled else "disabled"
+        self._state: State = "disabled" if not settings.enabled else "held" if held else "idle"
         self._starts = 0
+        self._listed: Sequence[McpTool] | None = None
+        self._offered = LimitedTools(())
         self._turn = asyncio.Lock() if _is_serial(settings) else None
 
     @property
@@ -82,10 +100,18 @@ class Server:
         return self._settings.request_timeout_ms / 1000
 
     async def tools(self) -> list[McpTool]:
-        """Those its filter lets through."""
+        """Those its filter lets through, within the limits of tool_limits.py."""
         link = await self._up()
         listed = await link.tools(self._seconds)
-        return [each for each in listed if is_used(each.name, self._settings.tool_filter)]
+        if listed is not self._listed:
+            self._listed, self._offered = listed, self._limited(listed)
+        return list(self._offered.tools)
+
+    def _limited(self, listed: Sequence[McpTool]) -> LimitedTools:
+        limited = limit_tools(each for each in listed if is_used(each.name, self._settings.tool_filter))
+        for each in limited.findings:
+            log.warning("MCP server %s: %s", self.name, each)
+        return limited
 
     async def call(
         self,
@@ -126,8 +152,9 @@ class Server:
         return await waiter
 
     def _check_usable(self) -> None:
-        if self._state in _HINTS:
-            raise diagnosis.down(self.name, f"is {self._state}", _HINTS[self._state].format(self.name))
+        if self._state in _DOWN:
+            what, hint = _DOWN[self._state]
+            raise diagnosis.down(self.name, what, hint.format(self.name))
         if self._error and self._backoff.left > self._around.pace.patience:
             raise ServerDown(
                 f"{self._error.message} (it is tried again in {self._backoff.left:.0f} s)",
@@ -160,8 +187,8 @@ class Server:
             raise diagnosis.misconfigured(self.name, error) from None
         await asyncio.to_thread(load_library)
         self._starts += 1
-        log = ServerLog(self._log_file, launch.redact)
-        parts = Parts(launch, log, self._around.records, self._around.on_late)
+        own_log = ServerLog(self._log_file, launch.redact)
+        parts = Parts(launch, own_log, self._around.records, self._around.on_late)
         link = Link(parts, mode=self._mode)
         try:
             await link.open()
@@ -207,13 +234,13 @@ class Server:
 
     async def stop(self) -> None:
         """Ends the server. Calls under way end as Unknown."""
-        if self._state != "disabled":
+        if self._state not in ("disabled", "held"):
             self._state = "stopped"
         if self._keeper:
             self._keeper.cancel()
             await asyncio.wait({self._keeper})
         for waiter in self._take_waiters():
-            waiter.set_exception(diagnosis.down(self.name, "is stopped", _HINTS["stopped"]))
+            waiter.set_exception(diagnosis.down(self.name, *_DOWN["stopped"]))
         links = [*self._retiring.values(), *([self._link] if self._link else [])]
         retiring = list(self._retiring)
         await asyncio.gather(*(link.close() for link in links))
@@ -234,6 +261,7 @@ class Server:
             starts=self._starts,
             error=self._error.message if self._error else "",
             retry_seconds=round(self._backoff.left, 1) if self._state == "waiting" else 0.0,
+            findings=self._offered.findings,
         )
 
 

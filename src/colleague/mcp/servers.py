@@ -6,14 +6,14 @@ import asyncio
 import contextlib
 import difflib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from colleague.mcp import diagnosis
 from colleague.mcp.backoff import Pace
 from colleague.mcp.call import OnLate, OnProgress
-from colleague.mcp.errors import ServerDown
+from colleague.mcp.errors import NotSent, ServerDown
 from colleague.mcp.records import Records
 from colleague.mcp.server import Server, ServerStatus, Surroundings
 
@@ -28,7 +28,7 @@ class Servers:
     """The servers of the settings, each started on its first use. Belongs to one event loop.
 
     `folder` holds the records by which a successor finds what a killed process left behind; `on_late` is
-    offered the answer of a call that had ended as Unknown.
+    offered the answer of a call that had ended as Unknown. Those that are `held` are not started.
     """
 
     def __init__(
@@ -39,22 +39,30 @@ class Servers:
         *,
         logs: Path,
         on_late: OnLate | None = None,
+        held: Collection[str] = (),
         pace: Pace = Pace(),  # noqa: B008 - frozen
     ) -> None:
         self._records = Records(folder)
         self._around = Surroundings(dict(environ), self._records, logs, pace, on_late)
         self._wanted = dict(settings.mcp.servers)
-        self._made: dict[str, McpServer] = {}
+        self._held = frozenset(held)
+        self._made: dict[str, tuple[McpServer, bool]] = {}
         self._servers = {name: self._new(name) for name in self._wanted}
         self._busy: Counter[str] = Counter()
         self._leaving: set[asyncio.Task[None]] = set()
 
     @classmethod
     def of(
-        cls, home: Home, settings: Settings, environ: Mapping[str, str], *, on_late: OnLate | None = None
+        cls,
+        home: Home,
+        settings: Settings,
+        environ: Mapping[str, str],
+        *,
+        on_late: OnLate | None = None,
+        held: Collection[str] = (),
     ) -> Self:
         """With the folders of a home."""
-        return cls(settings, environ, home.state / "mcp", logs=home.logs, on_late=on_late)
+        return cls(settings, environ, home.state / "mcp", logs=home.logs, on_late=on_late, held=held)
 
     async def start(self) -> list[str]:
         """Ends the servers that a dead predecessor left running; their names. Starts nothing."""
@@ -73,15 +81,18 @@ class Servers:
         arguments: Mapping[str, Any],
         *,
         key: str,
+        launch_digest: str = "",
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
     ) -> ToolAnswer:
         """Calls a tool once: an answer, or NotSent, or Unknown when it may have happened.
 
-        `timeout` counts from the sending. A caller that is cancelled leaves it as unknown as a timeout does.
+        With `launch_digest`, only to the server as it was configured then. `timeout` counts from the sending.
+        A caller that is cancelled leaves it as unknown as a timeout does.
         """
         found = self._server(server)
         with self._using(server):
+            _check_launch(found, launch_digest)
             return await found.call(tool, arguments, key=key, timeout=timeout, on_progress=on_progress)
 
     async def status(self) -> list[ServerStatus]:
@@ -89,12 +100,13 @@ class Servers:
 
     async def stop(self) -> None:
         """Ends every server and everything they started."""
-        self._wanted = dict(self._made)
+        self._wanted = {name: settings for name, (settings, _) in self._made.items()}
+        self._held = frozenset(name for name, (_, held) in self._made.items() if held)
         await asyncio.gather(*(server.stop() for server in self._servers.values()), *self._leaving)
 
-    def reconfigure(self, settings: Settings) -> None:
+    def reconfigure(self, settings: Settings, held: Collection[str] = ()) -> None:
         """The servers of other settings. Unchanged ones stay; one that changed or is gone ends once idle."""
-        self._wanted = dict(settings.mcp.servers)
+        self._wanted, self._held = dict(settings.mcp.servers), frozenset(held)
         for name in {**self._servers, **self._wanted}:
             self._renew_if_idle(name)
 
@@ -108,7 +120,7 @@ class Servers:
             self._renew_if_idle(name)
 
     def _renew_if_idle(self, name: str) -> None:
-        made, wanted = self._made.get(name), self._wanted.get(name)
+        made, wanted = self._made.get(name), self._entry(name)
         if made == wanted or (made is not None and self._busy[name]):
             return
         if made is not None:
@@ -120,8 +132,12 @@ class Servers:
             self._servers[name] = self._new(name)
 
     def _new(self, name: str) -> Server:
-        self._made[name] = self._wanted[name]
-        return Server(name, self._wanted[name], self._around)
+        settings, held = self._made[name] = (self._wanted[name], name in self._held)
+        return Server(name, settings, self._around, held=held)
+
+    def _entry(self, name: str) -> tuple[McpServer, bool] | None:
+        wanted = self._wanted.get(name)
+        return None if wanted is None else (wanted, name in self._held)
 
     def _server(self, name: str) -> Server:
         if found := self._servers.get(name):
@@ -134,6 +150,16 @@ class Servers:
 
     async def __aexit__(self, *_: object) -> None:
         await self.stop()
+
+
+def _check_launch(server: Server, launch_digest: str) -> None:
+    """A call that was decided on for one server is not sent to another of the same name."""
+    if launch_digest and server.launch_digest != launch_digest:
+        raise NotSent(
+            f"MCP server {server.name} was configured anew after this call was decided on; nothing was sent",
+            server=server.name,
+            hint="the run uses the new one when it is continued next time",
+        )
 
 
 def unknown_server(name: str, known: Mapping[str, object]) -> ServerDown:

@@ -26,9 +26,11 @@ class McpTool:
     read_only: bool
     idempotent: bool
     destructive: bool
+    launch_digest: str = ""
+    """Of the server that listed it; see launch_digest.py."""
 
     @classmethod
-    def read(cls, server: str, tool: Tool) -> McpTool:
+    def read(cls, server: str, tool: Tool, launch_digest: str = "") -> McpTool:
         hints = tool.annotations
         read_only = bool(hints and hints.read_only_hint)
         said = hints.destructive_hint if hints else None
@@ -42,6 +44,7 @@ class McpTool:
             read_only=read_only,
             idempotent=bool(hints and hints.idempotent_hint),
             destructive=not read_only if said is None else said and not read_only,
+            launch_digest=launch_digest,
         )
 
 

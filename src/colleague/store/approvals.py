@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from sqlalchemy import and_, bindparam, or_, select
 
@@ -262,10 +262,16 @@ def _settle_afterwards(tx: Tx, approval: Approval, answer: Answer) -> None:
     """No worker will come back to a run that has ended, so the call gets its result here."""
     said = answer.answer or json.dumps(f"{answer.by} says: {answer.decision.replace('_', ' ')}")
     status = "finished" if answer.decision == "happened" else "refused"
-    result = json.dumps({"text": json.loads(said), "source": f"person:{answer.by}"}, ensure_ascii=False)
+    result = json.dumps(
+        {"text": _text(json.loads(said)), "source": f"person:{answer.by}"}, ensure_ascii=False
+    )
     tx.update(
         calls, {"id": approval.call_id, "status": "unknown"}, status=status, result=result, ended_at=tx.now
     )
+
+
+def _text(said: Any) -> str:
+    return said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
 
 
 def _check(approval: Approval, answer: Answer, *, ended: bool) -> None:

@@ -63,6 +63,12 @@ class NewCall:
     """Whether it is left for a person to do, which is asked in the same commit."""
     channel: str | None = None
     """Where people are told of the draft."""
+    target: str | None = None
+    """What it is bound to, as CallTarget writes it."""
+    grantable: bool = True
+    """Whether a grant may stand for the yes it needs."""
+    counted: bool = True
+    """Whether it counts for the budget: not when it is one too many."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +95,7 @@ class Call:
     note: str | None
     started_at: int | None
     ended_at: int | None
+    target: str | None = None
 
     @property
     def is_session(self) -> bool:
@@ -157,6 +164,7 @@ def _add_call(tx: Tx, run_id: str, message: Message, call: NewCall) -> None:
         result=call.result,
         is_error=int(call.is_error),
         note=call.note,
+        target=call.target,
         ended_at=None if call.result is None else tx.now,
     )
     if call.draft:
@@ -173,7 +181,7 @@ def start_call(tx: Tx, hold: Hold, call: Call) -> int:
     number = stored.sends + 1
     tx.insert(sends, call_id=call.id, number=number, epoch=run.epoch, started_at=tx.now)
     begun = {"status": "started", "sends": number, "started_at": tx.now}
-    final = {"arguments": call.arguments, "digest": call.digest, "note": call.note}
+    final = {"arguments": call.arguments, "digest": call.digest, "note": call.note, "target": call.target}
     tx.update(calls, {"id": call.id}, **begun, **final)
     return number
 

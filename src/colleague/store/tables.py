@@ -51,7 +51,8 @@ messages = _table(
 calls = _table(
     "calls",
     key="id",
-    text="id run_id session tool_call_id operation server tool tier arguments digest status result note",
+    text="id run_id session tool_call_id operation server tool tier arguments digest status result note "
+    "target",
     number="position place repeatable sends is_error started_at ended_at",
 )
 sends = _table("sends", key="call_id number", text="call_id", number="number epoch started_at ended_at")
@@ -65,8 +66,12 @@ approvals = _table(
 grants = _table(
     "grants",
     key="id",
-    text="id expert operation run_id created_by",
+    text="id expert operation run_id created_by server tool launch_digest schema_digest package_digest "
+    "only_arguments approval_id lapsed",
     number="created_at expires_at revoked_at uses",
+)
+accepted_launches = _table(
+    "accepted_launches", key="digest", text="digest server command accepted_by", number="accepted_at"
 )
 timers = _table("timers", key="kind subject", text="kind subject run_id", number="due_at")
 outbox = _table(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from colleague.agent.toolbox import target_of
 from colleague.store.approvals import AlreadyDecided, Answer, WrongDecision, WrongDigest, decide
 from colleague.store.grants import all_grants, give_grant, revoke_grant
 from colleague.store.sweep import sweep
@@ -353,8 +354,9 @@ class TestGrants:
 
         async def acts(stage: Stage) -> None:
             await stage.begin()
+            target = target_of("", stage.ledger.spec)
             await stage.database.write(
-                lambda tx: give_grant(tx, "test", "ledger.append", by="ann", run_id=stage.run_id)
+                lambda tx: give_grant(tx, "test", "ledger.append", target, by="ann", run_id=stage.run_id)
             )
             assert (await stage.go_on()).status == "waiting", "a grant never decides what was asked already"
             await stage.decide("approve")
@@ -369,7 +371,9 @@ class TestGrants:
     def test_a_grant_that_does_not_count(self, opener: Opener, tmp_path: Path, end: str) -> None:
         async def acts(stage: Stage) -> None:
             grant = await stage.database.write(
-                lambda tx: give_grant(tx, "test", "ledger.append", by="ann", lasts_ms=1000)
+                lambda tx: give_grant(
+                    tx, "test", "ledger.append", target_of("", stage.ledger.spec), by="ann", lasts_ms=1000
+                )
             )
             if end == "expired":
                 stage.clock.move(seconds=2)

@@ -164,7 +164,7 @@ async def test_the_next_attempt_continues(stage: Stage, resume: bool) -> None:
     assert run.outcome == "completed", run.error
     assert stage.book == ["one"]
     again = stage.shown()[3].texts[-1]
-    assert again.startswith(f"[The last attempt failed: {REASON}.")
+    assert again.startswith(f'[The last attempt failed:\n<data source="error">\n{REASON}\n</data>')
     assert ("Steps that are done: 1." in again) == resume
     assert ("Step 2 failed: the book is closed. Go on with step 2: Write." in again) == resume
     assert "What was done before stays done: go on from there.]" in again

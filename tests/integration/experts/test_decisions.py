@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
-from colleague.store.approvals import AlreadyDecided, WrongDecision
+from colleague.store.approvals import AlreadyDecided, Approval, WrongDecision
 from colleague.store.grants import all_grants, give_grant, revoke_grant
+from colleague.store.tables import grants
+from colleague.store.tx import Tx
+from tests.grants import call_target
 from tests.integration.experts.package import CONFIDENCE, Package, function, ledger_package, process, text
 from tests.integration.experts.stage import Stage, on_stage
 from tests.office import call, calls
@@ -308,8 +311,19 @@ async def test_a_draft_is_settled_while_the_run_waits_for_something_else(stage: 
     assert stage.book == ["two"]
 
 
-async def grant(stage: Stage, **more: Any) -> str:
-    return await stage.database.write(lambda tx: give_grant(tx, "clerk", "ledger.append", by="ann", **more))
+async def asked(stage: Stage) -> Approval:
+    """The question about the first call; the run is ended by a no in the end of the test."""
+    assert (await stage.run(APPEND, DONE)).status == "waiting"
+    return await stage.pending()
+
+
+async def grant(stage: Stage, approval: Approval, **more: Any) -> str:
+    def work(tx: Tx) -> str:
+        operation = more.pop("operation", approval.operation)
+        expert = more.pop("expert", "clerk")
+        return give_grant(tx, expert, operation, call_target(tx, approval), by="ann", **more)
+
+    return await stage.database.write(work)
 
 
 @on_stage
@@ -317,7 +331,7 @@ async def test_a_grant_for_a_run_ends_with_it(stage: Stage) -> None:
     stage.install(ledger_package(tiers=ASKED))
     more = [call("ledger.append", line=line) for line in ("two", "three")]
     await stage.run(APPEND, *more, DONE)
-    await grant(stage, run_id=stage.run_id)
+    await grant(stage, await stage.pending(), run_id=stage.run_id)
     run = await stage.decided("approve")
     assert run.outcome == "completed", run.error
     assert stage.book == ["one", "two", "three"]
@@ -329,7 +343,8 @@ async def test_a_grant_for_a_run_ends_with_it(stage: Stage) -> None:
 @on_stage
 async def test_a_grant_for_a_time_ends_then(stage: Stage) -> None:
     stage.install(ledger_package(tiers=ASKED))
-    await grant(stage, lasts_ms=1_800_000)
+    await grant(stage, await asked(stage), lasts_ms=1_800_000)
+    await stage.decided("approve")
     assert (await stage.run(APPEND, DONE)).outcome == "completed"
     stage.clock.move(seconds=1_799)
     assert (await stage.run(APPEND, DONE)).outcome == "completed"
@@ -340,7 +355,8 @@ async def test_a_grant_for_a_time_ends_then(stage: Stage) -> None:
 @on_stage
 async def test_a_revoked_grant_counts_no_more(stage: Stage) -> None:
     stage.install(ledger_package(tiers=ASKED))
-    given = await grant(stage)
+    given = await grant(stage, await asked(stage))
+    await stage.decided("approve")
     await stage.database.write(lambda tx: revoke_grant(tx, given))
     assert (await stage.run(APPEND, DONE)).status == "waiting"
 
@@ -348,8 +364,7 @@ async def test_a_revoked_grant_counts_no_more(stage: Stage) -> None:
 @on_stage
 async def test_a_grant_decides_no_question_that_was_asked_before(stage: Stage) -> None:
     stage.install(ledger_package(tiers=ASKED))
-    await stage.run(APPEND, DONE)
-    await grant(stage)
+    await grant(stage, await asked(stage))
     assert (await stage.go_on()).status == "waiting"
     assert stage.book == []
 
@@ -357,7 +372,8 @@ async def test_a_grant_decides_no_question_that_was_asked_before(stage: Stage) -
 @on_stage
 async def test_a_grant_never_relaxes_manual(stage: Stage) -> None:
     stage.install(ledger_package(tiers={"append": "manual"}))
-    await grant(stage)
+    await stage.run(APPEND, DONE)
+    await grant(stage, await stage.pending())
     run = await stage.run(APPEND, DONE)
     assert run.outcome == "completed"
     assert stage.book == []
@@ -367,16 +383,51 @@ async def test_a_grant_never_relaxes_manual(stage: Stage) -> None:
 @on_stage
 async def test_a_grant_is_for_one_expert_and_one_operation(stage: Stage) -> None:
     stage.install(ledger_package(tiers={"append": "confirm", "put": "confirm"}))
-    await stage.database.write(lambda tx: give_grant(tx, "someone-else", "ledger.append", by="ann"))
-    await stage.database.write(lambda tx: give_grant(tx, "clerk", "ledger.put", by="ann"))
+    approval = await asked(stage)
+    await grant(stage, approval, expert="someone-else")
+    await grant(stage, approval, operation="ledger.put")
+    await stage.decided("approve")
     assert (await stage.run(APPEND, DONE)).status == "waiting"
+
+
+@on_stage
+async def test_a_grant_with_an_argument_holds_for_that_value(stage: Stage) -> None:
+    stage.install(ledger_package(tiers=ASKED))
+    await grant(stage, await asked(stage), only={"line": "one"})
+    await stage.decided("approve")
+    assert (await stage.run(APPEND, DONE)).outcome == "completed"
+    assert (await stage.run(call("ledger.append", line="two"), DONE)).status == "waiting"
+    assert stage.book == ["one", "one"]
+
+
+@on_stage
+async def test_a_grant_without_a_target_counts_for_nothing(stage: Stage) -> None:
+    """As an older version wrote it."""
+    stage.install(ledger_package(tiers=ASKED))
+    given = await grant(stage, await asked(stage))
+    await stage.decided("approve")
+    await stage.database.write(lambda tx: tx.update(grants, {"id": given}, server=None, launch_digest=None))
+    assert (await stage.run(APPEND, DONE)).status == "waiting"
+    assert "give it again" in (await stage.pending()).reasoning
+
+
+@on_stage
+async def test_a_grant_does_not_repeat_what_may_have_happened(stage: Stage) -> None:
+    stage.install(ledger_package(tiers={"fail": "confirm"}))
+    failing = call("ledger.fail", line="one")
+    await stage.run(failing, failing, DONE)
+    await grant(stage, await stage.pending())
+    assert (await stage.decided("approve")).status == "waiting"
+    assert "may have happened" in (await stage.pending()).reasoning
+    assert stage.book == ["one"]
 
 
 @on_stage
 async def test_a_grant_relaxes_no_doubt(stage: Stage) -> None:
     """A yes to writing is no yes to a judgment that the agent itself doubts."""
     stage.install(doubting())
-    await stage.database.write(lambda tx: give_grant(tx, "clerk", "ledger.append", by="ann"))
+    assert (await stage.run(judged("low"), DONE)).status == "waiting"
+    await grant(stage, await stage.pending(), operation="ledger.append")
     assert (await stage.run(judged("low"), DONE)).status == "waiting"
 
 

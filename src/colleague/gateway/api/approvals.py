@@ -78,7 +78,8 @@ async def _item(here: Gateway, ending: str, asked: DecisionAsked) -> BatchItem:
 async def _decide(here: Gateway, ending: str, asked: DecisionAsked) -> dict[str, Any]:
     answer = _answer(asked)
     by = asked.by.strip() or WHO
-    verdict = Verdict(ending, asked.decision, by, asked.digest, asked.note, answer, asked.grant_ms)
+    grant = (asked.grant_ms, tuple(asked.grant_only))
+    verdict = Verdict(ending, asked.decision, by, asked.digest, asked.note, answer, *grant)
     try:
         [decided] = await here.operator.decide([verdict])
     except AlreadyDecided as error:

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import asyncio
 from typing import Any
 
 from fastapi import APIRouter
 
+from colleague.experts.grant_report import GrantReports
 from colleague.gateway.documents import GrantDocument, Revoked
-from colleague.gateway.gateway import Here
+from colleague.gateway.gateway import Gateway, Here
 from colleague.gateway.openapi import with_token
-from colleague.store.grants import Grant, all_grants
+from colleague.store.grants import Grant, all_grants, ended_runs, get_grant
 from colleague.store.lookup import full_id
-from colleague.store.report import iso
 from colleague.store.tables import grants
+from colleague.store.tx import Tx
 
 router = APIRouter(prefix="/api/grants", tags=["grants"])
 
 
 @router.get("", response_model=list[GrantDocument], responses=with_token())
 async def list_grants(here: Here) -> list[dict[str, Any]]:
-    """The newest first, with how often each was used."""
-    return [_document(each) for each in await here.database.read(all_grants)]
+    """The newest first: what each covers, whether it counts now, and how often it was used."""
+    return await _documents(here, await here.database.read(all_grants))
+
+
+@router.get("/{id}", response_model=GrantDocument, responses=with_token(404))
+async def show(id: str, here: Here) -> dict[str, Any]:  # noqa: A002 - contract
+    def work(tx: Tx) -> Grant:
+        return get_grant(tx, full_id(tx, grants, "grant", id))
+
+    [document] = await _documents(here, [await here.database.read(work)])
+    return document
 
 
 @router.delete("/{id}", response_model=Revoked, responses=with_token(404))
@@ -32,6 +42,7 @@ async def revoke(id: str, here: Here) -> Revoked:  # noqa: A002 - contract
     return Revoked(id=grant_id)
 
 
-def _document(grant: Grant) -> dict[str, Any]:
-    times = ("created_at", "expires_at", "revoked_at")
-    return asdict(grant) | {name: iso(getattr(grant, name)) for name in times}
+async def _documents(here: Gateway, found: list[Grant]) -> list[dict[str, Any]]:
+    now, ended = await here.database.read(lambda tx: (tx.now, ended_runs(tx, found)))
+    reports = GrantReports(here.home, here.live.settings, here.environ, now, ended)
+    return await asyncio.to_thread(lambda: [reports.document(each) for each in found])

@@ -1,0 +1,36 @@
+"""How many calls of one answer may be made: budgets hold within an answer, too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from colleague.agent.scene import Scene
+
+
+@dataclass(frozen=True)
+class CallAllowance:
+    """The first `calls` may be made; the others are told `reason`."""
+
+    calls: int
+    reason: str
+
+
+async def call_allowance(scene: Scene) -> CallAllowance:
+    setting = scene.setting
+    most = setting.max_calls_per_answer
+    found = [
+        CallAllowance(
+            most, f"Not made: an answer may ask for {most} calls. Ask for the rest in the next one."
+        )
+    ]
+    budgets = (setting.run_budget.tool_calls, setting.day_budget.tool_calls)
+    if budgets != (None, None):
+        spent = await scene.conversation.spent()
+        for what, budget, used in zip(("run", "day"), budgets, spent, strict=True):
+            if budget is not None:
+                left = max(budget - used.tool_calls, 0)
+                reason = f"Not made: the budget of the {what} is used up ({budget} tool calls)."
+                found.append(CallAllowance(left, reason))
+    return min(found, key=lambda each: each.calls)
