@@ -208,12 +208,19 @@ async def _servers(home: Home, settings: Settings) -> AsyncIterator[Checked]:
     import asyncio
     import os
 
+    from colleague.cli.held_servers import servers_on_hold
     from colleague.mcp.errors import McpError
     from colleague.mcp.servers import Servers
 
-    names = [name for name, server in settings.mcp.servers.items() if server.enabled]
-    async with Servers.of(home, settings, os.environ) as servers:
+    held = await servers_on_hold(home, settings)
+    for name in sorted(held):
+        message = "it waits for a yes and is not started"
+        yield Checked(f"MCP server {name}", "warning", message, f"colleague mcp accept {name}")
+    enabled = [name for name, server in settings.mcp.servers.items() if server.enabled]
+    names = [name for name in enabled if name not in held]
+    async with Servers.of(home, settings, os.environ, held=held) as servers:
         answers = await asyncio.gather(*(servers.tools(name) for name in names), return_exceptions=True)
+        findings = {each.name: each.findings for each in await servers.status()}
     for name, answer in zip(names, answers, strict=True):
         if isinstance(answer, McpError):
             yield Checked(f"MCP server {name}", "error", answer.message, answer.hint)
@@ -221,6 +228,8 @@ async def _servers(home: Home, settings: Settings) -> AsyncIterator[Checked]:
             yield Checked(f"MCP server {name}", "error", str(answer), f"colleague mcp probe {name}")
         else:
             yield Checked(f"MCP server {name}", "ok", f"{len(answer)} tools")
+            for finding in findings.get(name, ()):
+                yield Checked(f"MCP server {name}", "warning", finding, f"colleague mcp probe {name}")
 
 
 async def _experts(home: Home, settings: Settings) -> AsyncIterator[Checked]:
@@ -254,11 +263,28 @@ async def _gateway(home: Home, settings: Settings) -> AsyncIterator[Checked]:
         busy = True
     if busy and running is not None:
         yield Checked("gateway", "ok", f"pid {running.pid} at {running.url}")
+        async for each in _gateway_problems(home, settings):
+            yield each
     elif busy:
         yield Checked("gateway", "ok", "another command works on this home")
     else:
         async for each in _port(settings):
             yield each
+
+
+async def _gateway_problems(home: Home, settings: Settings) -> AsyncIterator[Checked]:
+    """What the gateway itself says is wrong."""
+    from colleague.errors import ColleagueError
+    from colleague.gateway.remote import RemoteOperator
+
+    try:
+        problems = await RemoteOperator.of(home, settings).problems()
+    except ColleagueError as error:
+        cure = "if gateway.auth has changed, start the gateway again"
+        yield Checked("gateway", "warning", error.message, cure)
+        return
+    for each in problems:
+        yield Checked("gateway", "warning", each)
 
 
 async def _port(settings: Settings) -> AsyncIterator[Checked]:

@@ -105,9 +105,12 @@ async def _document(database: Database, home: Home, run_id: str) -> dict[str, An
 async def hands(home: Home, settings: Settings) -> AsyncIterator[Hands]:
     """Own hands where nobody else holds the home; on PostgreSQL always, since many may work there."""
     async with contextlib.AsyncExitStack() as stack:
-        wait_seconds = 0 if gateway_runs(home) else LOCK_SECONDS
+        served = gateway_runs(home)
+        opening = open_host(
+            home, settings, wait_seconds=0 if served else LOCK_SECONDS, accepts=not served
+        )  # on PostgreSQL beside a gateway: a command accepts nothing in passing
         try:
-            host = await stack.enter_async_context(open_host(home, settings, wait_seconds=wait_seconds))
+            host = await stack.enter_async_context(opening)
         except HomeBusy:
             operator = RemoteOperator.of(home, settings)
             database = open_database(home, settings, os.environ, home_clock(home))

@@ -48,15 +48,16 @@ def list_(
 ) -> None:
     """The configured servers, and what the main agent may call of each. Starts none without --tools."""
     from colleague.cli.mcp_access import access_rows, document, say_access
-    from colleague.cli.output import say, say_json, say_table
+    from colleague.cli.output import note, say, say_json, say_table
 
     place, settings = _settings(home)
+    held = _held(place, settings)
     probed = (
         [each for each in _run_probe(place, settings, _names(settings, "")) if each.ok] if tools else None
     )
     access = access_rows(place, settings, probed)
     found = [
-        _row(place, name, server) | document(name, access, asked=tools)
+        _row(place, name, server, name in held) | document(name, access, asked=tools)
         for name, server in settings.mcp.servers.items()
     ]
     if as_json:
@@ -67,9 +68,19 @@ def list_(
         say_access(access, asked=tools)
     else:
         say("No MCP servers are configured. Add one with: colleague mcp add NAME -- COMMAND")
+    for name in sorted(held):
+        note(f"{name} waits for a yes and is not started: colleague mcp accept {name}")
 
 
-def _row(home: Home, name: str, server: McpServer) -> dict[str, Any]:
+def _held(home: Home, settings: Settings) -> frozenset[str]:
+    import asyncio
+
+    from colleague.cli.held_servers import servers_on_hold
+
+    return asyncio.run(servers_on_hold(home, settings))
+
+
+def _row(home: Home, name: str, server: McpServer, held: bool) -> dict[str, Any]:
     from colleague.mcp.entries import defined_at
     from colleague.mcp.launch import shown_command
 
@@ -80,6 +91,7 @@ def _row(home: Home, name: str, server: McpServer) -> dict[str, Any]:
         "where": shown_command(server),
         "demo": server.demo,
         "enabled": server.enabled,
+        "held": held,
         "defined_in": str(place.file) if place else "",
     }
 
@@ -128,7 +140,43 @@ def add(
         place.settings_file.chmod(0o600)
         note(f"{secret} is now in {place.settings_file}, readable by you alone; better: '${{NAME}}'")
     say(f"{TICK} {name} is added to {place.settings_file}")
+    _accept_if_served(place, home, name)
     say(f"Next: colleague mcp probe {name}")
+
+
+@app.command()
+def accept(name: ServerArgument, home: HomeOption = None) -> None:
+    """Let a server be started that appeared or changed in the settings while the gateway runs."""
+    from colleague.cli.output import TICK, plain, say
+
+    _, settings = _settings(home)
+    command = _accept(home, settings, name)
+    say(f"{TICK} {name} is accepted: {plain(command)}")
+
+
+def _accept(home: Path | None, settings: Settings, name: str) -> str:
+    """The command, or URL, that may be started from now on."""
+    from colleague.cli.working import with_hands
+    from colleague.experts.launch_acceptance import find_entry, user_name
+
+    entry = find_entry(settings, name)
+    with_hands(home, lambda using: using.operator.accept_server(name, entry.digest, user_name()))
+    return entry.command
+
+
+def _accept_if_served(place: Home, home: Path | None, name: str) -> None:
+    """Whoever adds a server accepts it. Without a gateway the next start does that."""
+    from colleague.cli.output import note
+    from colleague.config import load_settings
+    from colleague.errors import ColleagueError
+    from colleague.gateway.gateway_file import gateway_runs
+
+    if not gateway_runs(place):
+        return
+    try:
+        _accept(home, load_settings(place), name)
+    except ColleagueError as error:
+        note(f"{name} waits for a yes: {error.message}; then run colleague mcp accept {name}")
 
 
 def _check(name: str, command: list[str], url: str, transport: str) -> None:
@@ -243,6 +291,7 @@ def _run_probe(home: Home, settings: Settings, names: list[str]) -> list[Probed]
     import asyncio
     import os
 
+    from colleague.cli.held_servers import servers_on_hold
     from colleague.cli.output import progress
     from colleague.mcp.probe import probe as probe_servers
     from colleague.mcp.servers import Servers
@@ -250,7 +299,8 @@ def _run_probe(home: Home, settings: Settings, names: list[str]) -> list[Probed]
     waiting = list(names)
 
     async def main() -> list[Probed]:
-        async with Servers.of(home, settings, os.environ) as servers:
+        held = await servers_on_hold(home, settings)
+        async with Servers.of(home, settings, os.environ, held=held) as servers:
             return await probe_servers(servers, names, done)
 
     with progress(f"Starting {', '.join(names)}") as tell:
@@ -273,6 +323,7 @@ def _document(probed: Probed) -> dict[str, Any]:
         "tools": [_tool(each) for each in probed.tools],
         "error": probed.error,
         "hint": probed.hint,
+        "findings": list(probed.findings),
     }
 
 
@@ -301,6 +352,8 @@ def _say_probed(probed: Probed) -> None:
     width = max((len(each.name) for each in probed.tools), default=0)
     for tool in probed.tools:
         say(f"    {tool.name:{width}}  {_marks(tool):22}  {_first_line(tool.description)}".rstrip())
+    for finding in probed.findings:
+        say(f"  ! {finding}")
 
 
 def _marks(tool: McpTool) -> str:

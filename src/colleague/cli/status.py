@@ -18,11 +18,15 @@ QUESTIONS = ("approval", "draft", "learning", "proposal")
 
 def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Gateway, queue, waiting approvals, next schedules, dead letters, deliveries, spend today."""
+    import asyncio
+
+    from colleague.cli.held_servers import servers_on_hold
     from colleague.cli.hosting import opened, with_database
     from colleague.cli.output import say, say_json
 
-    place, _ = opened(home)
+    place, settings = opened(home)
     document = with_database(home, lambda database: database.read(lambda tx: _document(tx, place)))
+    document["held_servers"] = sorted(asyncio.run(servers_on_hold(place, settings)))
     if as_json:
         say_json(document)
         return
@@ -101,6 +105,8 @@ def _lines(document: dict[str, Any]) -> list[str]:
         f"Next: {each['next_at']} {each['expert']}/{each['trigger']}" for each in document["schedules"][:5]
     ]
     lines += _waiting(document["approvals"])
+    for name in document["held_servers"]:
+        lines.append(f"MCP server {name} waits for a yes and is not started (colleague mcp accept {name})")
     if document["dead_letters"]:
         lines.append(f"Dead letters: {len(document['dead_letters'])} (colleague deadletter list)")
     if document["undelivered"]:

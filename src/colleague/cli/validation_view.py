@@ -79,6 +79,7 @@ def _probe(home: Home, settings: Settings, package: Package, phase_2: _Phase2, f
     import asyncio
     import os
 
+    from colleague.cli.held_servers import servers_on_hold
     from colleague.experts.reach import probe_bindings, time_limit
     from colleague.mcp.servers import Servers
 
@@ -87,7 +88,8 @@ def _probe(home: Home, settings: Settings, package: Package, phase_2: _Phase2, f
     name, bindings = phase_2.expert.name, phase_2.bindings
 
     async def main() -> None:
-        async with Servers.of(home, settings, os.environ) as servers:
+        held = await servers_on_hold(home, settings)
+        async with Servers.of(home, settings, os.environ, held=held) as servers:
             await probe_bindings(package, bindings, servers, findings, name=name, seconds=seconds, tell=done)
 
     with progress(f"Starting {', '.join(waiting)}") as tell:

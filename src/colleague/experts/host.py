@@ -20,6 +20,7 @@ from colleague.clock import Clock
 from colleague.clock_file import home_clock, remembered
 from colleague.config import Settings
 from colleague.experts.agent import ExpertAgent
+from colleague.experts.launch_acceptance import accept_all, held_servers
 from colleague.experts.leftovers import remove_leftovers
 from colleague.experts.pinned import Pinned
 from colleague.experts.postman import Postman, channels
@@ -118,8 +119,11 @@ async def open_host(
     clock: Clock | None = None,
     *,
     wait_seconds: float = LOCK_SECONDS,
+    accepts: bool = True,
 ) -> AsyncIterator[Host]:
-    """Opens a home for work. On SQLite this takes the home's lock, so every earlier worker is dead."""
+    """Opens a home for work. On SQLite this takes the home's lock, so every earlier worker is dead.
+
+    `accepts`: a person starts this, and accepts the MCP servers of the settings by that."""
     environ = os.environ if environ is None else environ
     require_safe_workspace(home, settings)
     alone = settings.experts.database is None
@@ -132,7 +136,10 @@ async def open_host(
         try:
             if alone:
                 await database.write(release_all)
-            async with remembered(home, clock), _served(home, settings, environ, database) as host:
+            if accepts:
+                await accept_all(database, settings)
+            held = frozenset[str]() if accepts else await held_servers(database, settings)
+            async with remembered(home, clock), _served(home, settings, environ, database, held) as host:
                 yield host
         finally:
             await database.close()
@@ -140,13 +147,20 @@ async def open_host(
 
 @asynccontextmanager
 async def _served(
-    home: Home, settings: Settings, environ: Mapping[str, str], database: Database
+    home: Home,
+    settings: Settings,
+    environ: Mapping[str, str],
+    database: Database,
+    held: Collection[str],
 ) -> AsyncIterator[Host]:
     async def late(key: str, answer: ToolAnswer) -> None:
         await record_late_answer(database, key, answer)
 
     bus = Bus()
-    async with Servers.of(home, settings, environ, on_late=late) as servers, Connections() as connections:
+    async with (
+        Servers.of(home, settings, environ, on_late=late, held=held) as servers,
+        Connections() as connections,
+    ):
         main = MainAgent(home, settings, environ, database, servers, ExpertRestrictions(home, settings))
         experts = ExpertAgent(home, settings, environ, database, servers, Pinned(home))
         await main.mend_files()

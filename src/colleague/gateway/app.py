@@ -24,6 +24,7 @@ from colleague.gateway.api import (
     grants,
     health,
     runs,
+    servers,
     sessions,
     status,
     triggers,
@@ -37,7 +38,19 @@ _CODES = {404: "not-found", 405: "method-not-allowed", 422: "bad-request", 400: 
 MOST_NAMED = 5
 
 OPEN = (hooks.router, health.router)
-_NOUNS = (approvals, channels, deadletters, events, experts, grants, runs, sessions, status, triggers)
+_NOUNS = (
+    approvals,
+    channels,
+    deadletters,
+    events,
+    experts,
+    grants,
+    runs,
+    servers,
+    sessions,
+    status,
+    triggers,
+)
 GUARDED = (*(noun.router for noun in _NOUNS), health.guarded)
 
 

@@ -315,6 +315,24 @@ class GrantDocument(BaseModel):
     covers: str
 
 
+class ServerDocument(BaseModel):
+    """An MCP server. `digest` is of its entry in the settings; `findings` what of its tools is left out."""
+
+    name: str
+    transport: str
+    where: str
+    state: Literal["disabled", "held", "idle", "starting", "up", "waiting", "stopped"]
+    digest: str
+    tools: int | None
+    error: str
+    findings: list[str]
+
+
+class AcceptAsked(Asked):
+    digest: Annotated[str, Field(min_length=1, max_length=200)]
+    by: Annotated[str, Field(max_length=200)] = ""
+
+
 class SessionDocument(BaseModel):
     session_key: str
     runs: int

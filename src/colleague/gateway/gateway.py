@@ -13,7 +13,7 @@ from fastapi import Depends, Request
 from colleague.clock import CheckedClock, Clock
 from colleague.experts.host import Host
 from colleague.gateway.limits import Limits
-from colleague.gateway.live_settings import LiveSettings
+from colleague.gateway.live_settings import LiveSettings, held_text
 from colleague.gateway.live_wiring import LiveWiring
 from colleague.gateway.metrics import Metrics
 from colleague.gateway.operator import Operator
@@ -61,6 +61,7 @@ class Gateway:
         found += [self.live.problem] if self.live.problem else []
         doubt = self.clock.doubt() if isinstance(self.clock, CheckedClock) else ""
         found += [each for each in (self.workshop.worker.health.trouble, doubt) if each]
+        found += [held_text(name) for name in sorted(self.live.held)]
         restarted = self.workshop.restarts.items()
         return found + [
             f"the {name} failed and was started again ({count} times)" for name, count in restarted

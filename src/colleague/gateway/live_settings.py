@@ -1,10 +1,13 @@
-"""The settings while the gateway runs: read again when a file changes; a broken one changes nothing."""
+"""The settings while the gateway runs: read again when a file changes; a broken one changes nothing.
+
+What would loosen the gateway counts from the next start on, and a server that nobody has accepted is not
+started."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,26 +15,38 @@ from colleague.config import Settings, load_settings
 from colleague.errors import ColleagueError
 from colleague.gateway.keys import Keys, keys_of
 from colleague.gateway.listening import Listening
+from colleague.gateway.restart_only import effective_settings
 from colleague.home import Home
 from colleague.protected import require_safe_workspace
 
 log = logging.getLogger(__name__)
 
 Stamps = tuple[tuple[int, int, int] | None, ...]
+Held = frozenset[str]
+
+
+async def _none_held(_: Settings) -> Held:
+    return frozenset()
 
 
 @dataclass
 class LiveSettings:
-    """What counts now. `problem` says why the files on disk are not it; empty when they are."""
+    """What counts now. `problem` says why the files on disk are not it; empty when they are.
+
+    `held` are the MCP servers that wait for a yes; `find_held` looks them up in the database."""
 
     home: Home
     environ: Mapping[str, str]
     listening: Listening
+    started: Settings
     settings: Settings
     keys: Keys
     problem: str = ""
-    listeners: list[Callable[[Settings], None]] = field(default_factory=list)
+    held: Held = frozenset()
+    find_held: Callable[[Settings], Awaitable[Held]] = _none_held
+    listeners: list[Callable[[Settings, Held], None]] = field(default_factory=list)
     _stamps: Stamps = ()
+    _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @classmethod
     def of(
@@ -40,46 +55,55 @@ class LiveSettings:
         """Raises ConfigError when these settings would leave the gateway open."""
         stamps = _stamps(home)
         keys = keys_of(home, settings, environ, listening)
-        return cls(home, environ, listening, settings, keys, _stamps=stamps)
+        return cls(home, environ, listening, settings, settings, keys, _stamps=stamps)
 
     async def run(self, every: float = 1.0) -> None:
         while True:
             await asyncio.sleep(every)
-            await self.look()
+            try:
+                await self.look()
+            except Exception:
+                log.exception("the settings could not be looked at; they stay as they were")
 
     async def look(self) -> None:
-        """Takes new settings over when a file has changed and makes sense."""
-        stamps = _stamps(self.home)
-        if stamps == self._stamps:
-            return
-        self._stamps = stamps
+        """Takes new settings over when a file has changed and makes sense, and servers once accepted."""
+        async with self._looking:
+            stamps = _stamps(self.home)
+            if stamps != self._stamps:
+                await self._renew(stamps)
+            elif self.held:
+                await self._use(self.settings)
+
+    async def _renew(self, stamps: Stamps) -> None:
         try:
             fresh = await asyncio.to_thread(load_settings, self.home)
             require_safe_workspace(self.home, fresh)
-            self.keys = keys_of(self.home, fresh, self.environ, self.listening)
+            keys_of(self.home, fresh, self.environ, self.listening)
         except (ColleagueError, OSError) as error:
+            self._stamps = stamps
             self.problem = f"the settings stay as they were: {getattr(error, 'message', str(error))}"
             log.warning("%s", self.problem)
             return
-        self.problem = self._needs_restart(fresh)
+        settings, waiting = effective_settings(self.started, fresh)
+        await self._use(settings)
+        self._stamps = stamps
+        self.problem = f"start the gateway again for {', '.join(waiting)} to count" if waiting else ""
         log.info("the settings have changed and count from now on%s", self.problem and f"; {self.problem}")
-        self.settings = fresh
-        for listener in self.listeners:
-            listener(fresh)
 
-    def _needs_restart(self, fresh: Settings) -> str:
-        """Where it listens and what it writes to cannot be changed under its feet."""
-        before, after = self.settings, fresh
-        parts = {
-            "gateway.port": before.gateway.port != after.gateway.port,
-            "gateway.bind": before.gateway.bind != after.gateway.bind,
-            "experts.database": before.experts.database != after.experts.database,
-            "experts.maxConcurrentRuns": (
-                before.experts.max_concurrent_runs != after.experts.max_concurrent_runs
-            ),
-        }
-        names = [name for name, changed in parts.items() if changed]
-        return f"start the gateway again for {', '.join(names)} to count" if names else ""
+    async def _use(self, settings: Settings) -> None:
+        """Raises, and changes nothing, when it cannot be found out what was accepted."""
+        held = await self.find_held(settings)
+        if settings is self.settings and held == self.held:
+            return
+        for name in sorted(held - self.held):
+            log.warning("%s", held_text(name))
+        self.settings, self.held = settings, held
+        for listener in self.listeners:
+            listener(settings, held)
+
+
+def held_text(name: str) -> str:
+    return f"the MCP server {name} waits for a yes: look at it, then run colleague mcp accept {name}"
 
 
 def _stamps(home: Home) -> Stamps:

@@ -14,6 +14,7 @@ from colleague.config import Settings
 from colleague.errors import UsageError
 from colleague.experts.expert import find_expert
 from colleague.experts.invoke import Invocation, find_process
+from colleague.experts.launch_acceptance import accept_one
 from colleague.experts.retrying import drop_dead_letter, retry_run
 from colleague.home import Home
 from colleague.store.accept import Accepted, Arrival, accept
@@ -135,6 +136,10 @@ class Operator:
 
     async def drop(self, run: str, by: str) -> None:
         await self.database.write(lambda tx: drop_dead_letter(tx, full_id(tx, runs, "run", run), by))
+
+    async def accept_server(self, name: str, digest: str, by: str) -> None:
+        """The MCP server may be started; `digest` is of the entry that the person looked at."""
+        await accept_one(self.database, self.settings, name, digest, by)
 
     async def revoke(self, grant: str) -> None:
         await self.database.write(lambda tx: revoke_grant(tx, full_id(tx, grants, "grant", grant)))

@@ -98,8 +98,15 @@ class RemoteOperator:
     async def drop(self, run: str, by: str) -> None:  # noqa: ARG002 - the API says who
         await self._ask("POST", f"/api/deadletters/{quote(run)}/drop")
 
+    async def accept_server(self, name: str, digest: str, by: str) -> None:
+        await self._ask("POST", f"/api/servers/{quote(name)}/accept", {"digest": digest, "by": by})
+
     async def revoke(self, grant: str) -> None:
         await self._ask("DELETE", f"/api/grants/{quote(grant)}")
+
+    async def problems(self) -> list[str]:
+        """What a person should look at, in sentences."""
+        return [str(each) for each in (await self._ask("GET", "/api/status"))["problems"]]
 
     async def _ask(self, method: str, path: str, body: Any = None) -> Any:
         return await asyncio.to_thread(self._send, method, path, body)

@@ -19,6 +19,7 @@ from colleague.clock import Clock
 from colleague.clock_file import home_clock
 from colleague.config import Settings
 from colleague.experts.host import Host, open_host
+from colleague.experts.launch_acceptance import held_servers
 from colleague.gateway.app import build
 from colleague.gateway.gateway import Gateway
 from colleague.gateway.gateway_file import announced, only_gateway, path_of
@@ -121,6 +122,7 @@ async def _opened(
     await wiring.renew()
     workshop = Workshop(home, host, live.settings, wiring, clock, limits.drain_seconds)
     live.listeners.append(workshop.use)
+    live.find_held = functools.partial(held_servers, host.database)
     streams, throttle = Streams(host.bus), Throttle(limits.failed_tries)
     ready = Readiness(host.database, workshop.worker.health)
     gateway = Gateway(home, environ, clock, host, live, wiring, workshop, streams, throttle, ready, limits)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from dataclasses import dataclass, field, replace
 
 from colleague.agent.advance import Advancer
@@ -84,12 +84,12 @@ class Workshop:
         self.scheduler = Scheduler(self.home, host.database, self.wiring, self.clock, window)
         self._post = asyncio.Event()
 
-    def use(self, settings: Settings) -> None:
-        """New settings, for what begins from now on."""
+    def use(self, settings: Settings, held: Collection[str] = ()) -> None:
+        """New settings, for what begins from now on. Servers that are `held` wait for a yes."""
         self.settings = settings
         self.reins.use(settings)
         self.scheduler.dedupe_window = self.resolver.dedupe_window = settings.experts.dedupe_window
-        self.host.servers.reconfigure(settings)
+        self.host.servers.reconfigure(settings, held)
 
     def wake_postman(self) -> None:
         self._post.set()
