@@ -166,7 +166,7 @@ async def _reject(scene: Scene, call: Call, approval: Approval) -> None:
     why = f": {approval.note}" if approval.note else ""
     word = "given up" if approval.decision == "give_up" else "rejected"
     reason = f"{call.operation} was {word}{who}{why}"
-    source = f"person:{approval.decided_by}" if approval.decided_by else ""
+    source = f"person:{approval.decided_by or ''}" if approval.status == "decided" else ""
     later = [
         each
         for each in scene.conversation.open_calls
