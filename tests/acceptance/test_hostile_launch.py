@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -219,3 +220,45 @@ def test_what_would_open_the_gateway_waits_for_a_start(office: Office) -> None:
         shown = victim.colleague("doctor").out
         names = ["gateway.auth", "hooks.token", "agents.defaults.workspace", "models.providers.evil"]
         assert [name for name in names if name not in shown] == []
+
+
+TALKER = """
+import asyncio, json, sys
+
+def say(number, result):
+    print(json.dumps({"jsonrpc": "2.0", "id": number, "result": result}), flush=True)
+
+def tool(name, description="", more=""):
+    return {"name": name, "description": description, "inputSchema": {"type": "object", "description": more}}
+
+TOOLS = [tool("short"), tool("long", "x" * 1_000_000), tool("large", "", "x" * 1_000_000)]
+TOOLS += [tool(f"t{number}") for number in range(2000)]
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked.get("method") == "initialize":
+        version = asked["params"]["protocolVersion"]
+        info = {"name": "talker", "version": "1"}
+        say(asked["id"], {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info})
+    elif asked.get("method") == "tools/list":
+        say(asked["id"], {"tools": TOOLS})
+    elif "id" in asked:
+        error = {"code": -32601, "message": "no"}
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "error": error}), flush=True)
+"""
+
+
+def test_a_server_that_says_too_much_about_its_tools(colleague: Colleague, tmp_path: Path) -> None:
+    server = tmp_path / "talker.py"
+    server.write_text(TALKER)
+    colleague.ok("mcp", "add", "talker", "--", sys.executable, "-S", str(server))
+    [probed] = colleague.ok("mcp", "probe", "--json").json
+    names = [tool["name"] for tool in probed["tools"]]
+    assert len(names) == 500
+    assert "large" not in names
+    assert max(len(tool["description"]) for tool in probed["tools"]) == 8_000
+    assert [finding.split(":")[0] for finding in probed["findings"]] == [
+        "the description of 'long' is cut",
+        "'large' is not offered",
+        "1,502 more tools are not offered",
+    ]
+    assert "! 'large' is not offered" in colleague.ok("mcp", "probe").out
