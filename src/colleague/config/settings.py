@@ -45,6 +45,17 @@ def _check_bind(text: str) -> str:
     return text
 
 
+def _check_proxies(proxies: tuple[str, ...]) -> tuple[str, ...]:
+    for text in proxies:
+        try:
+            ipaddress.ip_network(text, strict=False)
+        except ValueError:
+            raise ValueError(
+                f"{json.dumps(text)} is no address; it takes such as 127.0.0.1 or 10.0.0.0/8"
+            ) from None
+    return proxies
+
+
 def _check_database(database: Secret) -> Secret:
     if "${" not in database.raw and not database.raw.startswith(("postgresql://", "postgres://")):
         raise ValueError("it takes a URL that starts with postgresql://, or null for SQLite in the home")
@@ -408,7 +419,7 @@ class GatewayAuth(Section):
 
 class Gateway(Section):
     passed_over = keys(
-        "mode customBindHost controlUi trustedProxies allowRealIpFallback tools webchat tailscale remote"
+        "mode customBindHost controlUi allowRealIpFallback tools webchat tailscale remote"
         " reload tls http push nodes publicOrigin channelHealthCheckMinutes"
     )
 
@@ -417,6 +428,10 @@ class Gateway(Section):
         default="loopback", description="loopback, lan (every interface) or an IP address."
     )
     auth: GatewayAuth = Field(default_factory=GatewayAuth, description="Who may call it.")
+    trusted_proxies: Annotated[Names, AfterValidator(_check_proxies)] = Field(
+        default=(),
+        description="Proxies whose X-Forwarded-For or Forwarded counts: addresses or networks (10.0.0.0/8).",
+    )
 
 
 class Experts(Section):

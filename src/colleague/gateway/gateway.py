@@ -18,6 +18,7 @@ from colleague.gateway.live_wiring import LiveWiring
 from colleague.gateway.metrics import Metrics
 from colleague.gateway.operator import Operator
 from colleague.gateway.readiness import Readiness
+from colleague.gateway.signature_checks import SignatureChecks
 from colleague.gateway.streams import Streams
 from colleague.gateway.throttle import Throttle
 from colleague.gateway.workshop import Workshop
@@ -42,6 +43,7 @@ class Gateway:
     readiness: Readiness
     limits: Limits = field(default_factory=Limits)
     metrics: Metrics = field(default_factory=Metrics)
+    checks: SignatureChecks = field(default_factory=SignatureChecks)
     google: GoogleTokens = field(default_factory=GoogleTokens)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     started_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))

@@ -13,11 +13,13 @@ from fastapi import APIRouter, Request, Response
 
 from colleague.config import resolve
 from colleague.errors import ConfigError, NotFound
+from colleague.gateway.client_address import client_address
 from colleague.gateway.documents import EventAccepted, EventsAccepted, HookAnswer
 from colleague.gateway.gateway import Gateway, Here
-from colleague.gateway.middleware import client_of, require_try
+from colleague.gateway.middleware import slow_down
 from colleague.gateway.openapi import JSON_BODY, errors
 from colleague.gateway.payload import read_payload
+from colleague.gateway.throttle import network_of
 from colleague.packages.duration import parse_duration
 from colleague.store.accept import Accepted, Arrival, QueueFull
 from colleague.store.tx import Tx
@@ -71,7 +73,7 @@ async def hook(expert: str, trigger: str, request: Request, response: Response, 
     """One webhook trigger, signed as its binding says; without a secret there, hooks.token as a bearer."""
     desk = Desk(here, request, await request.body())
     wired = desk.find(expert, trigger)
-    verified = desk.verified(wired)
+    verified = await desk.verified(wired)
     payload = desk.payload()
     if wired.trigger.preset == GMAIL:
         arrivals = await asyncio.to_thread(desk.gmail_arrivals, [wired], payload)
@@ -108,13 +110,13 @@ class Desk:
             raise self.refused(error, "inactive") from None
         return wired
 
-    def verified(self, wired: Wired) -> Verified:
+    async def verified(self, wired: Wired) -> Verified:
         """By the trigger's own secrets, any of them; without one by the secret of all hooks."""
         binding = wired.binding
         if binding is None or not binding.secrets:
-            return self.verified_by_token("/".join(wired.key))
+            return await self.verified_by_token("/".join(wired.key))
         secrets = self._secrets(wired, binding.secrets)
-        return self._verify(
+        return await self._verify(
             "/".join(wired.key),
             scheme=binding.signature or "bearer",
             secrets=secrets,
@@ -122,9 +124,9 @@ class Desk:
             names=binding.headers,
         )
 
-    def verified_by_token(self, hook: str) -> Verified:
+    async def verified_by_token(self, hook: str) -> Verified:
         secrets = [self.here.live.keys.hooks]
-        return self._verify(hook, scheme="bearer", secrets=secrets, tolerance_ms=300_000)
+        return await self._verify(hook, scheme="bearer", secrets=secrets, tolerance_ms=300_000)
 
     async def verified_by_google_or_token(self, hook: str) -> None:
         pubsub = self.here.live.settings.hooks.pubsub
@@ -132,30 +134,45 @@ class Desk:
         word, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
         by_token = word.lower() != "bearer" or self.here.live.keys.is_hooks(token)
         if pubsub is None or by_token or not looks_like_one(token):
-            self.verified_by_token(hook)
+            await self.verified_by_token(hook)
             return
         subscription = Subscription(pubsub.audience, pubsub.service_account)
+        now = self.here.clock.wall()
         with self._watched(hook):
-            now = self.here.clock.wall()
-            await asyncio.to_thread(self.here.google.check, token, subscription, pubsub.keys_url, now)
+            await self.here.checks.in_thread(
+                lambda: self.here.google.check(token, subscription, pubsub.keys_url, now),
+                failing=self._is_failing(hook),
+            )
 
-    def _verify(self, hook: str, **how: Any) -> Verified:
+    async def _verify(self, hook: str, **how: Any) -> Verified:
         headers: Mapping[str, str] = self.request.headers
+        now = self.here.clock.wall()
         with self._watched(hook):
-            return verify(headers=headers, body=self.body, now=self.here.clock.wall(), **how)
+            return await self.here.checks.run(
+                lambda: verify(headers=headers, body=self.body, now=now, **how),
+                size=len(self.body),
+                failing=self._is_failing(hook),
+            )
+
+    @property
+    def _network(self) -> str:
+        proxies = self.here.live.settings.gateway.trusted_proxies
+        return network_of(client_address(self.request.scope, proxies))
+
+    def _is_failing(self, hook: str) -> bool:
+        return self.here.throttle.seconds_left((self._network, hook)) > 0
 
     @contextlib.contextmanager
     def _watched(self, hook: str) -> Iterator[None]:
-        """Failed tries are counted and noted; too many, and nothing is tried at all."""
-        who = (client_of(self.request.scope), hook)
-        require_try(self.here.throttle, who)
+        """Failed tries are counted and noted; too many, and whoever fails again is told to wait."""
         try:
             yield
         except BadSignature as error:
-            if error.code != "no-secret":
-                self.here.throttle.failed(who)
             log.info("a request to the hook %s was refused: %s", hook, error.message)
-            raise self.refused(error, "signature") from None
+            refused = self.refused(error, "signature")
+            if error.code != "no-secret":
+                slow_down(self.here.throttle, (self._network, hook))
+            raise refused from None
 
     def _secrets(self, wired: Wired, written: Sequence[str]) -> list[str]:
         name = "/".join(wired.key)

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import logging
 import time
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from colleague.errors import ColleagueError, DatabaseUnavailable
+from colleague.gateway.client_address import client_address
 from colleague.gateway.limits import Limits
 from colleague.gateway.live_settings import LiveSettings
 from colleague.gateway.metrics import Metrics
 from colleague.gateway.refusal import Refusal, refusal_of, unavailable
-from colleague.gateway.throttle import Throttle
+from colleague.gateway.same_origin import check_host, check_json, check_origin, header_values
+from colleague.gateway.throttle import Throttle, network_of
 
 log = logging.getLogger(__name__)
 
@@ -105,64 +105,36 @@ class Doorman:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
-        if not path.startswith(HOOKS):
-            self._check_host(scope)
-            if path not in OPEN:
-                self._check_token(scope)
+        hook = path.startswith(HOOKS)
+        check_host(scope, loopback=self._live.listening.loopback and not hook)
+        check_origin(scope)
+        if not hook and path not in OPEN:
+            self._check_token(scope)
+            check_json(scope)
         if "\x00" in path:
             raise Refusal(404, "not-found", "there is nothing here")
         await self._app(scope, receive, send)
 
-    def _check_host(self, scope: Scope) -> None:
-        """A page that had its own name point here would otherwise speak as this machine's user."""
-        hosts = _all(scope, b"host")
-        if self._live.listening.loopback and (len(hosts) != 1 or not _is_local(hosts[0])):
-            raise Refusal(403, "wrong-host", "this gateway answers to localhost and 127.0.0.1 only")
-        for origin in _all(scope, b"origin"):
-            if urlsplit(origin).netloc.lower() != (hosts[0] if hosts else "").lower():
-                raise Refusal(403, "wrong-origin", "pages of other sites may not call this gateway")
-
     def _check_token(self, scope: Scope) -> None:
+        """The token first: who has it is let in, however many others have failed."""
         if not self._live.keys.gateway:
             return
-        who = (client_of(scope),)
-        require_try(self._throttle, who)
-        given = _all(scope, b"authorization")
+        given = header_values(scope, b"authorization")
         if len(given) == 1 and self._live.keys.opens(given[0].encode("latin-1")):
             return
         if given:
-            self._throttle.failed(who)
+            client = client_address(scope, self._live.settings.gateway.trusted_proxies)
+            slow_down(self._throttle, (network_of(client),))
         message = (
             "the token is missing: send Authorization: Bearer TOKEN" if not given else "the token is wrong"
         )
         raise Refusal(401, "unauthorized", message, {"WWW-Authenticate": "Bearer"})
 
 
-def require_try(throttle: Throttle, key: tuple[str, ...]) -> None:
-    """Raises a Refusal when there were too many failures."""
-    if left := throttle.seconds_left(key):
+def slow_down(throttle: Throttle, key: tuple[str, ...]) -> None:
+    """Counts a failed try; raises a Refusal when there were too many."""
+    if left := throttle.failed(key):
         raise Refusal(429, "too-many-failures", "too many failed tries; wait", {"Retry-After": str(left)})
-
-
-def client_of(scope: MutableMapping[str, Any]) -> str:
-    """The address of the other end; what a proxy says is not believed."""
-    client = scope.get("client")
-    return str(client[0]) if client else ""
-
-
-def _all(scope: Scope, name: bytes) -> list[str]:
-    return [value.decode("latin-1").strip() for key, value in scope["headers"] if key == name]
-
-
-def _is_local(host: str) -> bool:
-    try:
-        name = urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return False
-    try:
-        return name == "localhost" or ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
 
 
 class Bounded:
@@ -194,7 +166,7 @@ class Bounded:
 
 
 def _check_length(scope: Scope, most: int) -> None:
-    for length in _all(scope, b"content-length"):
+    for length in header_values(scope, b"content-length"):
         if not length.isascii() or not length.isdigit():
             raise Refusal(400, "bad-request", "Content-Length is no number")
         if len(length) > 18 or int(length) > most:

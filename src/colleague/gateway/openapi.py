@@ -18,6 +18,7 @@ _TOLD = {
     408: "The request took too long",
     409: "Not as things are",
     413: "The body is too large",
+    415: "What is sent is no JSON",
     422: "The body or a parameter has not the shape it must have",
     429: "Too much, too fast: see Retry-After",
     431: "The headers are too many or too long",
@@ -43,7 +44,7 @@ def errors(*codes: int) -> dict[int | str, dict[str, Any]]:
 
 def with_token(*codes: int) -> dict[int | str, dict[str, Any]]:
     """For a route that needs the gateway's token."""
-    return errors(401, 422, 429, *codes)
+    return errors(401, 415, 422, 429, *codes)
 
 
 def describe(app: FastAPI) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
@@ -17,6 +19,18 @@ MALFORMED = Refusal(400, "bad-request", "this is no HTTP request that makes sens
 TOO_SLOW = Refusal(408, "too-slow", "the headers of the request took too long")
 TOO_LARGE = Refusal(431, "headers-too-large", "the headers of the request are too many or too long")
 TOO_MANY = Refusal(503, "too-many-connections", "too many connections are open; try again later")
+
+
+_WHOLE_URL = re.compile(rb"https?://([^/?#]*)/.*", re.IGNORECASE | re.DOTALL)
+
+
+def _names_this_host(target: bytes, headers: Sequence[tuple[bytes, bytes]]) -> bool:
+    """A target is a path. A whole URL counts when it names the same host as the header, which is checked."""
+    if target.startswith(b"/"):
+        return True
+    match = _WHOLE_URL.fullmatch(target)
+    hosts = [value.strip().lower() for name, value in headers if name == b"host"]
+    return match is not None and hosts == [match[1].lower()]
 
 
 class GuardedProtocol(HttpToolsProtocol):
@@ -66,6 +80,8 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_head = False
         self._stop_timer()
+        if not _names_this_host(self.url, self.headers):
+            raise ValueError(MALFORMED.message)
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:

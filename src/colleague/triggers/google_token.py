@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ ISSUERS = ("https://accounts.google.com", "accounts.google.com")
 LEEWAY_SECONDS = 60
 KEYS_LAST_SECONDS = 3600
 FETCH_SECONDS = 10
+REFETCH_SECONDS = 30
+UNREACHABLE_SECONDS = 3
 
 
 @dataclass(frozen=True)
@@ -31,10 +34,14 @@ def looks_like_one(bearer: str) -> bool:
 
 
 class GoogleTokens:
-    """Checks tokens against the public keys at `keys_url`, which are kept for an hour."""
+    """Checks tokens against the public keys at `keys_url`, which are kept for an hour.
+
+    Anybody can send a token that names an unknown key, so keys are fetched at most every REFETCH_SECONDS for
+    that, and not again for a moment when they could not be fetched."""
 
     def __init__(self) -> None:
         self._clients: dict[str, PyJWKClient] = {}
+        self._unreachable_until: dict[str, float] = {}
 
     def check(self, token: str, subscription: Subscription, keys_url: str, now: int) -> None:
         """Raises BadSignature when it is not Google's word for us and for now; KeysUnreachable when nobody
@@ -49,16 +56,16 @@ class GoogleTokens:
 
         # The times are checked against our own clock.
         options: Any = {"require": ["exp", "iat"], "verify_exp": False, "verify_iat": False}
+        if time.monotonic() < self._unreachable_until.get(keys_url, 0.0):
+            raise _keys_unreachable(keys_url)
         try:
             key = self._client(keys_url).get_signing_key_from_jwt(token)
             return jwt.decode(
                 token, key, algorithms=["RS256"], audience=audience, issuer=ISSUERS, options=options
             )
         except (jwt.PyJWKClientConnectionError, jwt.PyJWKSetError, json.JSONDecodeError):
-            raise KeysUnreachable(
-                f"the keys to check a Pub/Sub token with could not be fetched from {keys_url}",
-                hint="the push is sent again by Google; see that this machine reaches that address",
-            ) from None
+            self._unreachable_until[keys_url] = time.monotonic() + UNREACHABLE_SECONDS
+            raise _keys_unreachable(keys_url) from None
         except jwt.PyJWTError as error:
             kind = type(error).__name__
             raise BadSignature("signature-wrong", f"the token is not Google's word for us ({kind})") from None
@@ -68,9 +75,20 @@ class GoogleTokens:
 
         if keys_url not in self._clients:
             self._clients[keys_url] = PyJWKClient(
-                keys_url, lifespan=KEYS_LAST_SECONDS, timeout=FETCH_SECONDS, cache_keys=False
+                keys_url,
+                lifespan=KEYS_LAST_SECONDS,
+                timeout=FETCH_SECONDS,
+                cache_keys=False,
+                cooldown_duration=REFETCH_SECONDS,
             )
         return self._clients[keys_url]
+
+
+def _keys_unreachable(keys_url: str) -> KeysUnreachable:
+    return KeysUnreachable(
+        f"the keys to check a Pub/Sub token with could not be fetched from {keys_url}",
+        hint="the push is sent again by Google; see that this machine reaches that address",
+    )
 
 
 def _check_time(claims: Mapping[str, Any], now: float) -> None:

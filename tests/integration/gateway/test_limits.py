@@ -189,10 +189,7 @@ class TestTokens:
             for n in range(12)
         ]
         assert codes == [401] * 10 + [429] * 2
-        answer = gateway.get("/api/runs")
-        assert (answer.status_code, answer.json()["error"]["code"]) == (429, "too-many-failures")
-        assert 0 < int(answer.headers["Retry-After"]) <= 60
-        assert gateway.client.get("/healthz").status_code == 200
+        assert gateway.get("/api/runs").status_code == 200
 
     def test_no_token_is_in_the_log(self, gateway: Running) -> None:
         gateway.client.get("/api/runs", headers={"Authorization": "Bearer guessed-secret-1"})
@@ -293,13 +290,13 @@ class TestThrottle:
         now = [0.0]
         throttle = Throttle(3, lambda: now[0])
         for _ in range(3):
-            assert throttle.seconds_left("a") == 0
-            throttle.failed("a")
+            assert throttle.failed("a") == 0
             now[0] += 10
         assert throttle.seconds_left("a") == 30
         assert throttle.seconds_left("b") == 0
         now[0] = 60
-        assert throttle.seconds_left("a") == 0
+        assert throttle.failed("a") == 0
+        assert throttle.failed("a") == 10
 
     def test_what_it_remembers_is_bounded(self) -> None:
         throttle = Throttle(3)
