@@ -1,4 +1,4 @@
-.PHONY: install demo test types suite test-long bench lint format docs
+.PHONY: install browser demo test types suite test-long bench lint format docs
 
 install: ## .venv with the colleague command
 	@scripts/setup
@@ -22,11 +22,14 @@ types: install
 	.venv/bin/mypy
 
 # Collected once before, with what Python and pytest compile kept: else each worker would do that anew.
-suite: install
+browser: install
+	@scripts/browser
+
+suite: browser
 	@PYTHONDONTWRITEBYTECODE= .venv/bin/pytest --collect-only -qq >/dev/null || true
 	$(PYTEST)
 
-test-long: install ## the long loops
+test-long: browser ## the long loops
 	COLLEAGUE_LONG=1 $(PYTEST)
 
 # Every benchmark runs, whatever becomes of the others. AgentDojo has an environment of its own; where it cannot be

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from colleague.clock import SystemClock
+from colleague.experts.bindings import Signature
 from colleague.gateway.client_address import client_address
 from colleague.gateway.same_origin import is_loopback_host
-from colleague.triggers.signature import sign
+from colleague.store.accept import Arrival, accept
+from colleague.store.approvals import Ask, raise_asks
+from colleague.store.ids import new_id
+from colleague.store.run import get_run
+from colleague.store.sqlite import SqliteDatabase
+from colleague.store.tables import runs
+from colleague.store.tx import Tx
+from colleague.triggers.signature import sign, verify
+from tests.conftest import Colleague
 from tests.integration.experts.package import CLERK
 from tests.integration.gateway.harness import BEARER, HOOK_BEARER, SECRET, TOKEN, House, Running
 
@@ -323,3 +337,177 @@ class TestPages:
 def is_paused(gateway: Running) -> bool:
     [order] = [each for each in gateway.client.get("/api/triggers").json() if each["trigger"] == "order"]
     return bool(order["paused"])
+
+
+REPLAYED = b'{"amount": 100}'
+NEW_IDS = [{}, {"X-Delivery-Id": "d-2"}, {"X-GitHub-Delivery": "d-2"}, {"Idempotency-Key": "d-2"}]
+
+
+def webhook(gateway: Running, headers: dict[str, str], body: bytes = REPLAYED) -> dict[str, object]:
+    typed = {"Content-Type": "application/json"} | headers
+    answer = gateway.client.post(f"/hooks/{CLERK}/signed", content=body, headers=typed)
+    assert answer.status_code in (200, 202), answer.text
+    return dict(answer.json())
+
+
+@contextmanager
+def signing(house: House, scheme: str, **more: str) -> Iterator[Running]:
+    binding = {"secret": "${ORDER_SECRET}", "signature": scheme, **more}
+    house.bind({"triggers": {"signed": binding}, "model": "script/play.yaml"})
+    with house.open() as gateway:
+        yield gateway
+
+
+class TestReplays:
+    """A captured request, sent again with everything changed that no signature covers."""
+
+    @pytest.mark.parametrize("scheme", ["github", "hmac-sha256"])
+    def test_another_delivery_id_makes_no_second_run(self, house: House, scheme: Signature) -> None:
+        with signing(house, scheme) as gateway:
+            captured = sign(scheme, SECRET, REPLAYED, delivery_id="d-1")
+            first = webhook(gateway, captured)
+            unsigned = {name: value for name, value in captured.items() if "Signature" in name}
+            for headers in (captured, *(unsigned | each for each in NEW_IDS)):
+                assert webhook(gateway, headers) == first | {"duplicate": True}
+            assert len(gateway.get("/api/runs").json()) == 1
+            later = sign(scheme, SECRET, b'{"amount": 7}', delivery_id="d-2")
+            honest = webhook(gateway, later, b'{"amount": 7}')
+            assert honest["duplicate"] is False, "a replay must not use up the id of what is to come"
+
+    def test_a_signed_time_tells_equal_bodies_apart(self, house: House) -> None:
+        with signing(house, "hmac-sha256") as gateway:
+            now = int(time.time()) * 1000
+            one = sign("hmac-sha256", SECRET, REPLAYED, now=now, delivery_id="d-1")
+            retry = sign("hmac-sha256", SECRET, REPLAYED, now=now - 2000, delivery_id="d-1")
+            two = sign("hmac-sha256", SECRET, REPLAYED, now=now - 3000, delivery_id="d-2")
+            first = webhook(gateway, one)
+            assert webhook(gateway, retry) == first | {"duplicate": True}
+            assert webhook(gateway, retry | {"X-Delivery-Id": "d-9"}) == first | {"duplicate": True}
+            assert webhook(gateway, two)["duplicate"] is False
+
+    def test_the_id_of_standard_webhooks_is_signed(self, house: House) -> None:
+        with signing(house, "standard-webhooks") as gateway:
+            now = int(time.time()) * 1000
+            first = webhook(gateway, sign("standard-webhooks", SECRET, REPLAYED, now=now, delivery_id="m-1"))
+            retry = sign("standard-webhooks", SECRET, REPLAYED, now=now - 2000, delivery_id="m-1")
+            other = sign("standard-webhooks", SECRET, REPLAYED, now=now, delivery_id="m-2")
+            assert webhook(gateway, retry) == first | {"duplicate": True}
+            assert webhook(gateway, other)["duplicate"] is False
+
+    def test_equal_bodies_of_an_honest_sender(self, house: House) -> None:
+        with signing(house, "github", equal_bodies="distinct") as gateway:
+            ids = ("d-1", "d-2", "d-1")
+            sent = [webhook(gateway, sign("github", SECRET, REPLAYED, delivery_id=each)) for each in ids]
+            assert [each["duplicate"] for each in sent] == [False, False, True]
+
+    def test_the_same_at_once_with_different_ids(self, house: House) -> None:
+        with signing(house, "github") as gateway:
+            captured = [sign("github", SECRET, REPLAYED, delivery_id=f"d-{n}") for n in range(20)]
+            with ThreadPoolExecutor(20) as pool:
+                answers = list(pool.map(lambda headers: webhook(gateway, headers), captured))
+            assert sorted(each["duplicate"] for each in answers) == [False] + [True] * 19
+            assert len({each["event_id"] for each in answers}) == 1
+
+    @given(
+        scheme=st.sampled_from(["github", "hmac-sha256"]),
+        stamped=st.booleans(),
+        ids=st.lists(st.text("abc-123", min_size=1, max_size=6), min_size=1, max_size=3),
+        names=st.lists(
+            st.sampled_from(["X-Delivery-Id", "Idempotency-Key", "X-GitHub-Delivery"]), min_size=1, max_size=3
+        ),
+    )
+    @settings(deadline=None, max_examples=100, database=None)
+    def test_no_unsigned_header_makes_it_another(
+        self, scheme: Signature, stamped: bool, ids: list[str], names: list[str]
+    ) -> None:
+        now = 1_800_000_000_000 if stamped and scheme == "hmac-sha256" else None
+        captured = sign(scheme, SECRET, REPLAYED, now=now, delivery_id="d-1")
+        changed = captured | dict(zip(names, ids, strict=False))
+        one, two = (
+            verify(scheme, [SECRET], headers, REPLAYED, 1_800_000_000_000, 300_000).repeat_keys()
+            for headers in (captured, changed)
+        )
+        assert one.signed == two.signed is not None
+
+
+MANY = 1100
+
+
+async def ask_often(house: House) -> None:
+    """A home in which more questions wait than anybody reads at once, and as many dead letters lie."""
+    database = SqliteDatabase(house.home.database_file, SystemClock())
+
+    def work(tx: Tx) -> None:
+        for number in range(MANY):
+            arrival = Arrival(CLERK, "order", "test", "{}", "session", lane=None, process="work")
+            run_id = str(accept(tx, arrival).run_id)
+            ask = Ask(new_id(), "confirm", f"ledger.append_{number:04}", "{}", "digest")
+            raise_asks(tx, get_run(tx, run_id), [ask])
+            tx.update(runs, {"id": run_id}, status="done", outcome="dead_letter", ended_at=tx.now)
+
+    try:
+        await database.write(work)
+    finally:
+        await database.close()
+
+
+@pytest.fixture(scope="module")
+def crowded(tmp_path_factory: pytest.TempPathFactory) -> House:
+    house = House(tmp_path_factory.mktemp("crowded") / "home").furnish()
+    asyncio.run(ask_often(house))
+    return house
+
+
+class TestLongLists:
+    """Somebody who asks without end must not push a question out of sight."""
+
+    @pytest.mark.parametrize(
+        ("path", "total"),
+        [
+            ("/api/approvals?limit=300", str(MANY)),
+            ("/api/approvals?status=all&limit=1000", str(MANY)),
+            ("/api/deadletters?limit=500", str(MANY)),
+            ("/api/runs?limit=500&outcome=dead_letter", None),
+        ],
+    )
+    def test_every_page_leads_to_the_next(self, crowded: House, path: str, total: str | None) -> None:
+        seen: list[str] = []
+        with crowded.open() as gateway:
+            answer = gateway.get(path)
+            while True:
+                seen += [each["id"] for each in answer.json()]
+                assert answer.headers.get("X-Total-Count") == total
+                if "next" not in answer.links:
+                    break
+                answer = gateway.get(answer.links["next"]["url"])
+        assert len(seen) == len(set(seen)) == MANY
+
+    def test_the_status_counts_all_of_them(self, crowded: House) -> None:
+        with crowded.open() as gateway:
+            status = gateway.get("/api/status").json()
+            unknown = gateway.get("/api/approvals?after=nothing-like-it")
+        assert (status["approvals_total"], status["dead_letters_total"]) == (MANY, MANY)
+        assert unknown.status_code == 404
+
+    @pytest.mark.parametrize("noun", ["approval", "deadletter", "run", "event"])
+    def test_a_command_says_that_there_is_more(self, crowded: House, noun: str) -> None:
+        colleague = Colleague(crowded.root)
+        seen: list[str] = []
+        command = [noun, "list", "--limit", "600"]
+        while True:
+            said = colleague.ok(*command, "--json")
+            seen += [each["id"] for each in said.json]
+            if not said.err:
+                break
+            assert f"600 of {MANY:,} are shown" in said.err
+            command = [*said.err.partition("colleague ")[2].partition(" (or")[0].split(), "--limit", "600"]
+        assert len(seen) == len(set(seen)) == MANY
+        assert "--after" in colleague.ok(noun, "list").err
+
+    def test_so_do_status_and_doctor(self, crowded: House) -> None:
+        colleague = Colleague(crowded.root)
+        told = colleague.ok("status").out
+        assert f"Waiting for you: {MANY}" in told
+        assert f"and {MANY - 100} more (colleague approval list)" in told
+        assert f"Dead letters: {MANY}" in told
+        assert f"{MANY} dead letters wait" in colleague("doctor").out

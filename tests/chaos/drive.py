@@ -31,7 +31,7 @@ ARRIVAL = Arrival(
     inputs=json.dumps({"message": "go"}),
     session_key="agent:main:main",
     lane="agent:main:main",
-    dedupe_key="the only turn",
+    dedupe_keys=("the only turn",),
 )
 
 

@@ -120,7 +120,7 @@ def _arrival(home: Home) -> Arrival:
     expert = find_expert(home, EXPERT)
     package = expert.load()
     arrival = Invocation(home, expert, package).process(find_process(package, PROCESS), dict(INPUTS))
-    return replace(arrival, dedupe_key="the only one")
+    return replace(arrival, dedupe_keys=("the only one",))
 
 
 def asked(home: Home) -> list[dict[str, Any]]:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from colleague.cli.options import HomeOption, JsonOption
+from colleague.cli.options import AfterOption, HomeOption, JsonOption, LimitOption
 
 if TYPE_CHECKING:
     from colleague.store.approvals import Approval, Decision
+    from colleague.store.paging import Page
     from colleague.store.tx import Database, Tx
 
 app = typer.Typer(no_args_is_help=True, help="Questions that wait for a person, and how they were decided.")
@@ -23,14 +24,18 @@ NoteOption = Annotated[str, typer.Option("--note", help="Why; the agent is told.
 @app.command("list")
 def list_(
     every: Annotated[bool, typer.Option("--all", help="Also the decided ones.")] = False,
+    limit: LimitOption = 200,
+    after: AfterOption = "",
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The questions that wait for a person."""
+    """The questions that wait for a person, the oldest first; with --all the newest first."""
     from colleague.cli.output import say, say_json, say_table
+    from colleague.cli.pages import note_more
     from colleague.store.ids import short
 
-    found = [each for each in listed(home, every=every) if every or each["kind"] != "learning"]
+    page, total = listed(home, every=every, learnings=None if every else False, limit=limit, after=after)
+    found = page.items
     if as_json:
         say_json(found)
     elif found:
@@ -46,21 +51,32 @@ def list_(
             for a in found
         ]
         say_table(("ID", "KIND", "EXPERT", "OPERATION", "STATUS", "ASKED"), rows)
-    else:
+    elif not after:
         say("Nobody is being waited for.")
+    note_more(page, total, "colleague approval list" + (" --all" if every else ""))
 
 
-def listed(home: Path | None, *, every: bool) -> list[dict[str, Any]]:
-    """The questions as documents: the pending ones, or all."""
+def listed(
+    home: Path | None, *, every: bool, learnings: bool | None, limit: int, after: str
+) -> tuple[Page[dict[str, Any]], int]:
+    """The questions as documents: the pending ones, or all; and how many there are."""
     from colleague.cli.hosting import opened, with_database
+    from colleague.cli.pages import page_reader
     from colleague.experts.reporting import approval_report
-    from colleague.store.approvals import recent_approvals
+    from colleague.store.approvals import approvals_page, count_approvals
+    from colleague.store.paging import Page
+    from colleague.store.tables import approvals
 
     place, _ = opened(home)
 
-    def work(tx: Tx) -> list[dict[str, Any]]:
-        return [approval_report(tx, place, each) for each in recent_approvals(tx, every=every)]
+    def read(tx: Tx, start: str | None) -> Page[dict[str, Any]]:
+        page = approvals_page(tx, every=every, learnings=learnings, limit=limit, after=start)
+        return Page([approval_report(tx, place, each) for each in page.items], page.next_after)
 
+    def count(tx: Tx) -> int:
+        return count_approvals(tx, every=every, learnings=learnings)
+
+    work = page_reader(approvals, "approval", after, read, count)
     return with_database(home, lambda database: database.read(work))
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colleague.cli.options import HomeOption, JsonOption
+from colleague.cli.options import AfterOption, HomeOption, JsonOption, LimitOption
+
+if TYPE_CHECKING:
+    from colleague.store.paging import Page
+    from colleague.store.run import Run
+    from colleague.store.tx import Tx
 
 app = typer.Typer(no_args_is_help=True, help="Dead letters: runs that failed for good and wait for a person.")
 
@@ -14,16 +19,24 @@ IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The ending of a r
 
 
 @app.command("list")
-def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
+def list_(
+    limit: LimitOption = 200, after: AfterOption = "", home: HomeOption = None, as_json: JsonOption = False
+) -> None:
     """The dead letters, the oldest first."""
     from colleague.cli.hosting import with_database
     from colleague.cli.output import say, say_json, say_table
+    from colleague.cli.pages import note_more, page_reader
     from colleague.store.ids import short
-    from colleague.store.overview import dead_letters
+    from colleague.store.overview import count_dead_letters, dead_letters
     from colleague.store.report import brief_document
+    from colleague.store.tables import runs
 
-    found = with_database(home, lambda database: database.read(dead_letters))
-    documents = [brief_document(run) for run in found]
+    def read(tx: Tx, start: str | None) -> Page[Run]:
+        return dead_letters(tx, limit=limit, after=start)
+
+    work = page_reader(runs, "run", after, read, count_dead_letters)
+    page, total = with_database(home, lambda database: database.read(work))
+    documents = [brief_document(run) for run in page.items]
     if as_json:
         say_json(documents)
     elif documents:
@@ -31,8 +44,9 @@ def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
             (short(d["id"]), d["expert"], d["process"], d["ended_at"], d["error"] or "") for d in documents
         ]
         say_table(("ID", "EXPERT", "PROCESS", "SINCE", "ERROR"), rows)
-    else:
+    elif not after:
         say("There are no dead letters.")
+    note_more(page, total, "colleague deadletter list")
 
 
 @app.command()

@@ -163,14 +163,14 @@ async def _database(home: Home, settings: Settings) -> AsyncIterator[Checked]:
     from colleague.clock_file import home_clock
     from colleague.errors import ColleagueError, DatabaseUnavailable
     from colleague.store.opening import open_database
-    from colleague.store.overview import dead_letters, pending_by_kind, unsent
+    from colleague.store.overview import count_dead_letters, pending_by_kind, unsent
 
     kind = "SQLite" if settings.experts.database is None else "PostgreSQL"
     try:
         database = open_database(home, settings, os.environ, home_clock(home))
         try:
             dead, asked, waiting = await database.read(
-                lambda tx: (len(dead_letters(tx)), sum(pending_by_kind(tx).values()), unsent(tx))
+                lambda tx: (count_dead_letters(tx), sum(pending_by_kind(tx).values()), unsent(tx))
             )
         finally:
             await database.close()

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from colleague.cli.options import HomeOption, JsonOption
+from colleague.cli.options import AfterOption, HomeOption, JsonOption, LimitOption
+
+if TYPE_CHECKING:
+    from colleague.store.paging import Page
+    from colleague.store.tx import Tx
 
 app = typer.Typer(no_args_is_help=True, help="Events: what came in, and what became of it.")
 
@@ -37,17 +41,26 @@ def show(
 
 @app.command("list")
 def list_(
-    limit: Annotated[int, typer.Option("--limit", help="How many, the newest first.")] = 50,
+    limit: LimitOption = 50,
+    after: AfterOption = "",
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The newest events."""
+    """The events, the newest first."""
     from colleague.cli.hosting import with_database
     from colleague.cli.output import say, say_json, say_table
-    from colleague.store.event_report import recent_events
+    from colleague.cli.pages import note_more, page_reader
+    from colleague.store.event_report import events_page
     from colleague.store.ids import short
+    from colleague.store.paging import count_rows
+    from colleague.store.tables import events
 
-    found = with_database(home, lambda db: db.read(lambda tx: recent_events(tx, limit=limit)))
+    def read(tx: Tx, start: str | None) -> Page[dict[str, Any]]:
+        return events_page(tx, limit=limit, after=start)
+
+    work = page_reader(events, "event", after, read, lambda tx: count_rows(tx, events, ()))
+    page, total = with_database(home, lambda database: database.read(work))
+    found = page.items
     if as_json:
         say_json(found)
     elif found:
@@ -63,8 +76,9 @@ def list_(
             for d in found
         ]
         say_table(("ID", "EXPERT", "TRIGGER", "ACCEPTED", "STATE", "NOTE"), rows)
-    else:
+    elif not after:
         say("There are no events.")
+    note_more(page, total, "colleague event list")
 
 
 def _lines(document: dict[str, Any]) -> list[str]:

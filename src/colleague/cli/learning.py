@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from colleague.cli.options import HomeOption, JsonOption
+from colleague.cli.options import AfterOption, HomeOption, JsonOption, LimitOption
 
 app = typer.Typer(no_args_is_help=True, help="Learnings that experts propose, and what becomes of them.")
 
@@ -16,15 +16,19 @@ IdArguments = Annotated[list[str], typer.Argument(metavar="ID...", help="Endings
 @app.command("list")
 def list_(
     every: Annotated[bool, typer.Option("--all", help="Also the decided ones.")] = False,
+    limit: LimitOption = 200,
+    after: AfterOption = "",
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """The learnings that wait for a decision."""
     from colleague.cli.approval import listed
     from colleague.cli.output import say, say_json, say_table
+    from colleague.cli.pages import note_more
     from colleague.store.ids import short
 
-    documents = [each for each in listed(home, every=every) if each["kind"] == "learning"]
+    page, total = listed(home, every=every, learnings=True, limit=limit, after=after)
+    documents = page.items
     if as_json:
         say_json(documents)
     elif documents:
@@ -39,8 +43,9 @@ def list_(
             for d in documents
         ]
         say_table(("ID", "EXPERT", "ABOUT", "TITLE", "STATUS"), rows)
-    else:
+    elif not after:
         say("No learning waits for a decision.")
+    note_more(page, total, "colleague learning list" + (" --all" if every else ""))
 
 
 @app.command()

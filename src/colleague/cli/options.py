@@ -29,3 +29,8 @@ YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Answer every quest
 ExpertArgument = Annotated[
     str, typer.Argument(metavar="NAME", help="An installed expert.", autocompletion=complete_expert)
 ]
+
+LimitOption = Annotated[int, typer.Option("--limit", min=1, help="How many to show.")]
+AfterOption = Annotated[
+    str, typer.Option("--after", metavar="ID", help="Go on after this one, the last of what was shown.")
+]

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from colleague.cli.options import HomeOption, JsonOption
+from colleague.cli.options import AfterOption, HomeOption, JsonOption, LimitOption
 
 if TYPE_CHECKING:
     from colleague.config import Settings
     from colleague.home import Home
+    from colleague.store.paging import Page
+    from colleague.store.run import Run
+    from colleague.store.tx import Tx
 
 app = typer.Typer(no_args_is_help=True, help="Runs: what was done, and what goes on.")
 
@@ -20,18 +23,26 @@ RunArgument = Annotated[str, typer.Argument(metavar="ID", help="The ending of a 
 
 @app.command("list")
 def list_(
-    limit: Annotated[int, typer.Option("--limit", help="How many, the newest first.")] = 50,
+    limit: LimitOption = 50,
+    after: AfterOption = "",
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The newest runs."""
+    """The runs, the newest first."""
     from colleague.cli.hosting import with_database
     from colleague.cli.output import say, say_json, say_table
+    from colleague.cli.pages import note_more, page_reader
     from colleague.store.ids import short
-    from colleague.store.report import brief_document, recent_runs
+    from colleague.store.paging import count_rows
+    from colleague.store.report import brief_document, runs_page
+    from colleague.store.tables import runs
 
-    found = with_database(home, lambda database: database.read(lambda tx: recent_runs(tx, limit=limit)))
-    documents = [brief_document(run) for run in found]
+    def read(tx: Tx, start: str | None) -> Page[Run]:
+        return runs_page(tx, limit=limit, after=start)
+
+    work = page_reader(runs, "run", after, read, lambda tx: count_rows(tx, runs, ()))
+    page, total = with_database(home, lambda database: database.read(work))
+    documents = [brief_document(run) for run in page.items]
     if as_json:
         say_json(documents)
     elif documents:
@@ -47,8 +58,9 @@ def list_(
             for d in documents
         ]
         say_table(("ID", "EXPERT", "PROCESS", "STATUS", "ACCEPTED", "ERROR"), rows)
-    else:
+    elif not after:
         say("There are no runs.")
+    note_more(page, total, "colleague run list")
 
 
 @app.command()

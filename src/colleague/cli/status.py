@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 ORDER = ("queued", "running", "waiting", "retrying")
 MOST_TOLD = 10
+MOST_LISTED = 100
 QUESTIONS = ("approval", "draft", "learning", "proposal")
 """What the list of approvals shows already."""
 
@@ -39,9 +40,10 @@ def _document(tx: Tx, home: Home) -> dict[str, Any]:
 
     from colleague.clock_file import home_clock
     from colleague.experts.reporting import approval_report, parcel_report
-    from colleague.store.approvals import pending_approvals
+    from colleague.store.approvals import count_approvals, pending_approvals
     from colleague.store.outbox import recent_parcels
     from colleague.store.overview import (
+        count_dead_letters,
         dead_letters,
         runs_by_status,
         spent_today_by_expert,
@@ -58,8 +60,10 @@ def _document(tx: Tx, home: Home) -> dict[str, Any]:
         "gateway": _gateway(home),
         "workers": workers(tx),
         "runs": runs_by_status(tx),
-        "approvals": [approval_report(tx, home, each) for each in pending_approvals(tx, 100)],
-        "dead_letters": [run.id for run in dead_letters(tx, 100)],
+        "approvals": [approval_report(tx, home, each) for each in pending_approvals(tx, MOST_LISTED)],
+        "approvals_total": count_approvals(tx),
+        "dead_letters": [run.id for run in dead_letters(tx, limit=MOST_LISTED).items],
+        "dead_letters_total": count_dead_letters(tx),
         "delivered": [parcel_report(tx, home, parcel) for parcel in sent],
         "not_delivered": [parcel_report(tx, home, parcel) for parcel in open_],
         "undelivered": unsent(tx),
@@ -104,11 +108,11 @@ def _lines(document: dict[str, Any]) -> list[str]:
     lines += [
         f"Next: {each['next_at']} {each['expert']}/{each['trigger']}" for each in document["schedules"][:5]
     ]
-    lines += _waiting(document["approvals"])
+    lines += _waiting(document["approvals"], document["approvals_total"])
     for name in document["held_servers"]:
         lines.append(f"MCP server {name} waits for a yes and is not started (colleague mcp accept {name})")
-    if document["dead_letters"]:
-        lines.append(f"Dead letters: {len(document['dead_letters'])} (colleague deadletter list)")
+    if document["dead_letters_total"]:
+        lines.append(f"Dead letters: {document['dead_letters_total']} (colleague deadletter list)")
     if document["undelivered"]:
         lines.append(f"Not delivered yet: {document['undelivered']}")
     for each in (*document["not_delivered"], *document["delivered"]):
@@ -120,15 +124,17 @@ def _lines(document: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _waiting(approvals: list[dict[str, Any]]) -> list[str]:
+def _waiting(approvals: list[dict[str, Any]], total: int) -> list[str]:
     from colleague.store.ids import short
 
     if not approvals:
         return ["Waiting for you: nothing"]
-    lines = [f"Waiting for you: {len(approvals)}"]
+    lines = [f"Waiting for you: {total}"]
     for each in approvals:
         behind = f", {each['behind']} behind it" if each["behind"] else ""
         lines.append(f"  {each['kind']} {short(each['id'])} {each['expert']}: {each['operation']}{behind}")
+    if total > len(approvals):
+        lines.append(f"  and {total - len(approvals)} more (colleague approval list)")
     return lines
 
 

@@ -20,6 +20,7 @@ from colleague.packages.parsed import Parsed
 BindingType = Literal["mcp", "skill"]
 Signature = Literal["standard-webhooks", "github", "hmac-sha256", "bearer"]
 CatchUpPolicy = Literal["once", "all", "skip"]
+EqualBodies = Literal["repeat", "distinct"]
 
 SIGNATURES: tuple[Signature, ...] = ("standard-webhooks", "github", "hmac-sha256", "bearer")
 
@@ -63,6 +64,7 @@ class TriggerBinding(Parsed):
     messages wake it.
 
     `secrets` are as written, `${NAME}` and all; any of them counts, so that one can be replaced by another.
+    `equal_bodies` says what two equal bodies are where no time is signed: a repeat, or two events.
     `senders` None is anyone, () is nobody; no `channel` and no `pattern` is any."""
 
     secrets: tuple[str, ...] = field(default=(), repr=False)
@@ -70,6 +72,7 @@ class TriggerBinding(Parsed):
     headers: HeaderNames = HeaderNames()
     tolerance: Duration = parse_duration("5m")
     dedupe_window: Duration | None = None
+    equal_bodies: EqualBodies = "repeat"
     catch_up: CatchUp = CatchUp()
     max_queued: int | None = None
     channel: str = ""
@@ -162,6 +165,7 @@ def _read_trigger(node: Node, findings: Findings) -> TriggerBinding:
         headers=_read_headers(fields),
         tolerance=fields.duration("tolerance") or TriggerBinding.tolerance,
         dedupe_window=fields.duration("dedupe_window"),
+        equal_bodies=cast(EqualBodies, fields.choice("equal_bodies", ("repeat", "distinct"), "repeat")),
         catch_up=_read_catch_up(fields.child("catch_up")),
         max_queued=fields.whole_number("max_queued", 1, least=1, most=1_000_000) if limited else None,
         channel=channel or "",

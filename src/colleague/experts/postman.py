@@ -29,6 +29,7 @@ from colleague.store.tx import Database
 log = logging.getLogger(__name__)
 
 MAIN = "main"
+LEARNING = "learning"
 SHORTEST_PAUSE_MS = 5_000
 
 
@@ -88,7 +89,7 @@ class Postman:
             return False
         failpoint("parcel.started")
         try:
-            await self._channel(parcel.channel).send(parcel)
+            await self._channel(parcel).send(parcel)
         except (ColleagueError, OSError) as error:
             reason = error.message if isinstance(error, ColleagueError) else str(error)
             log.warning("%s of run %s was not delivered: %s", parcel.kind, parcel.run_id, reason)
@@ -112,10 +113,12 @@ class Postman:
         pause = min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** min(parcel.sends, 20))
         await self.database.write(lambda tx: not_sent(tx, parcel.id, reason, again_in_ms=pause))
 
-    def _channel(self, name: str) -> Channel:
-        channel = self.channels.get(name)
-        if channel is None:
+    def _channel(self, parcel: Parcel) -> Channel:
+        """Learnings have a channel of their own, for nothing else: a package may name any channel."""
+        channel = self.channels.get(parcel.channel)
+        if channel is None or (parcel.channel == LEARNINGS and parcel.kind != LEARNING):
             raise ColleagueError(
-                f"the channel {name!r} is not connected here", hint=f"connected: {', '.join(self.channels)}"
+                f"the channel {parcel.channel!r} is not connected here",
+                hint=f"connected: {', '.join(self.channels)}",
             )
         return channel

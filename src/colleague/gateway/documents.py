@@ -371,7 +371,10 @@ class StatusDocument(BaseModel):
     gateway: dict[str, Any]
     runs: dict[str, int]
     approvals: list[ApprovalDocument]
+    """The oldest; `approvals_total` says how many there are, and /api/approvals has all of them."""
+    approvals_total: int
     dead_letters: list[str]
+    dead_letters_total: int
     undelivered: int
     next_schedules: list[TriggerDocument]
     spent_today: list[dict[str, Any]]

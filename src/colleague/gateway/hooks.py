@@ -30,7 +30,7 @@ from colleague.triggers.google_token import Subscription, looks_like_one
 from colleague.triggers.pubsub import is_push, read_push
 from colleague.triggers.resolve import SOURCE as PUBSUB
 from colleague.triggers.resolve import accept_pushes, gmail_triggers, push_arrival
-from colleague.triggers.signature import Verified, verify
+from colleague.triggers.signature import RepeatKeys, Verified, verify
 from colleague.triggers.wiring import Inactive, Wired
 
 log = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ async def hook(expert: str, trigger: str, request: Request, response: Response, 
         if not arrivals:
             raise desk.refused(BadPayload("there is no message in this payload"), "payload")
     else:
-        arrivals = [await asyncio.to_thread(desk.arrival, wired, payload, verified.dedupe_value)]
+        arrivals = [await asyncio.to_thread(desk.arrival, wired, payload, desk.repeat_keys(wired, verified))]
     found = await desk.accept(arrivals)
     response.status_code = _code(found)
     return HookAnswer(**found[0].model_dump(), events=found if len(found) > 1 else None)
@@ -197,11 +197,13 @@ class Desk:
         except BadPayload as error:
             raise self.refused(error, "payload") from None
 
-    def arrival(self, wired: Wired, payload: Any, sender_key: str | None) -> Arrival:
+    def repeat_keys(self, wired: Wired, verified: Verified) -> RepeatKeys:
+        equal_bodies = wired.binding.equal_bodies if wired.binding else "repeat"
+        return verified.repeat_keys(equal_bodies=equal_bodies)
+
+    def arrival(self, wired: Wired, payload: Any, repeat: RepeatKeys) -> Arrival:
         window = self.here.live.settings.experts.dedupe_window
-        return arrival_of(
-            self.here.home, wired, payload, source=WEBHOOK, dedupe_window=window, sender_key=sender_key
-        )
+        return arrival_of(self.here.home, wired, payload, source=WEBHOOK, dedupe_window=window, repeat=repeat)
 
     def gmail_arrivals(self, triggers: Sequence[Wired], payload: Any) -> list[Arrival]:
         """One for each message and trigger; a push is one for each expert, and looked up later."""
@@ -215,7 +217,7 @@ class Desk:
         except BadPayload as error:
             raise self.refused(error, "payload") from None
         return [
-            self.arrival(wired, each, f"gmail:{each['message_id']}")
+            self.arrival(wired, each, RepeatKeys(delivery=f"gmail:{each['message_id']}"))
             for wired in triggers
             for each in payloads
         ]

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Executable, bindparam, func, literal_column, select, update
+from sqlalchemy import func, literal_column, select, update
 
 from colleague.errors import ColleagueError
+from colleague.store.dedupe import first_events
 from colleague.store.ids import new_id
-from colleague.store.lanes import head_of, insert_into, take_places
+from colleague.store.lanes import head_of, take_places
 from colleague.store.record import columns_of, record
 from colleague.store.run import RunKind
 from colleague.store.sla import Sla
 from colleague.store.steps import add_steps
-from colleague.store.tables import attempts, dedupe, events, is_open, runs, word
+from colleague.store.tables import attempts, events, is_open, runs, word
 from colleague.store.timers import set_timer
 from colleague.store.tx import Tx
 from colleague.store.wake import wake
@@ -44,7 +44,11 @@ class Arrival:
     dry_run: bool = False
     sla: Sla | None = None
     steps: tuple[str, ...] = ()
-    dedupe_key: str | None = None
+    dedupe_keys: tuple[str, ...] = ()
+    """Any that is known makes this a repeat."""
+    unsigned_key: str | None = None
+    """One more, which nobody has signed. A repeat does not claim it: else an old request, sent again with the
+    id of a delivery that is to come, would have that one taken for a repeat."""
     dedupe_ms: int = 7 * 86_400_000
     max_queued: int | None = None
     held: bool = False
@@ -91,14 +95,8 @@ def accept_all(tx: Tx, arrivals: Sequence[Arrival]) -> list[Accepted]:
     # before there is an id, so that ids and places have one order
     places = take_places(tx, [None if each.held else each.lane for each in arrivals])
     ids = [new_id() for _ in arrivals]
-    first = {n: _remember(tx, arrivals[n], ids[n]) for n in _by_dedupe_key(arrivals)}
-    return [_accept(tx, arrival, places[n], ids[n], first.get(n)) for n, arrival in enumerate(arrivals)]
-
-
-def _by_dedupe_key(arrivals: Sequence[Arrival]) -> list[int]:
-    """The arrivals that have a dedupe key; those that share one stay in their order."""
-    keyed = [n for n, each in enumerate(arrivals) if each.dedupe_key is not None]
-    return sorted(keyed, key=lambda n: (arrivals[n].expert, arrivals[n].trigger, arrivals[n].dedupe_key))
+    firsts = first_events(tx, arrivals, ids)
+    return [_accept(tx, *each) for each in zip(arrivals, places, ids, firsts, strict=True)]
 
 
 def _accept(tx: Tx, arrival: Arrival, place: int, event_id: str, first: str | None) -> Accepted:
@@ -163,40 +161,6 @@ def start_run(
     tx.insert(attempts, run_id=run_id, number=1, started_at=tx.now)
     if first:
         wake(tx)
-
-
-def _remember(tx: Tx, arrival: Arrival, event_id: str) -> str | None:
-    """Claims the dedupe key for this event; returns the first event when the key still counts."""
-    where = (arrival.expert, arrival.trigger, arrival.dedupe_key)
-    given: dict[str, Any] = dict(zip(("expert", "trigger", "key"), where, strict=True))
-    given |= {"event": event_id, "now": tx.now, "until": tx.now + arrival.dedupe_ms}
-    if tx.execute(_claim(insert_into(tx)), given).first() is not None:
-        return None
-    row = tx.one(
-        select(dedupe.c.event_id).where(
-            dedupe.c.expert == where[0], dedupe.c.trigger_name == where[1], dedupe.c.dedupe_key == where[2]
-        )
-    )
-    return str(row[0]) if row else None
-
-
-@functools.cache
-def _claim(insert_into_dialect: Callable[..., Any]) -> Executable:
-    """Takes a dedupe key that is new or has expired; built once, since every event comes this way."""
-    statement = insert_into_dialect(dedupe).values(
-        expert=bindparam("expert"),
-        trigger_name=bindparam("trigger"),
-        dedupe_key=bindparam("key"),
-        event_id=bindparam("event"),
-        expires_at=bindparam("until"),
-    )
-    renewed = {"event_id": statement.excluded.event_id, "expires_at": statement.excluded.expires_at}
-    claimed: Executable = statement.on_conflict_do_update(
-        index_elements=["expert", "trigger_name", "dedupe_key"],
-        set_=renewed,
-        where=dedupe.c.expires_at <= bindparam("now"),
-    ).returning(dedupe.c.event_id)
-    return claimed
 
 
 def _repeat(tx: Tx, event_id: str) -> Accepted:

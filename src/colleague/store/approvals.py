@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import and_, bindparam, or_, select
+from sqlalchemy import ColumnElement, and_, bindparam, or_, select
 
 from colleague.errors import ColleagueError, NotFound
 from colleague.store.ids import new_id
 from colleague.store.outbox import parcel_about, put_in_outbox
+from colleague.store.paging import Order, Page, count_rows
 from colleague.store.record import columns_of, record
 from colleague.store.run import Hold, Run, fenced, lock_run
 from colleague.store.statement import PLUS_ONE
@@ -137,22 +138,31 @@ def approvals_of(tx: Tx, run_id: str) -> list[Approval]:
     return tx.find(Approval, approvals, {"run_id": run_id}, order=("requested_at", "id"))
 
 
-def pending_approvals(tx: Tx, limit: int = 1000) -> list[Approval]:
-    query = (
-        select(*_COLUMNS)
-        .where(approvals.c.status == word("pending"))
-        .order_by(approvals.c.requested_at)
-        .limit(limit)
-    )
+def pending_approvals(tx: Tx, limit: int | None = None) -> list[Approval]:
+    """The oldest first; all of them, unless there is a limit."""
+    query = select(*_COLUMNS).where(*_conditions()).order_by(approvals.c.requested_at).limit(limit)
     return [record(Approval, row) for row in tx.all(query)]
 
 
-def recent_approvals(tx: Tx, *, every: bool, limit: int = 1000) -> list[Approval]:
-    """The pending ones, the oldest first; or all, the newest first."""
-    query = select(*_COLUMNS).limit(limit)
-    if every:
-        return [record(Approval, row) for row in tx.all(query.order_by(approvals.c.requested_at.desc()))]
-    return pending_approvals(tx, limit)
+def approvals_page(
+    tx: Tx, *, every: bool = False, learnings: bool | None = None, limit: int, after: str | None = None
+) -> Page[Approval]:
+    """The pending ones, the oldest first; or all, the newest first. `learnings`: only those, or none."""
+    query = select(*_COLUMNS).where(*_conditions(every=every, learnings=learnings))
+    order = Order(approvals, (approvals.c.requested_at,), descending=every)
+    page = order.page(tx, query, limit=limit, after=after)
+    return Page([record(Approval, row) for row in page.items], page.next_after)
+
+
+def count_approvals(tx: Tx, *, every: bool = False, learnings: bool | None = None) -> int:
+    return count_rows(tx, approvals, _conditions(every=every, learnings=learnings))
+
+
+def _conditions(*, every: bool = False, learnings: bool | None = None) -> list[ColumnElement[bool]]:
+    found = [] if every else [approvals.c.status == word("pending")]
+    if learnings is not None:
+        found.append((approvals.c.kind == "learning") if learnings else (approvals.c.kind != "learning"))
+    return found
 
 
 def raise_asks(tx: Tx, run: Run, asks: Sequence[Ask]) -> list[str]:

@@ -9,6 +9,7 @@ from sqlalchemy import select
 from colleague.errors import NotFound
 from colleague.store.accept import Event
 from colleague.store.outbox import parcels_of
+from colleague.store.paging import Order, Page
 from colleague.store.record import columns_of, record
 from colleague.store.report import brief_document, iso, parcel_document, runs_ahead
 from colleague.store.run import Run
@@ -65,10 +66,11 @@ def _delivery(tx: Tx, run: Run) -> dict[str, Any] | None:
     return parcel_document(found[-1]) if found else None
 
 
-def recent_events(tx: Tx, *, limit: int = 50) -> list[dict[str, Any]]:
+def events_page(tx: Tx, *, limit: int, after: str | None = None) -> Page[dict[str, Any]]:
     """The newest first."""
-    rows = tx.all(select(*columns_of(Event, events)).order_by(events.c.id.desc()).limit(limit))
-    return [_brief(tx, record(Event, row)) for row in rows]
+    query = select(*columns_of(Event, events))
+    page = Order(events, (), descending=True).page(tx, query, limit=limit, after=after)
+    return Page([_brief(tx, record(Event, row)) for row in page.items], page.next_after)
 
 
 def _brief(tx: Tx, event: Event) -> dict[str, Any]:

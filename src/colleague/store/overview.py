@@ -7,11 +7,14 @@ from typing import Any
 
 from sqlalchemy import Executable, func, select
 
+from colleague.store.paging import Order, Page, count_rows
 from colleague.store.record import record
 from colleague.store.run import Run, get_run
 from colleague.store.spend import day_of
 from colleague.store.tables import approvals, is_open, outbox, runs, spend, word
 from colleague.store.tx import Tx
+
+_DEAD = (runs.c.outcome == word("dead_letter"),)
 
 
 @dataclass(frozen=True)
@@ -39,12 +42,15 @@ def _counted(tx: Tx, query: Executable) -> dict[str, int]:
     return {str(word): int(count) for word, count in rows}
 
 
-def dead_letters(tx: Tx, limit: int = 1000) -> list[Run]:
+def dead_letters(tx: Tx, *, limit: int, after: str | None = None) -> Page[Run]:
     """The oldest first: they have waited longest."""
-    query = (
-        select(runs.c.id).where(runs.c.outcome == word("dead_letter")).order_by(runs.c.ended_at).limit(limit)
-    )
-    return [get_run(tx, row.id) for row in tx.all(query)]
+    query = select(runs.c.id).where(*_DEAD)
+    page = Order(runs, (runs.c.ended_at,)).page(tx, query, limit=limit, after=after)
+    return Page([get_run(tx, row.id) for row in page.items], page.next_after)
+
+
+def count_dead_letters(tx: Tx) -> int:
+    return count_rows(tx, runs, _DEAD)
 
 
 def unsent(tx: Tx) -> int:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 
 from colleague.store.approvals import approvals_of
 from colleague.store.journal import Call, all_messages, read_calls
 from colleague.store.outbox import Parcel, parcels_of
+from colleague.store.paging import Order, Page
 from colleague.store.run import Run, get_run
 from colleague.store.sla import Sla
 from colleague.store.spend import spent_by_run
@@ -127,10 +129,22 @@ def brief_document(run: Run) -> dict[str, Any]:
     }
 
 
-def recent_runs(tx: Tx, *, limit: int = 50, session_key: str | None = None) -> list[Run]:
+def runs_page(
+    tx: Tx,
+    conditions: Sequence[ColumnElement[bool]] = (),
+    *,
+    limit: int,
+    after: str | None = None,
+) -> Page[Run]:
     """The newest first."""
-    query = select(runs.c.id).order_by(runs.c.id.desc()).limit(limit)
-    query = query.where(runs.c.session_key == session_key) if session_key else query
+    query = select(runs.c.id).where(*conditions)
+    page = Order(runs, (), descending=True).page(tx, query, limit=limit, after=after)
+    return Page([get_run(tx, row.id) for row in page.items], page.next_after)
+
+
+def _runs_of_session(tx: Tx, session_key: str) -> list[Run]:
+    """The oldest first."""
+    query = select(runs.c.id).where(runs.c.session_key == session_key).order_by(runs.c.id)
     return [get_run(tx, row.id) for row in tx.all(query)]
 
 
@@ -160,7 +174,7 @@ def sessions(tx: Tx) -> list[dict[str, Any]]:
 def trajectory(tx: Tx, session_key: str) -> list[dict[str, Any]]:
     """A session as records in the order in which they happened: runs, messages, calls, approvals."""
     records: list[dict[str, Any]] = []
-    for run in reversed(recent_runs(tx, limit=100_000, session_key=session_key)):
+    for run in _runs_of_session(tx, session_key):
         records.append({"type": "run"} | brief_document(run))
         calls = read_calls(tx, run.id)
         for message in all_messages(tx, run.id):

@@ -16,15 +16,23 @@ from colleague.packages.snapshot import take_snapshot
 from colleague.store.accept import Accepted, Arrival, Event, accept_all
 from colleague.store.schedules import is_paused
 from colleague.store.tx import Tx
+from colleague.triggers.signature import RepeatKeys
 from colleague.triggers.wiring import Wired
 
+NO_KEYS = RepeatKeys()
 CRON_QUEUE = 1
 
 
 def arrival_of(
-    home: Home, wired: Wired, payload: Any, *, source: str, dedupe_window: str, sender_key: str | None = None
+    home: Home,
+    wired: Wired,
+    payload: Any,
+    *,
+    source: str,
+    dedupe_window: str,
+    repeat: RepeatKeys = NO_KEYS,
 ) -> Arrival:
-    """All that is to be stored for one event. `sender_key` tells a repeat when the payload cannot."""
+    """All that is to be stored for one event. `repeat` tells what its sender says about repeats."""
     trigger, binding, package = wired.trigger, wired.binding, wired.package
     take_snapshot(package, home.snapshots)
     inputs = inputs_of(trigger, wired.process, payload)
@@ -41,12 +49,20 @@ def arrival_of(
         inputs=json.dumps(inputs.values, ensure_ascii=False),
         version=package.manifest.version,
         digest=package.digest,
-        dedupe_key=dedupe_value(trigger, payload) or sender_key,
         dedupe_ms=window.seconds * 1000,
         max_queued=_max_queued(wired),
         warning=_warning(lane.warning, inputs.missing),
     )
-    return replace(arrival, **process_parts(wired.process, package))
+    keys = _dedupe_keys(dedupe_value(trigger, payload), repeat)
+    return replace(arrival, **keys, **process_parts(wired.process, package))
+
+
+def _dedupe_keys(value: str | None, repeat: RepeatKeys) -> dict[str, Any]:
+    """The payload's own key, else the sender's delivery id; and in any case what was signed: whoever sends a
+    captured request again can change nothing of that."""
+    own = value or (repeat.delivery if repeat.id_is_signed else None)
+    unsigned = None if value or repeat.id_is_signed else repeat.delivery
+    return {"dedupe_keys": tuple(key for key in (own, repeat.signed) if key), "unsigned_key": unsigned}
 
 
 def _max_queued(wired: Wired) -> int | None:
@@ -81,4 +97,4 @@ def _held_if_paused(tx: Tx, arrival: Arrival) -> Arrival:
 def again(home: Home, wired: Wired, event: Event) -> Arrival:
     """The arrival of an event that was held, made anew with the package as it is now."""
     arrival = arrival_of(home, wired, json.loads(event.payload), source=event.source, dedupe_window="7d")
-    return replace(arrival, dedupe_key=None)
+    return replace(arrival, dedupe_keys=())

@@ -31,6 +31,7 @@ from colleague.triggers.firing import arrival_of, fire_all
 from colleague.triggers.gmail import gmail_payloads
 from colleague.triggers.mailbox import CannotLook, Mailbox, Wanted
 from colleague.triggers.pubsub import GmailPush, read_push
+from colleague.triggers.signature import RepeatKeys
 from colleague.triggers.wiring import Wired, Wiring
 
 log = logging.getLogger(__name__)
@@ -54,7 +55,7 @@ def push_arrival(expert: str, payload: Any, push: GmailPush, dedupe_ms: int) -> 
         payload=json.dumps(payload, ensure_ascii=False),
         session_key="",
         lane=None,
-        dedupe_key=f"pubsub:{push.message_id}",
+        dedupe_keys=(f"pubsub:{push.message_id}",),
         dedupe_ms=dedupe_ms,
         held=True,
     )
@@ -151,7 +152,7 @@ class Resolver:
                 payload,
                 source=SOURCE,
                 dedupe_window=self.dedupe_window,
-                sender_key=f"gmail:{payload['message_id']}",
+                repeat=RepeatKeys(delivery=f"gmail:{payload['message_id']}"),
             )
             for each in wired
             for payload in payloads

@@ -32,6 +32,7 @@ class Claim:
     signed: bytes | None
     delivery_id: str | None
     timestamp_ms: int | None = None
+    id_is_signed: bool = False
 
     def fits(self, key: bytes) -> bool:
         expected = key if self.signed is None else mac(key, self.signed)
@@ -70,7 +71,8 @@ class StandardWebhooks:
         parts = headers.get(names.signature or "webhook-signature").split()
         sent = (from_base64(part.removeprefix("v1,")) for part in parts if part.startswith("v1,"))
         signed = _joined(body, delivery_id, stamp)
-        return Claim(tuple(each for each in sent if each), signed, delivery_id, _milliseconds(stamp))
+        found = tuple(each for each in sent if each)
+        return Claim(found, signed, delivery_id, _milliseconds(stamp), id_is_signed=True)
 
     def sign(self, key: bytes, letter: Letter) -> dict[str, str]:
         if not letter.stamp or not letter.delivery_id:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from colleague.experts.bindings import HeaderNames, Signature
+from colleague.experts.bindings import EqualBodies, HeaderNames, Signature
 from colleague.experts.key import escaped
 from colleague.triggers.errors import BadSignature
 from colleague.triggers.headers import Headers
@@ -19,19 +19,30 @@ USUAL = HeaderNames()
 class Verified:
     """A request that is what it says it is. `secret` is the place of the secret that fitted.
 
-    `delivery_id` is the sender's own; `signed_hash` is of all that was signed, None when nothing was."""
+    `delivery_id` is the sender's own, and anybody's who sends the request again unless `id_is_signed`;
+    `signed_hash` is of all that was signed, None when nothing was."""
 
     secret: int
     delivery_id: str | None = None
     signed_hash: str | None = None
     timestamp_ms: int | None = None
+    id_is_signed: bool = False
 
-    @property
-    def dedupe_value(self) -> str | None:
-        """What gives a repeat away when the payload has no dedupe key of its own."""
-        if self.delivery_id:
-            return f"delivery:{escaped(self.delivery_id)}"
-        return f"signed:{self.signed_hash}" if self.signed_hash else None
+    def repeat_keys(self, *, equal_bodies: EqualBodies = "repeat") -> RepeatKeys:
+        """What gives a repeat away. `distinct`: without a signed time, equal bodies are two events."""
+        told_apart = self.timestamp_ms is None and equal_bodies == "distinct"
+        signed = f"signed:{self.signed_hash}" if self.signed_hash and not told_apart else None
+        delivery = f"delivery:{escaped(self.delivery_id)}" if self.delivery_id else None
+        return RepeatKeys(signed, delivery, self.id_is_signed)
+
+
+@dataclass(frozen=True)
+class RepeatKeys:
+    """`signed` is of the signed bytes; `delivery` of the sender's id, which may be signed or not."""
+
+    signed: str | None = None
+    delivery: str | None = None
+    id_is_signed: bool = False
 
 
 def verify(
@@ -53,7 +64,7 @@ def verify(
         raise BadSignature("signature-wrong", f"the {scheme} signature fits none of the hook's secrets")
     _check_time(claim, now, tolerance_ms)
     signed_hash = None if claim.signed is None else hashlib.sha256(claim.signed).hexdigest()
-    return Verified(fitting[0], claim.delivery_id, signed_hash, claim.timestamp_ms)
+    return Verified(fitting[0], claim.delivery_id, signed_hash, claim.timestamp_ms, claim.id_is_signed)
 
 
 def sign(

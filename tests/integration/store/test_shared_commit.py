@@ -14,7 +14,7 @@ from colleague.store.run import get_run
 from colleague.store.sqlite import SqliteDatabase
 from colleague.store.tx import Tx
 
-ARRIVAL = Arrival("clerk", "test", "test", "{}", "s", lane=None, dedupe_key="once")
+ARRIVAL = Arrival("clerk", "test", "test", "{}", "s", lane=None, dedupe_keys=("once",))
 
 
 class Refused(Exception):

@@ -65,20 +65,20 @@ async def count(database: Database, table: Any) -> int:
 
 def test_a_repeat_makes_no_event_and_has_the_first_ids(opener: Opener) -> None:
     async def acts(database: Database, clock: MovableClock) -> None:
-        first = await send(database, dedupe_key="m1")
-        again = await send(database, dedupe_key="m1")
+        first = await send(database, dedupe_keys=("m1",))
+        again = await send(database, dedupe_keys=("m1",))
         assert again == replace(first, duplicate=True)
-        assert (await send(database, dedupe_key="m1", trigger="other")).duplicate is False
+        assert (await send(database, dedupe_keys=("m1",), trigger="other")).duplicate is False
         assert await count(database, events) == 2
         clock.move(days=8)
-        assert (await send(database, dedupe_key="m1")).duplicate is False
+        assert (await send(database, dedupe_keys=("m1",))).duplicate is False
 
     on(opener, acts)
 
 
 def test_a_hundred_repeats_at_once_make_one_run(opener: Opener) -> None:
     async def acts(database: Database, clock: MovableClock) -> None:
-        accepted = await asyncio.gather(*(send(database, dedupe_key="m1") for _ in range(100)))
+        accepted = await asyncio.gather(*(send(database, dedupe_keys=("m1",)) for _ in range(100)))
         assert len({each.run_id for each in accepted}) == 1
         assert sum(not each.duplicate for each in accepted) == 1
         row = await database.read(lambda tx: tx.one(select(events.c.duplicates)))
@@ -91,9 +91,9 @@ def test_a_refused_event_leaves_no_row_behind(opener: Opener) -> None:
     async def acts(database: Database, clock: MovableClock) -> None:
         await send(database, max_queued=1)
         with pytest.raises(QueueFull):
-            await send(database, max_queued=1, dedupe_key="m2")
+            await send(database, max_queued=1, dedupe_keys=("m2",))
         assert (await count(database, runs), await count(database, events)) == (1, 1)
-        assert (await send(database, dedupe_key="m2")).duplicate is False
+        assert (await send(database, dedupe_keys=("m2",))).duplicate is False
         row = await database.read(lambda tx: tx.one(select(lanes.c.next_seq)))
         assert row == (3,)
 
@@ -150,9 +150,9 @@ def test_events_that_come_together_keep_their_order(opener: Opener) -> None:
     """Also around one that is a repeat, and beside those of another lane."""
 
     async def acts(database: Database, clock: MovableClock) -> None:
-        await send(database, lane="x", dedupe_key="m1")
+        await send(database, lane="x", dedupe_keys=("m1",))
         keys = (("x", "m2"), ("y", "m3"), ("x", "m1"), ("x", "m4"), (None, "m5"))
-        arrivals = [replace(ARRIVAL, lane=lane, dedupe_key=key) for lane, key in keys]
+        arrivals = [replace(ARRIVAL, lane=lane, dedupe_keys=(key,)) for lane, key in keys]
         accepted = await database.write(lambda tx: accept_all(tx, arrivals))
         assert [each.duplicate for each in accepted] == [False, False, True, False, False]
         await send(database, lane="x")

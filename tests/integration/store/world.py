@@ -89,7 +89,7 @@ class World:
                 payload="{}",
                 session_key="s",
                 lane=lane,
-                dedupe_key=str(self.random.randrange(10_000)),
+                dedupe_keys=(str(self.random.randrange(10_000)),),
             )
             accepted = await self.database.write(lambda tx, arrival=arrival: accept(tx, arrival))
             if accepted.duplicate and accepted.run_id not in self.accepted:

@@ -26,6 +26,7 @@ from colleague.store.work import finish, take
 from colleague.triggers.firing import arrival_of, fire
 from colleague.triggers.pausing import pause, resume
 from colleague.triggers.scheduler import Scheduler
+from colleague.triggers.signature import RepeatKeys
 from colleague.triggers.wiring import Wired, Wiring
 from tests.integration.experts.package import CLERK, Package, process, text
 from tests.integration.store.databases import Opener
@@ -107,7 +108,12 @@ class Office:
         wired = self.wiring.find(expert, trigger)
         wired.require_active()
         arrival = arrival_of(
-            self.desk.home, wired, payload, source="webhook", dedupe_window="7d", sender_key=sender
+            self.desk.home,
+            wired,
+            payload,
+            source="webhook",
+            dedupe_window="7d",
+            repeat=RepeatKeys(delivery=sender),
         )
         return await self.database.write(lambda tx: fire(tx, arrival))
 

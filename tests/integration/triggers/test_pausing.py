@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from colleague.store.event_report import event_document, recent_events
+from colleague.store.event_report import event_document, events_page
 from colleague.triggers.listing import trigger_documents
 from colleague.triggers.pausing import end_removed
 from tests.integration.experts.package import CLERK
@@ -100,7 +100,8 @@ def test_events_of_a_removed_trigger_end_skipped_and_say_why(desk: Desk) -> None
             assert await office.database.write(lambda tx: end_removed(tx, office.wiring)) == []
             document = await office.database.read(lambda tx: event_document(tx, gone.event_id))
             assert (document["outcome"], document["reason"]) == ("skipped", "the trigger was removed")
-            states = {each["id"]: each["state"] for each in await office.database.read(recent_events)}
+            page = await office.database.read(lambda tx: events_page(tx, limit=50))
+            states = {each["id"]: each["state"] for each in page.items}
             assert states == {gone.event_id: "skipped", kept.event_id: "held"}
 
     asyncio.run(acts())

@@ -26,6 +26,7 @@ secret: ["${NEW}", "${OLD}"]
 signature: hmac-sha256
 header: {signature: X-Acme-Signature, timestamp: X-Acme-Time, delivery: X-Acme-Id}
 tolerance: 90s
+equal_bodies: distinct
 channel: sales-*
 sender: [U1, 42]
 pattern: "(?i)urgent"
@@ -34,7 +35,7 @@ pattern: "(?i)urgent"
     assert findings == []
     assert binding.secrets == ("${NEW}", "${OLD}")
     assert binding.headers == HeaderNames("X-Acme-Signature", "X-Acme-Time", "X-Acme-Id")
-    assert binding.tolerance.seconds == 90
+    assert (binding.tolerance.seconds, binding.equal_bodies) == (90, "distinct")
     assert (binding.channel, binding.senders) == ("sales-*", ("U1", "42"))
     assert binding.pattern is not None
     assert binding.pattern.text == "(?i)urgent"

@@ -17,7 +17,7 @@ from starlette.datastructures import Headers as HttpHeaders
 
 from colleague.experts.bindings import SIGNATURES, HeaderNames, Signature
 from colleague.triggers.errors import BadSignature, Refusal
-from colleague.triggers.signature import Verified, sign, verify
+from colleague.triggers.signature import RepeatKeys, Verified, sign, verify
 
 NOW = 1_767_225_600_000  # 2026-01-01 00:00 UTC
 WINDOW = 300_000
@@ -47,7 +47,7 @@ class TestEveryScheme:
     def test_what_is_signed_is_accepted(self, scheme: Signature) -> None:
         found = check(scheme, signed(scheme))
         assert found.delivery_id == "d-1"
-        assert found.dedupe_value == "delivery:d-1"
+        assert found.repeat_keys().delivery == "delivery:d-1"
         assert (found.signed_hash is None) == (scheme == "bearer")
 
     @pytest.mark.parametrize("scheme", SIGNATURES)
@@ -212,10 +212,10 @@ class TestGitHub:
         headers = signed("github", delivery_id="")
         one, two = check("github", headers), check("github", headers)
         assert one.delivery_id is None
-        assert one.dedupe_value == two.dedupe_value
-        assert str(one.dedupe_value).startswith("signed:")
+        assert one.repeat_keys().signed == two.repeat_keys().signed
+        assert str(one.repeat_keys().signed).startswith("signed:")
         other = check("github", signed("github", b"other", delivery_id=""), b"other")
-        assert other.dedupe_value != one.dedupe_value
+        assert other.repeat_keys() != one.repeat_keys()
 
     @pytest.mark.parametrize("value", ["sha1=abc", "sha256=", "sha256=" + "g" * 64, "abc", "0" * 63, "="])
     def test_what_is_no_signature(self, value: str) -> None:
@@ -273,17 +273,30 @@ class TestHmacSha256:
 
     def test_a_repeat_is_known_by_id_or_by_hash(self) -> None:
         by_key = signed("hmac-sha256", delivery_id="") | {"Idempotency-Key": "k-1"}
-        assert check("hmac-sha256", by_key).dedupe_value == "delivery:k-1"
+        assert check("hmac-sha256", by_key).repeat_keys().delivery == "delivery:k-1"
         one = check("hmac-sha256", signed("hmac-sha256", delivery_id=""))
         later = check("hmac-sha256", signed("hmac-sha256", delivery_id="", now=NOW + 1000))
-        assert one.dedupe_value != later.dedupe_value
+        assert one.repeat_keys().signed != later.repeat_keys().signed
+
+
+class TestWhatIsSigned:
+    def test_the_id_of_standard_webhooks(self) -> None:
+        assert check("standard-webhooks", signed("standard-webhooks")).repeat_keys().id_is_signed
+        for scheme in ("github", "hmac-sha256", "bearer"):
+            assert not check(scheme, signed(scheme)).repeat_keys().id_is_signed
+
+    def test_equal_bodies_are_several_deliveries_where_that_is_said(self) -> None:
+        stamped, unstamped = check("hmac-sha256", signed("hmac-sha256")), check("github", signed("github"))
+        assert unstamped.repeat_keys().signed
+        assert unstamped.repeat_keys(equal_bodies="distinct").signed is None
+        assert stamped.repeat_keys(equal_bodies="distinct").signed, "the time tells them apart"
 
 
 class TestBearer:
     def test_the_token(self) -> None:
         for value in ("Bearer hunter2", "bearer hunter2", "BEARER  hunter2 "):
             found = check("bearer", {"Authorization": value}, secrets=["hunter2"])
-            assert found.dedupe_value is None
+            assert found.repeat_keys() == RepeatKeys()
 
     @pytest.mark.parametrize(
         "value", ["hunter2", "Basic hunter2", "Bearer", "Bearer hunter", "Bearer hunter22"]
@@ -334,7 +347,7 @@ class TestHostileHeaders:
 
     def test_a_long_delivery_id_is_stored_as_its_hash(self) -> None:
         ids = ["x" * 8000 + end for end in "ab"]
-        keys = {check("github", signed("github", delivery_id=each)).dedupe_value for each in ids}
+        keys = {check("github", signed("github", delivery_id=each)).repeat_keys().delivery for each in ids}
         assert len(keys) == 2
         assert all(key and len(key) < 200 for key in keys)
 

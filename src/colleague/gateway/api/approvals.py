@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request, Response
 
 from colleague.errors import ColleagueError, UsageError
 from colleague.experts.reporting import approval_report
@@ -20,9 +20,17 @@ from colleague.gateway.documents import (
 from colleague.gateway.gateway import Gateway, Here
 from colleague.gateway.openapi import with_token
 from colleague.gateway.operator import Verdict
+from colleague.gateway.paging import PageAfter, PageSize, link_next
 from colleague.gateway.refusal import Refusal, refusal_of
-from colleague.store.approvals import AlreadyDecided, Approval, get_approval, recent_approvals
+from colleague.store.approvals import (
+    AlreadyDecided,
+    Approval,
+    approvals_page,
+    count_approvals,
+    get_approval,
+)
 from colleague.store.lookup import full_id
+from colleague.store.paging import Page
 from colleague.store.report import iso
 from colleague.store.tables import approvals
 from colleague.store.tx import Tx
@@ -32,19 +40,29 @@ router = APIRouter(prefix="/api", tags=["approvals"])
 WHO = "api"
 
 
-@router.get("/approvals", response_model=list[ApprovalDocument], responses=with_token())
+@router.get("/approvals", response_model=list[ApprovalDocument], responses=with_token(404))
 async def list_approvals(
     here: Here,
+    request: Request,
+    response: Response,
     status: Annotated[Literal["pending", "all"], Query()] = "pending",
-    limit: Annotated[int, Query(ge=1, le=1000)] = 200,
+    limit: PageSize = 200,
+    after: PageAfter = None,
 ) -> list[dict[str, Any]]:
-    """The pending ones, the oldest first; or all, the newest first."""
+    """The pending ones, the oldest first; or all, the newest first.
 
-    def work(tx: Tx) -> list[dict[str, Any]]:
-        found = recent_approvals(tx, every=status == "all", limit=limit)
-        return [approval_report(tx, here.home, each) for each in found]
+    X-Total-Count says how many there are; the header Link has the next page, if there is one."""
+    every = status == "all"
 
-    return await here.database.read(work)
+    def work(tx: Tx) -> Page[dict[str, Any]]:
+        start = None if after is None else full_id(tx, approvals, "approval", after)
+        response.headers["X-Total-Count"] = str(count_approvals(tx, every=every))
+        page = approvals_page(tx, every=every, limit=limit, after=start)
+        return Page([approval_report(tx, here.home, each) for each in page.items], page.next_after)
+
+    page = await here.database.read(work)
+    link_next(request, response, page)
+    return page.items
 
 
 @router.get("/approvals/{id}", response_model=ApprovalDocument, responses=with_token(404))

@@ -13,6 +13,7 @@ from colleague.gateway.openapi import with_token
 from colleague.store.accept import Arrival
 from colleague.triggers.channel import ChannelMessage, read_message, wakes
 from colleague.triggers.firing import arrival_of, fire_all
+from colleague.triggers.signature import RepeatKeys
 from colleague.triggers.wiring import Wired
 
 router = APIRouter(prefix="/api", tags=["channels"])
@@ -54,4 +55,6 @@ def _arrival(here: Gateway, wired: Wired, told: ChannelMessage) -> Arrival:
     payload: dict[str, Any] = told.payload()
     key = f"message:{told.channel_name}:{told.message_id}" if told.message_id else None
     window = here.live.settings.experts.dedupe_window
-    return arrival_of(here.home, wired, payload, source="channel", dedupe_window=window, sender_key=key)
+    return arrival_of(
+        here.home, wired, payload, source="channel", dedupe_window=window, repeat=RepeatKeys(delivery=key)
+    )

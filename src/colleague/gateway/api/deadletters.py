@@ -4,28 +4,37 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request, Response
 
 from colleague.gateway.documents import RetryAsked, RunBrief, RunStarted
 from colleague.gateway.gateway import Here
 from colleague.gateway.openapi import with_token
+from colleague.gateway.paging import PageAfter, PageSize, link_next
 from colleague.store.lookup import full_id
-from colleague.store.overview import dead_letters
+from colleague.store.overview import count_dead_letters, dead_letters
+from colleague.store.paging import Page
 from colleague.store.report import brief_document
+from colleague.store.run import Run
 from colleague.store.tables import runs
 from colleague.store.tx import Tx
 
 router = APIRouter(prefix="/api/deadletters", tags=["dead letters"])
 
 
-@router.get("", response_model=list[RunBrief], responses=with_token())
-async def list_dead_letters(here: Here) -> list[dict[str, Any]]:
-    """The oldest first: they have waited longest."""
+@router.get("", response_model=list[RunBrief], responses=with_token(404))
+async def list_dead_letters(
+    here: Here, request: Request, response: Response, limit: PageSize = 200, after: PageAfter = None
+) -> list[dict[str, Any]]:
+    """The oldest first: they have waited longest. The header Link has the next page, if there is one."""
 
-    def work(tx: Tx) -> list[dict[str, Any]]:
-        return [brief_document(run) for run in dead_letters(tx)]
+    def work(tx: Tx) -> Page[Run]:
+        start = None if after is None else full_id(tx, runs, "run", after)
+        response.headers["X-Total-Count"] = str(count_dead_letters(tx))
+        return dead_letters(tx, limit=limit, after=start)
 
-    return await here.database.read(work)
+    page = await here.database.read(work)
+    link_next(request, response, page)
+    return [brief_document(run) for run in page.items]
 
 
 @router.post("/{id}/retry", status_code=202, response_model=RunStarted, responses=with_token(404, 409))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
-from sqlalchemy import select
 
 from colleague.errors import UsageError
 from colleague.experts.reporting import run_report
@@ -24,10 +23,12 @@ from colleague.gateway.documents import (
 )
 from colleague.gateway.gateway import Here
 from colleague.gateway.openapi import with_token
+from colleague.gateway.paging import PageAfter, link_next
 from colleague.gateway.streams import run_stream
 from colleague.store.lookup import full_id
-from colleague.store.report import brief_document
-from colleague.store.run import get_run
+from colleague.store.paging import Page
+from colleague.store.report import brief_document, runs_page
+from colleague.store.run import Run
 from colleague.store.tables import runs
 from colleague.store.tx import Tx
 
@@ -63,23 +64,27 @@ async def start(name: str, asked: RunAsked, here: Here) -> Accepted:
 @router.get("/runs", response_model=list[RunBrief], responses=with_token(404))
 async def list_runs(
     here: Here,
+    request: Request,
+    response: Response,
     status: Annotated[Status | None, Query()] = None,
     outcome: Annotated[Outcome | None, Query()] = None,
     expert: Annotated[str | None, Query(max_length=200)] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
-    before: Annotated[str | None, Query(max_length=100, description="The id of a run")] = None,
+    before: Annotated[str | None, Query(max_length=100, description="The same as after")] = None,
+    after: PageAfter = None,
 ) -> list[dict[str, Any]]:
-    """The newest first; `before` goes on from the last one of a page."""
+    """The newest first. The header Link has the next page, if there is one."""
+    wanted = ((runs.c.status, status), (runs.c.outcome, outcome), (runs.c.expert, expert))
+    last = after or before
 
-    def work(tx: Tx) -> list[dict[str, Any]]:
-        query = select(runs.c.id).order_by(runs.c.id.desc()).limit(limit)
-        for column, value in ((runs.c.status, status), (runs.c.outcome, outcome), (runs.c.expert, expert)):
-            query = query if value is None else query.where(column == value)
-        if before is not None:
-            query = query.where(runs.c.id < full_id(tx, runs, "run", before))
-        return [brief_document(get_run(tx, row.id)) for row in tx.all(query)]
+    def work(tx: Tx) -> Page[Run]:
+        start = None if last is None else full_id(tx, runs, "run", last)
+        conditions = [column == value for column, value in wanted if value is not None]
+        return runs_page(tx, conditions, limit=limit, after=start)
 
-    return await here.database.read(work)
+    page = await here.database.read(work)
+    link_next(request, response, page)
+    return [brief_document(run) for run in page.items]
 
 
 @router.get("/runs/{id}", response_model=RunDocument, responses=with_token(404))

@@ -12,8 +12,14 @@ from colleague.experts.reporting import approval_report
 from colleague.gateway.documents import StatusDocument
 from colleague.gateway.gateway import Gateway, Here
 from colleague.gateway.openapi import with_token
-from colleague.store.approvals import pending_approvals
-from colleague.store.overview import dead_letters, runs_by_status, spent_today_by_expert, unsent
+from colleague.store.approvals import count_approvals, pending_approvals
+from colleague.store.overview import (
+    count_dead_letters,
+    dead_letters,
+    runs_by_status,
+    spent_today_by_expert,
+    unsent,
+)
 from colleague.store.tx import Tx
 from colleague.triggers.listing import trigger_documents
 
@@ -42,7 +48,9 @@ def _document(tx: Tx, here: Gateway) -> dict[str, Any]:
         },
         "runs": runs_by_status(tx),
         "approvals": [approval_report(tx, here.home, each) for each in pending_approvals(tx, 100)],
-        "dead_letters": [run.id for run in dead_letters(tx, 100)],
+        "approvals_total": count_approvals(tx),
+        "dead_letters": [run.id for run in dead_letters(tx, limit=100).items],
+        "dead_letters_total": count_dead_letters(tx),
         "undelivered": unsent(tx),
         "next_schedules": sorted(coming, key=lambda each: str(each["next_at"]))[:MOST_SCHEDULES],
         "spent_today": [asdict(each) for each in spent_today_by_expert(tx)],
