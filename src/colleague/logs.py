@@ -58,5 +58,6 @@ def logging_to(folder: Path) -> Iterator[None]:
         yield
     finally:
         logger.removeHandler(handler)
-        handler.close()
+        with contextlib.suppress(OSError):  # what a full disk did not take
+            handler.close()
         logger.propagate = True

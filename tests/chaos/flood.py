@@ -141,11 +141,13 @@ class Gateway:
         self._process.kill()
         self._process.join()
 
-    def stop(self) -> None:
-        """Gently."""
+    def stop(self) -> int | None:
+        """Gently; its exit code."""
         self._process.terminate()
-        self._process.join(30)
+        self._process.join(60)
+        code: int | None = self._process.exitcode
         self._process.close()
+        return code
 
 
 def trouble(home: Home) -> str:

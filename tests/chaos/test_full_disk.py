@@ -86,3 +86,19 @@ def test_all_is_done_when_there_is_room_again(tmp_path: Path, patience: float | 
             assert TOKEN not in (tmp_path / "home" / "logs" / "colleague.jsonl").read_text()
 
     asyncio.run(acts())
+
+
+def test_it_can_be_stopped_meanwhile(tmp_path: Path) -> None:
+    """With nothing but its own exit code to say; the next start goes on."""
+
+    async def acts() -> None:
+        async with open_gateway(tmp_path / "home", 0.0) as (gateway, books, senders):
+            await senders.send(posts(3, 3))
+            set_room(gateway, NOTHING)
+            await until_ready(gateway, 503)
+            assert gateway.stop() == 0
+            await gateway.start()
+            await books.drain(gateway, SECONDS)
+            assert await books.completed() == 3
+
+    asyncio.run(acts())
