@@ -88,7 +88,9 @@ class Slow(Ledger):
     async def call(self, request: ToolRequest) -> ToolOutput:
         Slow.busy += 1
         Slow.most = max(Slow.most, Slow.busy)
-        await asyncio.sleep(0.05)
+        async with asyncio.timeout(20):
+            while Slow.most < 4:
+                await asyncio.sleep(0.01)
         Slow.busy -= 1
         return ToolOutput("read")
 
