@@ -105,7 +105,8 @@ class CheckedClock:
         """Goes by what an earlier process knew, when the machine was not started anew since."""
         if witness.boot_id and witness.boot_id == self._boot_id:
             with self._lock:
-                self._offset, self._doubt = witness.offset, witness.doubt
+                known = self._doubt if _same(witness.offset, self._offset) else None
+                self._offset, self._doubt = witness.offset, witness.doubt or known
 
     def _look(self, offset: int, boot: int) -> None:
         if _same(offset, self._offset):

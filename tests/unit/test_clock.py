@@ -102,6 +102,17 @@ class TestNextProcess:
             watch.passes(seconds=60)
         assert clock.now() == watch.wall()
 
+    def test_a_second_look_at_what_is_known_does_not_begin_the_doubt_anew(self) -> None:
+        watch = Watch()
+        known = watch.clock().witness()
+        watch.moves(days=40)
+        clock = watch.clock()
+        for _ in range(3):
+            clock.recall(known)
+            clock.now()
+            watch.passes(seconds=HALF_A_DOUBT)
+        assert clock.now() == watch.wall()
+
     @pytest.mark.parametrize("boot_id", ["another boot", ""])
     def test_after_a_boot_there_is_no_witness(self, boot_id: str) -> None:
         watch = Watch()
