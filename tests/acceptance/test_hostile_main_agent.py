@@ -341,7 +341,7 @@ class TestAnExpertsServer:
         assert employed.pending() == []
         assert employed.effects == []
 
-    def test_also_under_another_name_and_with_a_broken_package(self, employed: Office) -> None:
+    def test_also_while_its_package_cannot_be_read(self, employed: Office) -> None:
         manifest = employed.colleague.expert() / "expert.yaml"
         manifest.write_text(manifest.read_text() + "\n}: broken")
         obey(employed, call("office.send", **MAIL))
