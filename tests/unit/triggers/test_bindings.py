@@ -77,7 +77,7 @@ def test_a_secret_is_not_in_what_is_printed(tmp_path: Path) -> None:
         ("tolerance: 0s", "3 duration-invalid: tolerance: '0s' is no time at all"),
         ("secret: [{a: b}]", "3 field-type: an entry of secret must be text, found a mapping"),
         ("sender: []", "3 field-value: sender names nobody"),
-        ("pattern: '(a'", "3 field-value: pattern: '(a' is no regular expression"),
+        ("pattern: '(a'", "3 field-value: pattern: '(a' is no pattern for RE2"),
         ("pattern: [a]", "3 field-type: pattern must be text, found a list"),
         ("channel: ''", "3 field-value: channel: a channel is a name or a pattern"),
         (f"channel: {'a' * 201}", "3 field-value: channel: a channel is a name or a pattern"),
