@@ -183,7 +183,10 @@ class Line:
         self._writer.close()
 
     async def get(self, path: str) -> int:
-        return (await self._ask("GET", path, TOKEN, b""))[0]
+        return (await self.ask("GET", path))[0]
+
+    async def ask(self, verb: str, path: str) -> tuple[int, bytes]:
+        return await self._ask(verb, path, TOKEN, b"")
 
     async def hook(self, post: Post) -> tuple[int, dict[str, Any]]:
         """The status, and what was answered."""

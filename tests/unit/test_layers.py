@@ -18,7 +18,7 @@ ROOMS = (
     *("cli", "gateway", "channels", "triggers", "experts", "sessions", "agent", "mcp", "store", "packages"),
     "root",
 )
-ROOT_FOR_PACKAGES = {"colleague.files", "colleague.errors", "colleague.failpoints"}
+ROOT_FOR_PACKAGES = {"colleague.files", "colleague.errors", "colleague.failpoints", "colleague.shortage"}
 PACKAGES_FOR_ROOT = {"colleague.packages.duration"}
 HEAVY = {"pydantic_ai", "mcp", "sqlalchemy", "starlette", "procrastinate", "pydantic", "rich", "ruamel"}
 

@@ -17,6 +17,7 @@ from colleague.agent.scene import Scene
 from colleague.agent.setting import Afterwards, Assembler, CannotAssemble, Setting
 from colleague.errors import ColleagueError
 from colleague.failpoints import failpoint
+from colleague.shortage import is_shortage
 from colleague.store.cancel import close_calls, start_over
 from colleague.store.journal import MAIN
 from colleague.store.run import Outcome, Run, fenced
@@ -39,9 +40,11 @@ class Advancer:
         try:
             setting = await self.assembler.assemble(taken.run)
         except CannotAssemble as error:
+            _raise_shortage(error)
             await self._fail(taken, error, Failed(_sentence(error), retry=error.retry))
             return
         except ColleagueError as error:
+            _raise_shortage(error)
             await self._fail(taken, CannotAssemble(""), Failed(_sentence(error), retry=False))
             return
         await self._work(taken, setting)
@@ -59,6 +62,7 @@ class Advancer:
             error = setting.private.redact(ending.error)
             await self._fail(taken, setting, Failed(error, retry=ending.retry))
         except ColleagueError as error:
+            _raise_shortage(error)
             await self._fail(taken, setting, Failed(setting.private.redact(_sentence(error)), retry=False))
 
     async def _converse(self, taken: Taken, setting: Setting) -> None:
@@ -119,6 +123,12 @@ class Advancer:
         finally:
             self.bus.tell("run_status", run.id, status="done", outcome=outcome)
             self.bus.tell("agent_end", run.id, outcome=outcome, text=text)
+
+
+def _raise_shortage(error: ColleagueError) -> None:
+    """Descriptors or memory that are short now are no failure of the run: its worker gives it back."""
+    if is_shortage(error):
+        raise error
 
 
 def _retry(tx: Tx, taken: Taken, error: str, pause: int, *, fresh: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from typing import TYPE_CHECKING
 
 from colleague.agent.act import act
@@ -10,7 +11,7 @@ from colleague.agent.context import fitting_messages
 from colleague.agent.ending import Failed
 from colleague.agent.models.delta import Delta, TextDelta, ThinkingDelta
 from colleague.agent.models.failure import ModelFailure
-from colleague.agent.models.patience import Patience, think_patiently
+from colleague.agent.models.patience import Patience, Wait, think_patiently
 from colleague.agent.models.reply import Reply
 from colleague.agent.models.request import ThinkRequest
 from colleague.agent.propose import proposed_calls
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     from colleague.agent.tool import ToolSpec
     from colleague.store.spend import Spent
+
+log = logging.getLogger(__name__)
 
 
 async def loop(scene: Scene) -> None:
@@ -56,7 +59,7 @@ async def think(scene: Scene) -> Reply:
             scene.tell("message_update", thinking=delta.text)
 
     try:
-        patience = Patience(lambda: remaining_seconds(scene))
+        patience = Patience(lambda: remaining_seconds(scene), lambda wait: _tell_wait(scene, wait))
         reply = await think_patiently(
             setting.model, request, on_delta, patience, connections=scene.connections
         )
@@ -67,6 +70,13 @@ async def think(scene: Scene) -> Reply:
         ) from None
     scene.payloads.write(scene.run_id, setting, request, reply)
     return reply
+
+
+def _tell_wait(scene: Scene, wait: Wait) -> None:
+    """The same request is made again; what was told of its answer so far is void."""
+    error = scene.setting.private.redact(wait.failure.message)
+    log.warning("run %s asks its model again in %.1f s: %s", scene.run_id, wait.seconds, error)
+    scene.tell("message_retry", error=error, in_ms=round(wait.seconds * 1000), attempt=wait.attempt)
 
 
 def _definition(spec: ToolSpec) -> ToolDefinition:

@@ -69,6 +69,9 @@ class Watching:
             self._show_call(event.run_id, data["operation"], data["arguments"])
         elif event.kind == "tool_execution_end" and data["is_error"]:
             note(f"    {CROSS} {data['operation']}: {_first_line(data['result'])}")
+        elif event.kind == "message_retry":
+            self._end_line()
+            note(f"  {CROSS} {data['error']}; asked again in {data['in_ms'] / 1000:.0f} s")
         elif event.kind == "run_status" and data.get("status") == "retrying":
             note(f"  {CROSS} {data['error']}; next attempt in {data['in_ms'] / 1000:.0f} s")
 

@@ -266,6 +266,14 @@ class Sandbox(Section):
     prune: SandboxPrune = Field(default_factory=SandboxPrune, description="When sandboxes are removed.")
 
 
+class ModelRequests(Section):
+    idle_timeout_seconds: Int = Field(
+        default=120,
+        description="Seconds without a byte from a model after which the request is given up and made again;"
+        " 0 leaves only the time of the whole request.",
+    )
+
+
 class AgentDefaults(Section):
     renamed: ClassVar[Mapping[str, str]] = {"subagent": "subagents"}
     passed_over = keys(
@@ -276,7 +284,7 @@ class AgentDefaults(Section):
         " verboseDefault elevatedDefault toolProgressDetail fastModeDefault humanDelay mediaMaxMb"
         " imageMaxDimensionPx imageQuality typingIntervalSeconds typingMode startupContext experimental"
         " silentReply silentReplyRewrite systemAgent authInheritance sessionStore runRetries memory tts"
-        " groupChat promptOverlays llm"
+        " groupChat promptOverlays"
     )
 
     workspace: PathText | None = Field(
@@ -308,6 +316,7 @@ class AgentDefaults(Section):
         default="off", description="Whether reasoning is shown, and how."
     )
     timeout_seconds: Positive = Field(default=600, description="Seconds one turn of an agent may take.")
+    llm: ModelRequests = Field(default_factory=ModelRequests, description="Requests to models.")
     max_turns: Positive = Field(default=100, description="Model answers in one run.")
     max_concurrent: Positive = Field(default=8, description="Agent turns that run at once.")
     subagents: Subagents = Field(default_factory=Subagents, description="Agents spawned by agents.")

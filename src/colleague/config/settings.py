@@ -113,7 +113,14 @@ class Provider(Section):
     )
     auth_header: Flag = Field(default=False, description="Whether the key goes in the Authorization header.")
     headers: Mapping[str, Variable] = Field(default_factory=dict, description="HTTP headers to send.")
-    timeout_seconds: Positive | None = Field(default=None, description="Seconds one request may take.")
+    timeout_seconds: Positive | None = Field(
+        default=None, description="Seconds one request may take; an hour when not set."
+    )
+    idle_timeout_seconds: Positive | None = Field(
+        default=None,
+        description="Seconds without a byte after which a request is given up and made again;"
+        " agents.defaults.llm.idleTimeoutSeconds when not set.",
+    )
     context_window: Positive | None = Field(
         default=None, description="Tokens of context, for models that do not say."
     )

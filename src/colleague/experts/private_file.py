@@ -25,8 +25,9 @@ def private_bodies(root: Path, expert: str) -> tuple[str, ...]:
 
 
 def _text(file: Path) -> str:
-    """Nothing when it cannot be read; it may be on its way out."""
+    """Nothing when it is gone; it may be on its way out. Any other error is raised: a private file that is
+    there and cannot be read now must not be taken for one with nothing private in it."""
     try:
         return file.read_text(encoding="utf-8-sig", errors="replace")
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from typing import Any
 
@@ -30,9 +31,12 @@ from colleague.gateway.api import (
     triggers,
 )
 from colleague.gateway.gateway import Gateway
-from colleague.gateway.middleware import UNEXPECTED, Answered, Bounded, Counted, Doorman, Verbs
+from colleague.gateway.middleware import SHORT, UNEXPECTED, Answered, Bounded, Counted, Doorman, Verbs
 from colleague.gateway.openapi import describe
 from colleague.gateway.refusal import Refusal, refusal_of, unavailable
+from colleague.shortage import is_shortage
+
+log = logging.getLogger(__name__)
 
 _CODES = {404: "not-found", 405: "method-not-allowed", 422: "bad-request", 400: "bad-request"}
 MOST_NAMED = 5
@@ -92,6 +96,7 @@ def build_routes(gateway: Gateway) -> FastAPI:
     app.add_exception_handler(Refusal, _refused)
     app.add_exception_handler(ColleagueError, _refused)
     app.add_exception_handler(DatabaseUnavailable, _unavailable)
+    app.add_exception_handler(OSError, _short_or_unexpected)
     app.add_exception_handler(Exception, _unexpected)
     return app
 
@@ -116,6 +121,8 @@ def _answer(refusal: Refusal) -> JSONResponse:
 
 
 async def _refused(_: Request, error: Exception) -> JSONResponse:
+    if is_shortage(error):
+        return _answer(SHORT)
     if isinstance(error, ColleagueError):
         return _answer(refusal_of(error))
     if not isinstance(error, Refusal):
@@ -127,6 +134,14 @@ async def _unavailable(_: Request, error: Exception) -> JSONResponse:
     if not isinstance(error, DatabaseUnavailable):
         raise error
     return _answer(unavailable(error))
+
+
+async def _short_or_unexpected(_: Request, error: Exception) -> JSONResponse:
+    """Raised again when it is no shortage, so that the log has it."""
+    if not is_shortage(error):
+        raise error
+    log.warning("a request is told to come again: %s", error)
+    return _answer(SHORT)
 
 
 async def _unexpected(_: Request, __: Exception) -> JSONResponse:

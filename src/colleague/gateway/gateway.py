@@ -64,10 +64,12 @@ class Gateway:
         doubt = self.clock.doubt() if isinstance(self.clock, CheckedClock) else ""
         found += [each for each in (self.workshop.worker.health.trouble, doubt) if each]
         found += [held_text(name) for name in sorted(self.live.held)]
-        restarted = self.workshop.restarts.items()
-        return found + [
-            f"the {name} failed and was started again ({count} times)" for name, count in restarted
+        background = self.workshop.background
+        found += [
+            f"the {name} failed and was started again ({count} times)"
+            for name, count in background.restarts.items()
         ]
+        return found + [f"the {name} does not work; the log says why" for name in background.failing]
 
 
 async def _gateway_of(request: Request) -> Gateway:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,28 @@ class Limits:
     send_seconds: float = 30.0
     """How long a caller may take to read what it is sent."""
     connections: int = 1000
+    """Open at once; who comes then is told 503. `within` lowers it to what the descriptors allow."""
+    accepted_at_once: int = 64
+    """Connections taken from the kernel in one turn of the loop, before any of them can be told no."""
     failed_tries: int = 10
     """Wrong tokens or signatures a minute, from one address."""
     drain_seconds: float = 10.0
+
+    def within(self, descriptors: int, *, servers: int, runs: int) -> Limits:
+        """Leaves descriptors for our own work: the database, logs, MCP servers, and the models and files of
+        runs. At least a quarter of all is for callers."""
+        reserve = OWN_DESCRIPTORS + servers * PER_SERVER + runs * PER_RUN
+        room = max(descriptors - reserve, descriptors // 4)
+        at_once = max(1, min(self.accepted_at_once, room // (2 * TURNS)))
+        return replace(
+            self,
+            connections=max(1, min(self.connections, room - at_once * TURNS)),
+            accepted_at_once=at_once,
+        )
+
+
+OWN_DESCRIPTORS = 64
+PER_SERVER = 8
+PER_RUN = 4
+TURNS = 4
+"""Turns of the loop from the accepting of a connection to its end, when it is refused."""

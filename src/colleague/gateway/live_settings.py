@@ -18,6 +18,7 @@ from colleague.gateway.listening import Listening
 from colleague.gateway.restart_only import effective_settings
 from colleague.home import Home
 from colleague.protected import require_safe_workspace
+from colleague.shortage import is_shortage
 
 log = logging.getLogger(__name__)
 
@@ -83,6 +84,8 @@ class LiveSettings:
             self._stamps = stamps
             self.problem = f"the settings stay as they were: {getattr(error, 'message', str(error))}"
             log.warning("%s", self.problem)
+            if is_shortage(error):
+                self._stamps = ()  # read again soon, though no file changes
             return
         settings, waiting = effective_settings(self.started, fresh)
         await self._use(settings)

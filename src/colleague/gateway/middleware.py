@@ -18,6 +18,7 @@ from colleague.gateway.metrics import Metrics
 from colleague.gateway.refusal import Refusal, refusal_of, unavailable
 from colleague.gateway.same_origin import check_host, check_json, check_origin, header_values
 from colleague.gateway.throttle import Throttle, network_of
+from colleague.shortage import is_shortage
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +27,12 @@ OPEN = frozenset(("/", "/healthz", "/readyz", "/openapi.json"))
 HOOKS = "/hooks/"
 UNEXPECTED = Refusal(
     500, "internal", "something went wrong here; the log of the gateway has it", {"Connection": "close"}
+)
+SHORT = Refusal(
+    503,
+    "short-of-resources",
+    "this machine is short of descriptors, threads or memory now; send it again",
+    {"Retry-After": "2"},
 )
 ENDLESS = "/events"
 """Streams, of which nobody could tell the head alone."""
@@ -81,7 +88,11 @@ class Answered:
         except TimeoutError:
             log.info("a caller read too slowly and was left")
             raise
-        except Exception:
+        except Exception as error:
+            if is_shortage(error) and not begun:
+                log.warning("%s %s is told to come again: %s", scope["method"], scope["path"], error)
+                await answer(SHORT, send)
+                return
             log.exception("%s %s could not be answered", scope["method"], scope["path"])
             if begun:
                 raise

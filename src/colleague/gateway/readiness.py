@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import delete, select
 
+from colleague.background import BackgroundTasks
+from colleague.descriptors import can_open_another
 from colleague.store.ids import new_id
 from colleague.store.tables import dedupe
 from colleague.store.tx import Database, Tx
@@ -31,8 +33,8 @@ class Checked:
 class Readiness:
     """Asked by anybody, without a token: whoever asks while a check is fresh gets the same one."""
 
-    def __init__(self, database: Database, health: WorkHealth) -> None:
-        self._database, self._health = database, health
+    def __init__(self, database: Database, health: WorkHealth, background: BackgroundTasks) -> None:
+        self._database, self._health, self._background = database, health, background
         self._lock = asyncio.Lock()
         self._last: dict[str, Checked] = {}
         self._at = float("-inf")
@@ -50,6 +52,8 @@ class Readiness:
             "loop": _turn,
             "worker": self._is_sweeping,
             "work": self._moves,
+            "tasks": self._tasks_work,
+            "descriptors": _descriptors_left,
         }
         found = await asyncio.gather(*(_timed(check) for check in checks.values()))
         return dict(zip(checks, found, strict=True))
@@ -62,6 +66,14 @@ class Readiness:
 
     async def _moves(self) -> bool:
         return not self._health.trouble
+
+    async def _tasks_work(self) -> bool:
+        """No task that works by itself is dead or keeps dying."""
+        return not self._background.failing
+
+
+async def _descriptors_left() -> bool:
+    return can_open_another()
 
 
 async def _timed(work: Callable[[], Awaitable[bool]]) -> Checked:

@@ -18,6 +18,7 @@ import uvicorn
 from colleague.clock import Clock
 from colleague.clock_file import home_clock
 from colleague.config import Settings
+from colleague.descriptors import fill_standard_streams, raise_descriptor_limit
 from colleague.experts.host import Host, open_host
 from colleague.experts.launch_acceptance import held_servers
 from colleague.gateway.app import build
@@ -34,12 +35,18 @@ from colleague.gateway.streams import Streams
 from colleague.gateway.throttle import Throttle
 from colleague.gateway.workshop import Workshop
 from colleague.home import Home
+from colleague.logs import write_log_summaries
+from colleague.threads import started_pool
 
 log = logging.getLogger(__name__)
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 LAG_EVERY = 1.0
 KEEP_ALIVE = 30
+THREADS = 12
+"""For files and other work that would hold up the loop."""
+BACKLOG = 1024
+"""Connections that wait in the kernel until they are accepted."""
 HTTP_DRAIN = 5
 
 
@@ -103,6 +110,13 @@ async def serve(
     """Serves a home until it is told to stop. Raises when the home or the port is taken, or anybody could
     come in."""
     environ, clock = os.environ if environ is None else environ, clock or home_clock(home)
+    fill_standard_streams()
+    asyncio.get_running_loop().set_default_executor(started_pool(THREADS, "work"))
+    limits = limits.within(
+        raise_descriptor_limit(),
+        servers=len(settings.mcp.servers),
+        runs=settings.experts.max_concurrent_runs,
+    )
     live = LiveSettings.of(home, settings, environ, listening)
     with only_gateway(home), contextlib.closing(listening.open()) as opened:
         live.listening = replace(listening, port=opened.getsockname()[1])
@@ -124,20 +138,17 @@ async def _opened(
     live.listeners.append(workshop.use)
     live.find_held = functools.partial(held_servers, host.database)
     streams, throttle = Streams(host.bus), Throttle(limits.failed_tries)
-    ready = Readiness(host.database, workshop.worker.health)
+    background = workshop.background
+    ready = Readiness(host.database, workshop.worker.health, background)
     gateway = Gateway(home, environ, clock, host, live, wiring, workshop, streams, throttle, ready, limits)
     async with workshop.open():
-        watching = [
-            asyncio.create_task(live.run()),
-            asyncio.create_task(wiring.run()),
-            asyncio.create_task(_watch_loop(gateway.metrics)),
-        ]
+        background.start("settings", live.run)
+        background.start("triggers", wiring.run)
+        background.start("loop watch", lambda: _watch_loop(gateway.metrics))
         try:
             yield gateway
         finally:
-            for task in watching:
-                task.cancel()
-            await asyncio.gather(*watching, return_exceptions=True)
+            await background.stop("settings", "triggers", "loop watch")
 
 
 async def _serve_http(
@@ -152,6 +163,8 @@ async def _serve_http(
         access_log=False,
         server_header=False,
         proxy_headers=False,
+        # asyncio accepts so many in one turn of the loop, before the first of them can be refused
+        backlog=gateway.limits.accepted_at_once,
         timeout_keep_alive=KEEP_ALIVE,
         timeout_graceful_shutdown=max(1, min(HTTP_DRAIN, int(gateway.limits.drain_seconds))),
     )
@@ -161,6 +174,7 @@ async def _serve_http(
     with announced(gateway.home, listening.address, listening.port):
         while not server.started and not serving.done():
             await asyncio.sleep(0.005)
+        opened.listen(BACKLOG)
         on_ready(_ready(gateway))
         asked = asyncio.create_task(stop.asked.wait())
         await asyncio.wait({serving, asked}, return_when=asyncio.FIRST_COMPLETED)
@@ -185,6 +199,7 @@ async def _watch_loop(metrics: Metrics) -> None:
         await asyncio.sleep(LAG_EVERY)
         worst = [*worst[-59:], time.monotonic() - began - LAG_EVERY]
         metrics.loop_lag = max(worst)
+        write_log_summaries()
 
 
 async def serve_until_signalled(
@@ -203,14 +218,24 @@ async def serve_until_signalled(
 
 async def work_until_signalled(home: Home, settings: Settings, say: Callable[[str], None]) -> None:
     """The work without HTTP, for a database that many processes share."""
+    fill_standard_streams()
+    asyncio.get_running_loop().set_default_executor(started_pool(THREADS, "work"))
+    raise_descriptor_limit()
     stop, clock = Stop(), home_clock(home)
     with stop.on_signals():
         async with open_host(home, settings, clock=clock) as host:
             wiring = LiveWiring(home)
             await wiring.renew()
             workshop = Workshop(home, host, settings, wiring, clock)
-            renewing = asyncio.create_task(wiring.run())
             async with workshop.open():
+                workshop.background.start("triggers", wiring.run)
+                workshop.background.start("log counts", _write_log_counts)
                 say(f"A worker for {home.root} is at work")
                 await stop.asked.wait()
-                renewing.cancel()
+                await workshop.background.stop("triggers", "log counts")
+
+
+async def _write_log_counts() -> None:
+    while True:
+        await asyncio.sleep(LAG_EVERY)
+        write_log_summaries()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, field, replace
 
 from colleague.agent.advance import Advancer
 from colleague.agent.events import Event
+from colleague.background import STOP_SECONDS, BackgroundTasks
 from colleague.clock import Clock
 from colleague.config import Settings
 from colleague.errors import DatabaseUnavailable
@@ -28,7 +29,6 @@ log = logging.getLogger(__name__)
 
 POST_EVERY = 2.0
 UPKEEP_EVERY = 3600.0
-PAUSE_AFTER_FAILURE = 1.0
 
 
 class Reins:
@@ -73,12 +73,14 @@ class Workshop:
     wiring: Wiring
     clock: Clock
     drain_seconds: float = 10.0
-    restarts: dict[str, int] = field(default_factory=dict)
+    background: BackgroundTasks = field(default_factory=lambda: BackgroundTasks(passes=is_outside_trouble))
 
     def __post_init__(self) -> None:
         host = self.host
         self.reins = Reins(host.advancer)
-        self.worker = Worker(host.database, self.reins, limit=host.limit, keep_ms=host.keep_ms)
+        self.worker = Worker(
+            host.database, self.reins, limit=host.limit, keep_ms=host.keep_ms, background=self.background
+        )
         window = self.settings.experts.dedupe_window
         self.resolver = Resolver(self.home, host.database, host.servers, self.wiring, self.clock, window)
         self.scheduler = Scheduler(self.home, host.database, self.wiring, self.clock, window)
@@ -97,22 +99,20 @@ class Workshop:
     @contextlib.asynccontextmanager
     async def open(self) -> AsyncIterator[None]:
         unwatch = self.host.bus.watch(self._on_event)
-        working = asyncio.create_task(self._forever("worker", self.worker.run))
-        others = [
-            asyncio.create_task(self._forever("postman", self._deliver)),
-            asyncio.create_task(self._forever("scheduler", self.scheduler.run)),
-            asyncio.create_task(self._forever("resolver", self.resolver.run)),
-            asyncio.create_task(self._forever("upkeep", self._keep_up)),
-        ]
+        working = self.background.start("worker", self.worker.run)
+        self.background.start("postman", self._deliver)
+        self.background.start("scheduler", self.scheduler.run)
+        self.background.start("resolver", self.resolver.run)
+        self.background.start("upkeep", self._keep_up)
         try:
             yield
         finally:
             unwatch()
-            await _ended(others[1:])
+            await self.background.stop("scheduler", "resolver", "upkeep")
             await self.reins.drain(self.drain_seconds)
             self.worker.stop()
-            await asyncio.wait([working])
-            await _ended(others[:1])
+            await asyncio.wait([working], timeout=STOP_SECONDS)
+            await self.background.stop("worker", "postman")
             await self._deliver_the_rest()
 
     async def _deliver_the_rest(self) -> None:
@@ -125,19 +125,6 @@ class Workshop:
     def _on_event(self, event: Event) -> None:
         if event.kind in ("run_status", "approval_requested"):
             self._post.set()
-
-    async def _forever(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
-        """One that fails is started again: a full disk must not end the work for good."""
-        while True:
-            try:
-                await work()
-            except Exception as error:
-                if not is_outside_trouble(error):  # of which the worker tells
-                    log.exception("the %s failed and is started again", name)
-                    self.restarts[name] = self.restarts.get(name, 0) + 1
-                await asyncio.sleep(PAUSE_AFTER_FAILURE)
-            else:
-                return
 
     async def _deliver(self) -> None:
         postman = self.host.postman
@@ -156,9 +143,3 @@ class Workshop:
             needed = await self.host.database.read(digests_in_use)
             await asyncio.to_thread(forget_snapshots, self.home, needed, self.clock.now())
             await asyncio.sleep(UPKEEP_EVERY)
-
-
-async def _ended(tasks: list[asyncio.Task[None]]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)

@@ -30,6 +30,10 @@ def down(name: str, what: str, hint: str) -> ServerDown:
     return ServerDown(f"MCP server {name} {what}", server=name, hint=hint)
 
 
+def unforeseen(name: str, what: str) -> ServerDown:
+    return down(name, f"cannot be started now: {what}", "it is tried again by itself; the log has more")
+
+
 def misconfigured(name: str, error: ConfigError) -> ServerDown:
     return ServerDown(error.message, server=name, hint=error.hint)
 
@@ -59,7 +63,7 @@ async def _stdio(launch: Launch, server: StdioServer, log: ServerLog, error: Bas
         return Finding(f"did not answer within {seconds}{garbage}{said}", more)
     if ended := await server.exit_text():
         return Finding(f"{ended} before it answered{said}{garbage}", look)
-    return Finding(f"could not be spoken to: {_told(error)}{garbage}{said}", look)
+    return Finding(f"could not be spoken to: {told(error)}{garbage}{said}", look)
 
 
 def _not_spawned(launch: Launch, error: BaseException | None) -> Finding:
@@ -70,8 +74,14 @@ def _not_spawned(launch: Launch, error: BaseException | None) -> Finding:
     if find_command(launch) is None:
         what = f"cannot start: the command {launch.where!r} is not found"
         return Finding(what, f"install it, or correct {launch.key}.command")
-    reason = f"{error.strerror}: {error.filename}" if isinstance(error, OSError) else str(error)
+    reason = str(error) if error is None else _reason(error)
     return Finding(f"cannot start {launch.where!r}: {reason}", f"mend that, or correct {launch.key}")
+
+
+def _reason(error: BaseException) -> str:
+    if not isinstance(error, OSError):
+        return told(error)
+    return f"{error.strerror}: {error.filename}" if error.filename else str(error.strerror)
 
 
 def _http(launch: Launch, server: HttpServer, error: BaseException | None) -> Finding:
@@ -81,7 +91,7 @@ def _http(launch: Launch, server: HttpServer, error: BaseException | None) -> Fi
         what = f"did not answer within {launch.start_seconds:g} s at {launch.where}"
         return Finding(what, f"check that it runs; {launch.key}.connectionTimeoutMs gives it more time")
     return Finding(
-        f"could not be spoken to at {launch.where}: {_told(error)}", f"check that {launch.key}.url is MCP"
+        f"could not be spoken to at {launch.where}: {told(error)}", f"check that {launch.key}.url is MCP"
     )
 
 
@@ -95,7 +105,8 @@ def _http_hint(launch: Launch, status: int | None) -> str:
     return f"start it, or correct {launch.key}.url"
 
 
-def _told(error: BaseException) -> str:
+def told(error: BaseException) -> str:
+    """An error in a few words: the first of its causes that has any."""
     return next(_causes(error), "") or type(error).__name__
 
 

@@ -148,7 +148,9 @@ class Link:
         _, late = await asyncio.wait({self._owner}, timeout=CLOSE_SECONDS)
         for task in late:
             task.cancel()
-        await asyncio.wait({self._owner})
+        _, left = await asyncio.wait({self._owner}, timeout=CLOSE_SECONDS)
+        if left:
+            logger.error("the connection to MCP server %s does not end; it is left", self._launch.name)
 
     async def _end_tasks(self) -> None:
         """Calls hear of the end from the client; whoever has not by now never will."""
@@ -159,7 +161,7 @@ class Link:
         for task in tasks:
             task.cancel()
         if tasks:
-            await asyncio.wait(tasks)
+            await asyncio.wait(tasks, timeout=CLOSE_SECONDS)
         if self._telling:
             await asyncio.wait(self._telling, timeout=_EXIT_SECONDS * 2)
 
@@ -316,8 +318,10 @@ class Link:
         if call.handed_over:
             await asyncio.wait({call.task}, timeout=LATE_SECONDS)
         call.task.cancel()
-        await asyncio.wait({call.task})
+        await asyncio.wait({call.task}, timeout=CLOSE_SECONDS)
         self._calls.discard(call)
+        if not call.task.done():
+            return
         if self._on_late and not call.task.cancelled() and call.task.exception() is None:
             telling = asyncio.create_task(_tell_late(self._on_late, call, call.task.result()))
             self._telling.add(telling)

@@ -54,9 +54,10 @@ def identify(pid: int) -> ProcessId | None:
 
 
 def _stat(pid: int) -> _Stat | None:
+    """None when there is no such process. One that cannot be looked at now is not gone: that raises."""
     try:
         text = _PROC.joinpath(str(pid), "stat").read_text(errors="replace")
-    except OSError:
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
         return None
     fields = text.rpartition(")")[2].split()
     process = ProcessId(pid, fields[19])
@@ -100,7 +101,7 @@ class Family:
     def _is_marked(self, folder: Path) -> bool:
         try:
             return self._mark in folder.joinpath("environ").read_bytes().split(b"\0")
-        except OSError:
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
             return False
 
     async def end(self, *, grace: float = 0.0) -> None:

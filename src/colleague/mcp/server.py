@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+START_AGAIN_SECONDS = 30.0
+"""Added to the time of a start that a caller waits for: its process, its end and a second try take some."""
+STOP_SECONDS = 60.0
 State = Literal["disabled", "held", "idle", "starting", "up", "waiting", "stopped"]
 _DOWN = {
     "disabled": ("is disabled", "set mcp.servers.{}.enabled to true"),
@@ -144,12 +147,27 @@ class Server:
         if self._link and not self._link.lost.is_set():
             return self._link
         self._check_usable()
-        if self._keeper is None:
+        if self._keeper is None or self._keeper.done():
             self._keeper = asyncio.create_task(self._keep(), name=f"mcp keeper {self.name}")
         waiter: asyncio.Future[Link] = asyncio.get_running_loop().create_future()
         self._waiters.append(waiter)
         self._wanted.set()
-        return await waiter
+        return await self._link_of(waiter)
+
+    async def _link_of(self, waiter: asyncio.Future[Link]) -> Link:
+        """What the keeper gives, within the time of two starts: the second is one in the older protocol."""
+        seconds = (
+            self._around.pace.patience + 2 * self._settings.connection_timeout_ms / 1000 + START_AGAIN_SECONDS
+        )
+        try:
+            async with asyncio.timeout(seconds):
+                return await waiter
+        except TimeoutError:
+            raise diagnosis.down(
+                self.name,
+                f"did not come up within {seconds:.0f} s",
+                f"run colleague mcp probe {self.name}, or read {self._log_file}",
+            ) from None
 
     def _check_usable(self) -> None:
         if self._state in _DOWN:
@@ -163,22 +181,34 @@ class Server:
             )
 
     async def _keep(self) -> None:
-        """Opens a link whenever one is wanted, and again when it is lost."""
+        """Opens a link whenever one is wanted, and again when it is lost. Only `stop` ends it: whatever goes
+        wrong, also what nobody foresaw, is told to those who wait, and tried again after a pause."""
         while True:
-            await self._wanted.wait()
-            self._state = "waiting"
-            await asyncio.sleep(self._backoff.left)
-            self._state = "starting"
             try:
-                link = await self._open()
+                await self._keep_one()
             except NotSent as error:
                 self._failed(error)
-                continue
-            self._opened(link)
-            await link.lost.wait()
-            retiring = self._lost(link)
-            if self._settings.protocol == "stdio":
-                await asyncio.wait({retiring})
+            except asyncio.CancelledError:
+                # A library may raise this by itself; only a cancel of this very task ends it.
+                if (task := asyncio.current_task()) and task.cancelling():
+                    raise
+                self._failed(diagnosis.unforeseen(self.name, "the connection was cancelled"))
+            except Exception as error:
+                log.exception("MCP server %s: its keeper failed and goes on after a pause", self.name)
+                self._failed(diagnosis.unforeseen(self.name, diagnosis.told(error)))
+
+    async def _keep_one(self) -> None:
+        """One link, from the wish for it to its end."""
+        await self._wanted.wait()
+        self._state = "waiting"
+        await asyncio.sleep(self._backoff.left)
+        self._state = "starting"
+        link = await self._open()
+        self._opened(link)
+        await link.lost.wait()
+        retiring = self._lost(link)
+        if self._settings.protocol == "stdio":
+            await asyncio.wait({retiring})
 
     async def _open(self) -> Link:
         try:
@@ -238,13 +268,15 @@ class Server:
             self._state = "stopped"
         if self._keeper:
             self._keeper.cancel()
-            await asyncio.wait({self._keeper})
+            await asyncio.wait({self._keeper}, timeout=STOP_SECONDS)
         for waiter in self._take_waiters():
             waiter.set_exception(diagnosis.down(self.name, *_DOWN["stopped"]))
         links = [*self._retiring.values(), *([self._link] if self._link else [])]
         retiring = list(self._retiring)
-        await asyncio.gather(*(link.close() for link in links))
-        await asyncio.gather(*retiring)
+        ends = [*(link.close() for link in links), *retiring]
+        for error in await asyncio.gather(*ends, return_exceptions=True):
+            if isinstance(error, Exception):
+                log.error("MCP server %s did not end well: %s", self.name, diagnosis.told(error))
 
     def status(self) -> ServerStatus:
         link = self._link

@@ -168,25 +168,30 @@ class StdioServer:
                 text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
                 stdin.write(f"{text}\n".encode())
                 await stdin.drain()
-        except (OSError, ValueError):
+        except Exception as error:  # noqa: BLE001 - whatever it was, nothing more can be sent
+            self._log.note(f"nothing more can be sent to it: {error}")
             into.close()
 
     async def _read_stderr(self, stderr: StreamReader) -> None:
+        """Goes on whatever becomes of the log: a server whose stderr nobody reads stands still."""
         while chunk := await stderr.read(_CHUNK):
-            self._log.feed(chunk)
-        self._log.flush()
+            with contextlib.suppress(Exception):
+                self._log.feed(chunk)
+        with contextlib.suppress(Exception):
+            self._log.flush()
 
     async def _end(self) -> None:
         """Closes stdin, which asks the server to end; then ends what is left of its family."""
         self._ending = True
         if self._process is None:
+            await self._end_strays()
             self._records.forget(self._mark)
             return
         if self._tasks:
             await asyncio.wait({self._tasks[1]}, timeout=_DRAIN_SECONDS)
         if self._process.stdin:
             self._process.stdin.close()
-        await Family(self._id, self._mark).end(grace=GRACE_SECONDS)
+        await self._end_family(self._process)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_DRAIN_SECONDS):
                 await self._exited.wait()
@@ -194,6 +199,28 @@ class StdioServer:
         await self._close_pipes()
         self._log.note(await self.exit_text() or "did not end")
         self._records.forget(self._mark)
+
+    async def _end_strays(self) -> None:
+        """A start can fail after its process has begun, as when no thread is left to wait for it."""
+        family = Family(None, self._mark)
+        with contextlib.suppress(OSError, RuntimeError):
+            begun = await asyncio.to_thread(family.members)
+            if not begun:
+                return
+            await family.end()
+            for each in begun:
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(each.pid, os.WNOHANG)
+
+    async def _end_family(self, process: Process) -> None:
+        """Where nobody can be looked for, as without descriptors, its group is killed at least."""
+        try:
+            await Family(self._id, self._mark).end(grace=GRACE_SECONDS)
+        except (OSError, RuntimeError) as error:
+            self._log.note(f"its processes cannot be looked for, so its group is killed: {error}")
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
 
     async def _close_pipes(self) -> None:
         for task in self._tasks:

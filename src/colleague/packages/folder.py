@@ -10,6 +10,7 @@ from pathlib import Path
 from colleague.packages.finding import Findings
 from colleague.packages.mark import Mark
 from colleague.packages.names import BINDINGS, IGNORED, LINK, MANIFEST
+from colleague.shortage import is_shortage
 
 MAX_FILE_BYTES = 10 * 1024 * 1024
 MAX_FILES = 20_000
@@ -45,6 +46,7 @@ class Folder:
             self.findings.add(missing, at, f"{path} does not exist", "add the file or correct the path")
             return None
         except OSError as error:
+            _raise_shortage(error)
             self.findings.add("file-unreadable", at, f"{path} cannot be read: {error.strerror}")
             return None
         if not self._is_usable(path, status):
@@ -65,7 +67,8 @@ class Folder:
         target = self.root / clean
         try:
             inside = target.resolve().is_relative_to(self.root.resolve())
-        except (OSError, RuntimeError):
+        except (OSError, RuntimeError) as error:
+            _raise_shortage(error)
             inside = False
         if not inside:
             message = f"{clean} is reached through a link that leads out of the package"
@@ -91,6 +94,7 @@ class Folder:
         try:
             data = target.read_bytes()
         except OSError as error:
+            _raise_shortage(error)
             self.findings.add("file-unreadable", Mark(path), f"{path} cannot be read: {error.strerror}")
             return None
         if data.startswith(LFS_POINTER):
@@ -133,6 +137,7 @@ class Folder:
             with os.scandir(self.root / path) as items:
                 return [item for item in items if not (item.name in IGNORED or _is_ours(path, item.name))]
         except OSError as error:
+            _raise_shortage(error)
             self.findings.add(
                 "file-unreadable", Mark(path or "."), f"{path} cannot be read: {error.strerror}"
             )
@@ -159,3 +164,9 @@ def normal_path(path: str) -> str | None:
 def _is_ours(folder: str, name: str) -> bool:
     """The user's bindings and the pointer of a linked package lie in the folder but are not the package."""
     return folder == "" and name in (BINDINGS, LINK)
+
+
+def _raise_shortage(error: Exception) -> None:
+    """Descriptors or memory that are short now say nothing about the package."""
+    if is_shortage(error):
+        raise error

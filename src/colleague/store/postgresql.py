@@ -7,7 +7,6 @@ import logging
 import select
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
@@ -21,6 +20,7 @@ from colleague.store.migrate import migrate
 from colleague.store.postgres_commit import NotCommitted, begin, commit, note_life, require_committed
 from colleague.store.postgres_errors import cannot_now, is_conflict, is_connection_lost, unavailable
 from colleague.store.tx import Tx
+from colleague.threads import started_pool
 
 T = TypeVar("T")
 
@@ -59,7 +59,7 @@ class PostgresDatabase:
             connect_args=connection_settings(url),
         )
         _watch_connections(self._engine)
-        self._threads = ThreadPoolExecutor(connections, thread_name_prefix="postgresql")
+        self._threads = started_pool(connections, "postgresql")
         self.identity = self._write(_migrate)
 
     async def write(self, work: Callable[[Tx], T]) -> T:
@@ -168,8 +168,9 @@ def _watch_connections(engine: Engine) -> None:
 
 
 def _was_told(raw: Any) -> bool:
-    readable, _, _ = select.select([raw.fileno()], [], [], 0)
-    return bool(readable)
+    look = select.poll()  # select.select refuses descriptors from 1024 on
+    look.register(raw.fileno(), select.POLLIN)
+    return bool(look.poll(0))
 
 
 def _require_answer(engine: Engine, raw: Any) -> None:

@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -26,6 +26,7 @@ from colleague.files import private_folder, private_opener
 from colleague.store.migrate import migrate
 from colleague.store.sqlite_errors import as_unavailable
 from colleague.store.tx import Tx
+from colleague.threads import started_pool
 
 T = TypeVar("T")
 
@@ -58,7 +59,7 @@ class SqliteDatabase:
         self._engine = _engine(file)
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._closed = False
-        self._readers = ThreadPoolExecutor(2, thread_name_prefix="sqlite-read")
+        self._readers = started_pool(2, "sqlite-read")
         with self._telling(), self._engine.connect() as connection:
             connection.exec_driver_sql("BEGIN IMMEDIATE")
             self.identity = migrate(connection, str(file))
@@ -222,8 +223,13 @@ def _in_transaction(connection: Connection) -> bool:
 
 
 def _roll_back(connection: Connection) -> None:
-    if _in_transaction(connection):
-        connection.exec_driver_sql("ROLLBACK")
+    """A connection that cannot even do that is thrown away; the next statement opens another."""
+    try:
+        if _in_transaction(connection):
+            connection.exec_driver_sql("ROLLBACK")
+    except Exception:
+        log.exception("the database could not be rolled back; it is opened anew")
+        connection.invalidate()
 
 
 def _engine(file: Path) -> Engine:

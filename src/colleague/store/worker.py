@@ -15,8 +15,10 @@ import time
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Protocol
 
+from colleague.background import BackgroundTasks
 from colleague.clock import boot_time_ms
 from colleague.errors import DatabaseUnavailable
+from colleague.shortage import is_shortage
 from colleague.store import lease
 from colleague.store.run import Hold, fenced
 from colleague.store.sweep import forget, sweep
@@ -36,23 +38,13 @@ from colleague.store.work_health import WorkHealth
 
 log = logging.getLogger(__name__)
 
+SWEEP, FORGET, LISTENER = "sweep", "removal of old runs", "listener for other processes"
 SWEEP_SECONDS = 2.0
 FORGET_SECONDS = 3600.0
 SHORTEST_REST, LONGEST_REST = 1.0, 15.0
 """Seconds without a new run, after the database or the disk has failed one."""
 QUIET_SECONDS = 10.0
-_EXHAUSTED = frozenset(
-    (
-        errno.ENOSPC,
-        errno.EDQUOT,
-        errno.EFBIG,
-        errno.EIO,
-        errno.EROFS,
-        errno.EMFILE,
-        errno.ENFILE,
-        errno.ENOMEM,
-    )
-)
+_DISK = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS))
 
 
 class Advance(Protocol):
@@ -73,6 +65,7 @@ class Worker:
         name: str = "",
         only: Collection[str] | None = None,
         keep_ms: int | None = None,
+        background: BackgroundTasks | None = None,
     ) -> None:
         self._keep_ms = keep_ms
         self._only = only
@@ -88,15 +81,19 @@ class Worker:
         self._last_expert = ""
         self._stopping = False
         self._rest, self._rests_until = SHORTEST_REST, 0.0
+        self._background = background or BackgroundTasks()
 
     async def run(self) -> None:
         """Works until `stop` is called."""
         wake = self._wake_from(asyncio.get_running_loop())
         self._database.listeners.append(wake)
-        helpers = [asyncio.create_task(self._sweep_forever()), asyncio.create_task(self._forget_forever())]
+        self._background.start(SWEEP, self._sweep_forever)
+        self._background.start(FORGET, self._forget_forever)
+        helpers = [SWEEP, FORGET]
         url = getattr(self._database, "url", None)
         if url:
-            helpers.append(asyncio.create_task(_listen(url, wake)))
+            self._background.start(LISTENER, lambda: _listen(url, wake))
+            helpers.append(LISTENER)
         try:
             while not self._stopping:
                 self._awake.clear()
@@ -104,7 +101,7 @@ class Worker:
                 await self._awake.wait()
         finally:
             self._database.listeners.remove(wake)
-            await _cancelled(helpers)
+            await self._background.stop(*helpers)
             await self._give_back_all()
 
     def stop(self) -> None:
@@ -305,9 +302,8 @@ class Worker:
 
 def is_outside_trouble(error: BaseException) -> bool:
     """The database is away, or the machine is short of something: no fault of the work that met it."""
-    if isinstance(error, OSError):
-        return error.errno in _EXHAUSTED
-    return isinstance(error, DatabaseUnavailable)
+    on_disk = isinstance(error, OSError) and error.errno in _DISK
+    return on_disk or isinstance(error, DatabaseUnavailable) or is_shortage(error)
 
 
 async def _cancelled(tasks: list[asyncio.Task[None]]) -> None:

@@ -113,6 +113,7 @@ class Resolver:
         except DatabaseUnavailable:
             raise
         except Exception as error:
+            # one push that nobody can make sense of must not hold up those behind it
             log.exception("event %s could not be looked up", event.id[-8:])
             return await self._later(event, f"{type(error).__name__}: {error}")
         self._failures.pop(event.id, None)

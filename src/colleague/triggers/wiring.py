@@ -17,6 +17,7 @@ from colleague.packages.finding import Findings
 from colleague.packages.package import Package
 from colleague.packages.process import Process
 from colleague.packages.trigger import PRESETS, Trigger
+from colleague.shortage import is_shortage
 
 LOOK_EVERY = 1.0
 
@@ -108,6 +109,8 @@ class Wiring:
             wired = _wire(expert)
         except (ColleagueError, OSError) as error:
             self._problems[expert.name] = getattr(error, "message", str(error))
+            if is_shortage(error):
+                self._stamps.pop(expert.name, None)  # read again soon, though no file changes
             if not expert.record.enabled:
                 self._turn_off(expert)
             return

@@ -58,6 +58,23 @@ def test_a_turn_streams_what_happens_in_order(opener: Opener, tmp_path: Path) ->
     play(opener, tmp_path, acts)
 
 
+def test_a_model_that_falls_silent_in_its_answer_is_asked_again_and_that_is_said(
+    opener: Opener, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def acts(stage: Stage) -> None:
+        silent = Stream(openai_wire.spoken("Let me"), end="stall")
+        async with serving(silent, Stream(openai_wire.said("Done."))) as server:
+            stage.setting["model"] = at(server, idle_seconds=0.3)
+            run = await stage.begin()
+        assert (run.outcome, run.narrative, run.attempt) == ("completed", "Done.", 1)
+        [again] = [event.data for event in stage.events if event.kind == "message_retry"]
+        assert again["error"].startswith("local/m1: the provider said nothing more")
+        assert again["in_ms"] > 0
+        assert "asks its model again" in caplog.text
+
+    play(opener, tmp_path, acts)
+
+
 def test_wrong_arguments_and_unknown_tools_are_told_to_the_model_and_nothing_runs(
     opener: Opener, tmp_path: Path
 ) -> None:

@@ -331,7 +331,7 @@ class TestTheRest:
     def test_ready(self, gateway: Running) -> None:
         found = gateway.client.get("/readyz")
         assert (found.status_code, found.json()["ready"]) == (200, True)
-        assert set(found.json()["checks"]) == {"database", "loop", "worker", "work"}
+        assert set(found.json()["checks"]) == {"database", "loop", "worker", "work", "tasks", "descriptors"}
 
     def test_metrics(self, gateway: Running) -> None:
         told = gateway.hook(f"{CLERK}/order", {"id": "m"}).json()
@@ -343,6 +343,7 @@ class TestTheRest:
         assert 'colleague_events_total{result="duplicate",reason=""} 1' in text
         assert 'colleague_events_total{result="refused",reason="unknown"} 1' in text
         assert 'colleague_runs_ended{outcome="completed"} 1' in text
+        assert "colleague_tasks_failing 0" in text
         assert "nothing-" not in text
         assert 'route="/hooks/{expert}/{trigger}",code="202"} 1' in text
         assert "process_resident_memory_bytes" in text

@@ -33,7 +33,8 @@ class Stream:
 
     events: Sequence[str]
     end: str = "whole"
-    """whole; cut: the connection breaks; eof: it closes as if all were said; stall: silence."""
+    """whole; cut: the connection breaks; eof: it closes as if all were said; stall: silence; drip: comments
+    for as long as somebody listens."""
 
 
 @dataclass
@@ -96,6 +97,10 @@ class WireServer:
             writer.write(raw if closes else b"%x\r\n%s\r\n" % (len(raw), raw))
             await writer.drain()
             await asyncio.sleep(0)
+        while answer.end == "drip" and not writer.is_closing():
+            writer.write(b"3\r\n:\n\n\r\n")
+            await writer.drain()
+            await asyncio.sleep(0.02)
         if answer.end == "stall":
             try:
                 await reader.read(1)

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from colleague.agent.models.connections import Connections
 from colleague.agent.models.delta import Delta
 from colleague.agent.models.failure import ModelFailure
-from colleague.agent.models.resolved import Key, ResolvedModel
+from colleague.agent.models.resolved import LONGEST_SECONDS, Api, Key, ResolvedModel
 from colleague.agent.models.think import think
+from colleague.agent.models.wire import wire
 from tests.integration.models import anthropic_wire, openai_wire
 from tests.integration.models.asking import HELLO, SECRET, at, fail, with_server
 from tests.integration.models.server import Page, Stream, WireServer, sse
@@ -183,7 +185,31 @@ def test_garbage_before_the_first_token(answer: Page | Stream, reason: str) -> N
 @pytest.mark.parametrize("events", [[], TEXT])
 def test_silence_is_given_up(events: list[str]) -> None:
     failure = fail(Stream(events, end="stall"), request=replace(HELLO, stall_seconds=0.1))
-    assert (failure.reason, failure.streamed) == ("timeout", bool(events))
+    assert (failure.reason, failure.streamed) == ("stalled", bool(events))
+    assert "models.providers.local.idleTimeoutSeconds" in failure.hint
+
+
+@pytest.mark.parametrize("api", ["openai-completions", "openai-responses", "anthropic-messages", "google"])
+def test_silence_is_given_up_whatever_is_spoken(api: Api) -> None:
+    failure = fail(Stream([], end="stall"), api=api, idle_seconds=0.2)
+    assert (failure.reason, failure.can_wait) == ("stalled", True)
+
+
+@pytest.mark.parametrize("events", [[], TEXT])
+def test_a_drip_is_no_silence_and_ends_with_the_time_of_the_request(events: list[str]) -> None:
+    failure = fail(Stream(events, end="drip"), idle_seconds=30, timeout_seconds=0.5)
+    assert failure.reason == "timeout"
+
+
+def test_every_request_has_an_end() -> None:
+    """Also where no setting says so: a drip would else go on for ever."""
+
+    async def run(server: WireServer) -> float:
+        async with Connections() as connections:
+            model = at(server)
+            return wire(model, await connections.open(model), HELLO).settings["request_timeout"]
+
+    assert with_server(run, Page(200)) == LONGEST_SECONDS
 
 
 def test_a_whole_answer_has_a_time_limit() -> None:

@@ -75,6 +75,29 @@ def test_everything_else_is_raised_at_once(page: Page | Stream, reason: str) -> 
     assert waited.slept == []
 
 
+@pytest.mark.parametrize("events", [[], wire.spoken("Hel")])
+def test_a_provider_that_falls_silent_is_asked_again(events: list[str]) -> None:
+    waited, silent = Waited(), Stream(events, end="stall")
+
+    async def run(server: WireServer) -> tuple[str, list[str]]:
+        model = at(server, idle_seconds=0.2)
+        reply = await think_patiently(model, HELLO, None, waited.patience())
+        return reply.text, [wait.failure.reason for wait in waited.told]
+
+    assert with_server(run, silent, silent, SAID) == ("Hi.", ["stalled", "stalled"])
+
+
+def test_one_that_stays_silent_is_given_up() -> None:
+    async def run(server: WireServer) -> tuple[str, int]:
+        try:
+            await think_patiently(at(server, idle_seconds=0.2), HELLO, None, Waited().patience())
+        except ModelFailure as failure:
+            return failure.reason, len(server.requests)
+        raise AssertionError("it answered")
+
+    assert with_server(run, Stream([], end="stall")) == ("stalled", 3)
+
+
 def test_the_provider_says_how_long() -> None:
     waited = Waited()
     page = Page(429, wire.error("slow"), {"Retry-After": "90"})
@@ -115,7 +138,13 @@ def test_waits_grow_to_a_minute_and_differ() -> None:
 
 @pytest.mark.parametrize(
     ("reason", "streamed", "waits"),
-    [("server", False, True), ("server", True, False), ("cut", True, False), ("timeout", False, False)],
+    [
+        ("server", False, True),
+        ("server", True, False),
+        ("cut", True, False),
+        ("timeout", False, False),
+        ("stalled", True, True),
+    ],
 )
 def test_an_answer_half_told_is_not_asked_for_again(reason: Reason, streamed: bool, waits: bool) -> None:
     assert ModelFailure(reason, "x", streamed=streamed).can_wait is waits

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import time
 import unicodedata
 from itertools import groupby
@@ -14,6 +15,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from colleague.experts.private import PrivateText, private_text
+from colleague.experts.private_file import private_bodies
 from colleague.packages.package import read_package
 from colleague.packages.snapshot import take_snapshot
 from tests.unit.packages.conftest import CLEAN, PackageOnDisk
@@ -529,3 +531,15 @@ def test_nothing_takes_more_than_its_share(piece: str) -> None:
     private = PrivateText.of([BODY, text[:15_000]])
     assert seconds(private.redact, text) < 10
     assert seconds(PrivateText.of, [text]) < 10
+
+
+def test_private_files_that_cannot_be_opened_now_are_not_taken_for_public(desk: PackageOnDisk) -> None:
+    """What is kept of them is kept for good, so an empty answer would open them for good."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, before[1]))
+    try:
+        with pytest.raises(OSError, match="Too many open files"):
+            private_bodies(desk.root, "clean-expert")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert any("CANARY-7f3a" in body for body in private_bodies(desk.root, "clean-expert"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from colleague.agent.models.builtin import BUILT_IN
 from colleague.agent.models.keyring import NoKey, key_of
 from colleague.agent.models.player import ScriptPlayer
-from colleague.agent.models.resolved import APIS, Api, Key, Prices, ResolvedModel
+from colleague.agent.models.resolved import APIS, LONGEST_SECONDS, Api, Key, Prices, ResolvedModel
 from colleague.agent.models.script import read_script
 from colleague.config import Secret, Settings, resolve
 from colleague.errors import ColleagueError, ConfigError, NotFound
@@ -152,9 +152,14 @@ class _Entry:
             _prices(listed.cost) if listed and listed.cost else None,
             listed.reasoning if listed and "reasoning" in listed.model_fields_set else None,
             provider.timeout_seconds if provider else None,
+            self._idle_seconds(),
             self._params(),
             dict(listed.compat) if listed else {},
         )
+
+    def _idle_seconds(self) -> float:
+        own = self._configured.idle_timeout_seconds if self._configured else None
+        return own or self._settings.agents.defaults.llm.idle_timeout_seconds or LONGEST_SECONDS
 
     def _find(self) -> ProviderModel | None:
         models = self._configured.models if self._configured else ()

@@ -81,8 +81,8 @@ def _by_kind(error: Exception) -> Reason:
 
 
 def _by_phase(error: Exception) -> Reason:
-    """A timeout while connecting means that nothing was sent."""
-    return "connection" if getattr(error, "phase", None) in ("pool", "connect") else "timeout"
+    """A timeout while connecting means that nothing was sent; one while reading, that nothing came."""
+    return "connection" if getattr(error, "phase", None) in ("pool", "connect") else "stalled"
 
 
 def cure(model: ResolvedModel, reason: Reason) -> str:
@@ -97,6 +97,7 @@ def cure(model: ResolvedModel, reason: Reason) -> str:
         "rate_limit": f"wait a while, or {others}",
         "overloaded": f"wait a while, or {others}",
         "timeout": f"try again, or raise {settings}.timeoutSeconds",
+        "stalled": f"try again, or raise {settings}.idleTimeoutSeconds",
         "connection": f"check the network and that {where} is up",
         "context_overflow": "start a new session, or name a model with a larger context window",
         "format": f"check {settings} in colleague.json: baseUrl, api, headers, params",

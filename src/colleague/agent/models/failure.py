@@ -14,6 +14,7 @@ Reason = Literal[
     "rate_limit",
     "overloaded",
     "timeout",
+    "stalled",
     "connection",
     "context_overflow",
     "format",
@@ -23,7 +24,9 @@ Reason = Literal[
     "unknown",
 ]
 
-TRANSIENT: frozenset[Reason] = frozenset(("rate_limit", "overloaded", "server", "connection"))
+TRANSIENT: frozenset[Reason] = frozenset(("rate_limit", "overloaded", "server", "connection", "stalled"))
+MOST_STALLS = 3
+"""Each costs the whole idle time, so a request that stalls so often in a row is given up."""
 
 WHAT: Mapping[Reason, str] = {
     "auth": "the provider does not accept the key",
@@ -31,6 +34,7 @@ WHAT: Mapping[Reason, str] = {
     "rate_limit": "the provider's rate limit is reached",
     "overloaded": "the provider is overloaded",
     "timeout": "the answer took too long",
+    "stalled": "the provider said nothing more",
     "connection": "the provider cannot be reached",
     "context_overflow": "the conversation is longer than the model can read",
     "format": "the provider refused the request",
@@ -68,8 +72,9 @@ class ModelFailure(ColleagueError):
 
     @property
     def can_wait(self) -> bool:
-        """Whether the same request may succeed a little later, and nobody has seen a part of an answer."""
-        return self.reason in TRANSIENT and not self.streamed
+        """Whether the same request may succeed a little later. Where somebody has seen a part of an answer it
+        is asked for again only when the provider fell silent."""
+        return self.reason in TRANSIENT and (not self.streamed or self.reason == "stalled")
 
     @property
     def about_thinking(self) -> bool:

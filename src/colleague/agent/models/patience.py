@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from colleague.agent.models.connections import Connections
 from colleague.agent.models.delta import OnDelta
-from colleague.agent.models.failure import ModelFailure
+from colleague.agent.models.failure import MOST_STALLS, ModelFailure
 from colleague.agent.models.reply import Reply
 from colleague.agent.models.request import ThinkRequest
 from colleague.agent.models.resolved import ResolvedModel
@@ -68,12 +68,15 @@ async def think_patiently(
     connections: Connections | None = None,
 ) -> Reply:
     """Asks until there is an answer, or the time is up, or waiting does not help. Raises ModelFailure."""
-    attempt = 0
+    attempt = stalls = 0
     while True:
         attempt += 1
         try:
             return await think(model, _within(request, model, patience), on_delta, connections=connections)
         except ModelFailure as failure:
+            stalls = stalls + 1 if failure.reason == "stalled" else 0
+            if stalls >= MOST_STALLS:
+                raise
             await patience.wait(failure, attempt)
 
 

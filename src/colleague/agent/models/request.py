@@ -28,5 +28,5 @@ class ThinkRequest:
     """Tokens of the answer; the model's own limit when not set."""
     timeout_seconds: float | None = None
     """Seconds the whole answer may take; the provider's setting when not set."""
-    stall_seconds: float = 300.0
-    """Seconds of silence after which the answer is given up."""
+    stall_seconds: float | None = None
+    """Seconds of silence after which the answer is given up; the provider's setting when not set."""

@@ -15,6 +15,9 @@ APIS: tuple[Api, ...] = get_args(Api)
 
 _MILLION = Decimal(1_000_000)
 _SHORTEST_SECRET = 6
+IDLE_SECONDS = 120.0
+LONGEST_SECONDS = 3600.0
+"""A provider that drips for ever is given up then, whatever else is set."""
 
 
 class StandIn(Protocol):
@@ -78,6 +81,9 @@ class ResolvedModel:
     prices: Prices | None = None
     reasoning: bool | None = None
     timeout_seconds: float | None = None
+    """Seconds of one whole request; never more than LONGEST_SECONDS."""
+    idle_seconds: float = IDLE_SECONDS
+    """Seconds without a byte from the provider after which a request is given up."""
     params: Mapping[str, object] = field(default_factory=dict, repr=False)
     compat: Mapping[str, object] = field(default_factory=dict)
     stand_in: StandIn | None = None

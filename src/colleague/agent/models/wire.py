@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from colleague.agent.models.messages import with_safe_names
 from colleague.agent.models.request import ThinkRequest
-from colleague.agent.models.resolved import ResolvedModel
+from colleague.agent.models.resolved import LONGEST_SECONDS, ResolvedModel
 from colleague.agent.models.thinking import Level, choose_thinking
 from colleague.agent.models.tool_name import ToolNames, safe_name
 
@@ -74,14 +74,14 @@ def _parameters(request: ThinkRequest) -> ModelRequestParameters:
 
 def _settings(model: ResolvedModel, request: ThinkRequest, max_tokens: int | None) -> dict[str, Any]:
     """The library retries nothing: waiting is `think_patiently`'s, which tells about it."""
-    settings: dict[str, Any] = {"max_retries": 0, "cache": True, "timeout": request.stall_seconds}
+    idle = model.idle_seconds if request.stall_seconds is None else request.stall_seconds
+    settings: dict[str, Any] = {"max_retries": 0, "cache": True, "timeout": idle}
     if model.stand_in is not None:
         settings = {}
     if max_tokens is not None:
         settings["max_tokens"] = max_tokens
     limit = model.timeout_seconds if request.timeout_seconds is None else request.timeout_seconds
-    if limit is not None:
-        settings["request_timeout"] = limit
+    settings["request_timeout"] = LONGEST_SECONDS if limit is None else min(limit, LONGEST_SECONDS)
     if headers := _headers(model):
         settings["extra_headers"] = headers
     if model.api == "openai-responses":

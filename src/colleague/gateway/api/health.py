@@ -57,6 +57,9 @@ async def metrics(here: Here) -> Response:
     stored["experts_enabled"] = {
         (): float(len({each.key[0] for each in here.wiring.all() if not each.problem}))
     }
+    background = here.workshop.background
+    stored["task_restarts"] = labelled("task", background.restarts)
+    stored["tasks_failing"] = {(): float(len(background.failing))}
     stored["problems"] = {(): float(len(here.problems))}
     return Response(here.metrics.lines(stored), media_type=PROMETHEUS)
 
