@@ -217,3 +217,18 @@ def test_without_any_descriptor_it_says_so_and_goes_on_afterwards(
             await books.database.close()
 
     asyncio.run(acts())
+
+
+def test_closed_streams_stop_nothing_and_give_their_numbers_to_nobody(tmp_path: Path) -> None:
+    """A file or socket with the number of stderr would take in whatever somebody prints."""
+    home, port = furnish(tmp_path / "home"), free_port()
+    command = f"exec {sys.executable} -m colleague serve --port {port} --home {home.root} <&- >&- 2>&-"
+    process = subprocess.Popen(["/bin/sh", "-c", command], cwd=home.root)
+    try:
+        asyncio.run(Gateway(home, port, process).until_ready())
+        opened = [os.readlink(f"/proc/{process.pid}/fd/{number}") for number in range(3)]  # noqa: PTH115
+        assert opened == [os.devnull] * 3
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+    finally:
+        process.kill()

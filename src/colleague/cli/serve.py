@@ -24,6 +24,9 @@ def serve(
     """Gateway and worker: HTTP on one port, until SIGTERM or Ctrl-C."""
     import asyncio
 
+    from colleague.descriptors import fill_standard_streams
+
+    fill_standard_streams()
     from colleague.cli.hosting import opened
     from colleague.cli.output import say
     from colleague.gateway.listening import Listening
@@ -43,6 +46,9 @@ def worker(home: HomeOption = None) -> None:
     """Worker only, without HTTP: any number of them on one PostgreSQL database."""
     import asyncio
 
+    from colleague.descriptors import fill_standard_streams
+
+    fill_standard_streams()
     from colleague.cli.hosting import opened
     from colleague.cli.output import say
     from colleague.errors import UsageError

@@ -18,7 +18,7 @@ import uvicorn
 from colleague.clock import Clock
 from colleague.clock_file import home_clock
 from colleague.config import Settings
-from colleague.descriptors import fill_standard_streams, raise_descriptor_limit
+from colleague.descriptors import raise_descriptor_limit
 from colleague.experts.host import Host, open_host
 from colleague.experts.launch_acceptance import held_servers
 from colleague.gateway.app import build
@@ -110,7 +110,6 @@ async def serve(
     """Serves a home until it is told to stop. Raises when the home or the port is taken, or anybody could
     come in."""
     environ, clock = os.environ if environ is None else environ, clock or home_clock(home)
-    fill_standard_streams()
     asyncio.get_running_loop().set_default_executor(started_pool(THREADS, "work"))
     limits = limits.within(
         raise_descriptor_limit(),
@@ -175,7 +174,8 @@ async def _serve_http(
         while not server.started and not serving.done():
             await asyncio.sleep(0.005)
         opened.listen(BACKLOG)
-        on_ready(_ready(gateway))
+        with contextlib.suppress(OSError):  # whoever should read it has gone, which is no reason to stop
+            on_ready(_ready(gateway))
         asked = asyncio.create_task(stop.asked.wait())
         await asyncio.wait({serving, asked}, return_when=asyncio.FIRST_COMPLETED)
         asked.cancel()
@@ -218,7 +218,6 @@ async def serve_until_signalled(
 
 async def work_until_signalled(home: Home, settings: Settings, say: Callable[[str], None]) -> None:
     """The work without HTTP, for a database that many processes share."""
-    fill_standard_streams()
     asyncio.get_running_loop().set_default_executor(started_pool(THREADS, "work"))
     raise_descriptor_limit()
     stop, clock = Stop(), home_clock(home)
