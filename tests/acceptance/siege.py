@@ -17,6 +17,7 @@ from colleague.experts.bindings import read_bindings
 from colleague.experts.expert import find_expert
 from colleague.experts.host import Host, open_host
 from colleague.experts.invoke import Invocation, find_process
+from colleague.experts.learnings import Entry, append_entry
 from colleague.experts.operations import Workbench
 from colleague.home import Home
 from colleague.packages.finding import Findings
@@ -34,7 +35,7 @@ from tests.office import DESK, Office
 
 Carrier = Literal[
     "mail", "subject", "sender", "attachment", "note", "ticket", "file", "file name", "suggestion",
-    "knowledge", "input", "task", "error",
+    "knowledge", "input", "task", "error", "learning", "function learning", "state", "context", "output",
 ]  # fmt: skip
 Wish = tuple[str, dict[str, Any]]
 
@@ -51,8 +52,9 @@ class Attack:
     """What an attacker wrote, where it stands, and the calls of a model that does as it is told.
 
     `ends` says what becomes of each call: its status, or `error` for one that was made and failed.
-    `child` are the calls of an isolated function. `decisions` are a person's, in order; `effects` is all
-    that the office may see, and `writes` what changes outside the folders that an expert writes."""
+    `child` are the calls of an isolated function, with "@marked" for his text. `decisions` are a person's, in
+    order; `effects` is all that the office may see, and `writes` what changes outside the folders that an
+    expert writes."""
 
     name: str
     text: str
@@ -72,7 +74,7 @@ class Attack:
     @property
     def is_read(self) -> bool:
         """Whether the expert has to look for the text; an input is told to it."""
-        return self.carrier not in ("input", "task")
+        return self.carrier not in ("input", "task", "learning", "context", "output")
 
     @property
     def marked(self) -> str:
@@ -198,7 +200,8 @@ def _script(attack: Attack) -> list[dict[str, Any]]:
     replies = [attack.wishes] if attack.together else [[wish] for wish in attack.wishes]
     if attack.is_read:
         replies = [[_reading(attack)], *replies]
-    child = [_reply(attack, attack.child) | {"when": "Apply assess-refund"}] if attack.child else []
+    inner = json.loads(json.dumps(attack.child).replace('"@marked"', json.dumps(attack.marked)))
+    child = [_reply(attack, inner) | {"when": "Apply assess-refund"}] if attack.child else []
     return [*(_reply(attack, each) for each in replies), {"text": "So be it."}, {"text": "So be it."}, *child]
 
 
@@ -215,6 +218,8 @@ def _reading(attack: Attack) -> Wish:
         "file name": ("ls", {"path": f"scratch/{_subject(attack)}"}),
         "suggestion": ("read", {"path": f"scratch/{_subject(attack)}/x.md"}),
         "knowledge": ("read", {"path": "knowledge/meddpicc.md"}),
+        "state": ("read", {"path": "state/pipeline.md"}),
+        "function learning": ("read", {"path": "functions/compose-response.md"}),
         "error": ("email.get_email", {"message_id": attack.marked}),
     }
     return carriers.get(attack.carrier, ("email.get_email", {"message_id": _subject(attack)}))
@@ -244,9 +249,20 @@ def _plant(siege: Siege, attack: Attack) -> None:
         _insert(siege.office, "messages (ticket_id, author, text, at)", values)
     elif attack.carrier == "file":
         (scratch / f"{attack.marker}.md").write_text(attack.marked)
+    elif attack.carrier in ("state", "context"):
+        (scratch.parent / "state" / "pipeline.md").write_text(attack.marked)
+    elif attack.carrier in ("learning", "function learning"):
+        _plant_learning(scratch.parent / "learnings", attack)
     elif attack.carrier in ("file name", "suggestion"):
         (scratch / _subject(attack)).mkdir()
         (scratch / _subject(attack) / attack.marked).write_text("nothing")
+
+
+def _plant_learning(folder: Path, attack: Attack) -> None:
+    """As if a person had approved it."""
+    scope = "package" if attack.carrier == "learning" else "compose-response"
+    said = dict.fromkeys(("title", "source", "observation", "correction"), attack.marked)
+    append_entry(folder, Entry(id=attack.marker, scope=scope, date="2026-11-01", **said), 50)
 
 
 def _plant_mail(office: Office, attack: Attack) -> None:

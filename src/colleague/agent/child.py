@@ -34,7 +34,8 @@ async def converse_as(scene: Scene, call: Call, tool: Tool) -> Result:
         await converse(scene.child(call, setting))
     except Completed as ending:
         outputs = ending.outputs
-        return Result(ending.text if outputs is None else json.dumps(outputs, ensure_ascii=False))
+        text = ending.text if outputs is None else json.dumps(outputs, ensure_ascii=False)
+        return Result(text, call.operation)
     except Failed as ending:
         raise Failed(f"{call.operation}: {ending.error}", retry=ending.retry) from None
     raise AssertionError("a conversation ends with an Ending")

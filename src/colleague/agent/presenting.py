@@ -52,6 +52,11 @@ def wrapped(text: str, source: str) -> str:
     return f'<data source="{name}">\n{safe}\n</data>'
 
 
+def attempt_failed(error: str) -> str:
+    """How an agent is told of the attempt before: the error may quote what others wrote."""
+    return f"[The last attempt failed.]\n{wrapped(error, 'attempt')}"
+
+
 def shortened(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text

@@ -5,13 +5,8 @@ from __future__ import annotations
 import json
 from typing import Protocol
 
-from colleague.agent.presenting import wrapped
+from colleague.agent.presenting import attempt_failed
 from colleague.store.run import Run
-
-
-def failure_text(error: str) -> str:
-    """Why the last attempt failed. The reason may repeat what a server, a model or a person said."""
-    return f"The last attempt failed:\n{wrapped(error, 'error')}"
 
 
 class Words(Protocol):
@@ -31,4 +26,4 @@ class PlainWords:
         )
 
     async def again(self, run: Run, error: str) -> str:  # noqa: ARG002 - others tell what is done
-        return f"[{failure_text(error)}\nGo on from where you were; what is done is done.]"
+        return f"{attempt_failed(error)}\n[Go on from where you were; what is done is done.]"

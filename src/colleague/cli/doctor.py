@@ -233,6 +233,7 @@ async def _servers(home: Home, settings: Settings) -> AsyncIterator[Checked]:
 
 
 async def _experts(home: Home, settings: Settings) -> AsyncIterator[Checked]:
+    from colleague.cli.expert_notice import notice
     from colleague.experts.check import check_bindings, surroundings
     from colleague.experts.expert import discover
     from colleague.packages.finding import Findings
@@ -249,6 +250,9 @@ async def _experts(home: Home, settings: Settings) -> AsyncIterator[Checked]:
         else:
             state = "enabled" if expert.record.enabled else "disabled: its triggers are off"
             yield Checked(f"expert {expert.name}", "ok", state)
+        said, command = notice(expert)
+        if said:
+            yield Checked(f"expert {expert.name}", "warning", said, command)
 
 
 async def _gateway(home: Home, settings: Settings) -> AsyncIterator[Checked]:

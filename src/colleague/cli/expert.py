@@ -70,6 +70,7 @@ def new(
 @app.command("list")
 def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """The installed experts."""
+    from colleague.cli import expert_notice
     from colleague.cli.output import say, say_json, say_table
     from colleague.experts.bindings import read_bindings
     from colleague.experts.expert import discover
@@ -85,6 +86,7 @@ def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
         say_json(found)
     elif found:
         say_table(("NAME", "VERSION", "TRIGGERS", "TOOLS BOUND", "DESCRIPTION"), map(_row, found))
+        expert_notice.note_all(experts)
     else:
         say("No experts are installed. Install one with: colleague expert install FOLDER|URL")
 
@@ -122,10 +124,11 @@ def bind(
     """Connect a tool of an expert to a server. Your comments in bindings.yaml stay."""
     from colleague.cli.output import TICK, say
     from colleague.experts.bind import bind_tool
+    from colleague.experts.expert import require_valid
 
     mapping = dict(_pair(text) for text in operation or [])
     with _changing(home, name) as expert:
-        bind_tool(expert, expert.load(), tool, server, skill=skill, operations=mapping)
+        bind_tool(expert, require_valid(expert.read(), name), tool, server, skill=skill, operations=mapping)
     say(f"{TICK} {name}: {tool} → {server}")
 
 
@@ -199,18 +202,24 @@ def update(
     force: Annotated[
         bool, typer.Option("--force", help="Also a major version, or over changes made by hand.")
     ] = False,
+    accept_edits: Annotated[
+        bool,
+        typer.Option("--accept-edits", help="Accept what was changed by hand in the home, and keep it."),
+    ] = False,
     yes: YesOption = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Move to the source's current version. Shows what changes first, and asks where approval loosens."""
+    """Move to the source's current version, or accept the folder of a linked expert as it is.
+
+    Shows what changes first, and asks where approval loosens."""
     from colleague.cli import update_view
     from colleague.errors import UsageError
 
     if bool(name) == every:
         raise UsageError("name one expert, or all of them with --all")
     place, workspace = _place(home)
-    answers = update_view.Answers(force=force, yes=yes, as_json=as_json)
+    answers = update_view.Answers(force=force, yes=yes, as_json=as_json, accept_edits=accept_edits)
     if not update_view.update_experts(place, workspace, name, answers):
         raise typer.Exit(1)
 

@@ -96,9 +96,13 @@ def rehearse(
 
 
 def _package(home: Home, name: str) -> Package:
+    """The package as far as it counts; what does not is said."""
+    from colleague.cli.expert_notice import note_all
     from colleague.experts.expert import find_expert
 
-    return find_expert(home, name).load()
+    expert = find_expert(home, name)
+    note_all([expert])
+    return expert.load()
 
 
 def _inputs(package: Package, name: str, given: list[str], *, complete: bool = True) -> dict[str, Any]:

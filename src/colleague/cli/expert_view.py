@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from colleague.cli.expert_notice import note_all
 from colleague.cli.output import CROSS, TICK, note, say, say_json
 from colleague.experts.bindings import Bindings, read_bindings
 from colleague.experts.expert import Expert
@@ -54,6 +55,7 @@ def say_expert(expert: Expert, *, as_json: bool) -> None:
         say_json(full(expert, package, bindings))
         return
     say("\n".join(_expert_lines(expert, package, bindings)))
+    note_all([expert])
     for finding in findings:
         note(f"warning: {finding}")
 

@@ -68,6 +68,7 @@ def _document(tx: Tx, home: Home) -> dict[str, Any]:
         "not_delivered": [parcel_report(tx, home, parcel) for parcel in open_],
         "undelivered": unsent(tx),
         "schedules": _schedules(tx, home),
+        "not_accepted": _not_accepted(home),
         "spent_today": [asdict(each) for each in spent_today_by_expert(tx)],
     }
 
@@ -85,6 +86,15 @@ def _gateway(home: Home) -> dict[str, Any] | None:
             return None
     except HomeBusy:
         return {"pid": running.pid, "url": running.url, "started_at": running.started_at}
+
+
+def _not_accepted(home: Home) -> list[dict[str, str]]:
+    """Experts whose package was loosened since a person accepted it."""
+    from colleague.cli.expert_notice import notice
+    from colleague.experts.expert import discover
+
+    found = [(expert.name, *notice(expert)) for expert in discover(home)]
+    return [{"expert": name, "problem": said, "accept": command} for name, said, command in found if said]
 
 
 def _schedules(tx: Tx, home: Home) -> list[dict[str, Any]]:
@@ -111,6 +121,8 @@ def _lines(document: dict[str, Any]) -> list[str]:
     lines += _waiting(document["approvals"], document["approvals_total"])
     for name in document["held_servers"]:
         lines.append(f"MCP server {name} waits for a yes and is not started (colleague mcp accept {name})")
+    for each in document["not_accepted"]:
+        lines.append(f"Not accepted: {each['expert']}: {each['problem']} ({each['accept']})")
     if document["dead_letters_total"]:
         lines.append(f"Dead letters: {document['dead_letters_total']} (colleague deadletter list)")
     if document["undelivered"]:

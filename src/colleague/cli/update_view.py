@@ -21,6 +21,7 @@ class Answers:
     force: bool
     yes: bool
     as_json: bool
+    accept_edits: bool = False
 
 
 def update_experts(home: Home, workspace: Path, name: str, answers: Answers) -> bool:
@@ -45,7 +46,8 @@ def _update_safely(home: Home, workspace: Path, name: str, answers: Answers) -> 
 def _update(home: Home, workspace: Path, name: str, answers: Answers) -> dict[str, Any]:
     with ExitStack() as source:
         with progress(f"Updating {name}") as tell:
-            update = source.enter_context(prepared_update(home, name, tell))
+            prepared = prepared_update(home, name, tell, accept_edits=answers.accept_edits)
+            update = source.enter_context(prepared)
         return _decide(home, workspace, update, answers)
 
 
@@ -61,15 +63,20 @@ def _decide(home: Home, workspace: Path, update: Update, answers: Answers) -> di
     if update.needs_force and not answers.force:
         raise PackageError(f"{name} is not updated: {update.needs_force}", hint="run it again with --force")
     if update.loosens:
-        confirm(f"{name} may then do more without asking than before. Update it?", yes=answers.yes)
+        verb = "Accept" if update.accepts_folder else "Update"
+        confirm(f"{name} may then do more without asking than before. {verb} it?", yes=answers.yes)
     apply_update(home, workspace, update)
+    if update.accepts_folder:
+        tell(f"{TICK} {name} {update.new.manifest.version} is accepted as it is in {update.expert.root}")
+        return _result(update, "accepted")
     tell(f"{TICK} {name} is updated to {update.new.manifest.version}")
     return _result(update, "updated")
 
 
 def _lines(update: Update) -> list[str]:
     versions = f"{update.old.manifest.version} → {update.new.manifest.version}"
-    lines = [f"{update.expert.name} {versions} from {update.source}"]
+    origin = update.expert.root if update.accepts_folder else update.source
+    lines = [f"{update.expert.name} {versions} from {origin}"]
     lines += [f"  {change.what}" for change in update.changes if not change.loosens]
     if update.step == "same":
         lines.append("  the version is the same, but the files are not")

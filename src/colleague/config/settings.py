@@ -457,6 +457,11 @@ class Experts(Section):
         description="What the main agent may do with a tool that some expert's policy holds as manual: leave"
         " a draft, or ask.",
     )
+    private_egress: Literal["filter", "ask"] = Field(
+        default="filter",
+        description="Whether a filter alone keeps private knowledge in, or a person is asked as well before "
+        "any text leaves.",
+    )
 
 
 class Settings(Section):

@@ -11,12 +11,28 @@ from colleague.agent.privacy import Private
 from colleague.experts.delivery import deliver, escalate
 from colleague.experts.scratch import remove_scratch
 from colleague.experts.state import Workspace, remove_session
+from colleague.experts.tools.names import COMPLETE
+from colleague.packages.limit import MAIN_CHANNEL
 from colleague.packages.package import Package
+from colleague.store.approvals import approvals_of
+from colleague.store.journal import MAIN, Call, read_calls
 from colleague.store.run import Outcome, Run
 from colleague.store.tx import Database, Tx
 from colleague.store.versions import files_written_by, forget_owner, forget_session_files
 
 log = logging.getLogger(__name__)
+
+
+def _delivery_approved(tx: Tx, run: Run) -> bool:
+    """Whether a person approved the result itself, and not that of a function inside the run."""
+    results = {each.id for each in read_calls(tx, run.id) if _is_result(each)}
+    said = approvals_of(tx, run.id)
+    return any(each.call_id in results and each.decision == "approve" for each in said)
+
+
+def _is_result(call: Call) -> bool:
+    ended = call.status == "finished" and not call.is_error
+    return ended and call.operation == COMPLETE and call.session.partition("#")[0] == MAIN
 
 
 @dataclass(frozen=True)
@@ -28,16 +44,21 @@ class ExpertAfterwards:
     database: Database
     owner: str
     private: Private
+    stays_inside: bool = False
+    """Whether nothing goes to a channel that a person has not approved: it stays in `main`."""
 
     def completed(self, tx: Tx, run: Run, narrative: str, outputs: dict[str, Any] | None) -> None:
         if not run.dry_run:
-            deliver(tx, self.package, run, narrative, outputs)
+            held = self.stays_inside and not _delivery_approved(tx, run)
+            deliver(tx, self.package, run, narrative, outputs, MAIN_CHANNEL if held else "")
 
     def failed(self, tx: Tx, run: Run, outcome: Outcome, error: str) -> None:
         """Abandoned runs are only logged; everything else is told to a person."""
         log.warning("run %s of %s: %s: %s", run.id, run.expert, outcome, error)
         if outcome != "abandoned" and not run.dry_run:
-            escalate(tx, self.package, run, outcome, error, self.private)
+            channel = self.package.manifest.policy.escalation.channel
+            told = MAIN_CHANNEL if self.stays_inside else channel
+            escalate(tx, told, run, outcome, error, self.private)
 
     async def tidy(self, run: Run, outcome: Outcome) -> None:
         """A dry run leaves nothing; success needs no scratch files; after a failure they are kept a while."""

@@ -25,16 +25,18 @@ from colleague.agent.tools.reconcile import reconcile
 from colleague.agent.tools.tree import Root, Tree
 from colleague.config import Settings
 from colleague.errors import ColleagueError, PackageError
+from colleague.experts.accepted import run_package
 from colleague.experts.afterwards import ExpertAfterwards
 from colleague.experts.bindings import Bindings, Limit, read_bindings
 from colleague.experts.closing import OutputsClose
+from colleague.experts.delivery import delivery_of
 from colleague.experts.expert import Expert, find_expert, linked_folders, require_usable_name
 from colleague.experts.gate import PolicyGate
 from colleague.experts.invoke import REHEARSAL
 from colleague.experts.learnings import function_learnings, package_learnings
 from colleague.experts.operations import ToolUnavailable, Workbench
 from colleague.experts.pinned import Pinned
-from colleague.experts.private import PrivateText, private_text
+from colleague.experts.private import PrivateText, private_text_of
 from colleague.experts.prompt import PromptSource, assemble_function_prompt, assemble_prompt
 from colleague.experts.rehearsal.walkthrough import walkthrough_model
 from colleague.experts.state import Workspace, initialise_state, session_files
@@ -54,6 +56,7 @@ from colleague.mcp.servers import Servers
 from colleague.packages.execution import Execution
 from colleague.packages.finding import Findings
 from colleague.packages.function import Function
+from colleague.packages.limit import MAIN_CHANNEL
 from colleague.packages.package import Package
 from colleague.packages.parameter import Parameter
 from colleague.packages.process import Process
@@ -90,10 +93,12 @@ class ExpertAgent:
 
     async def assemble(self, run: Run) -> Setting:
         require_usable_name(run.expert)
-        package = self.pinned.package(run.expert, run.digest)
-        casting = Casting(self, run, package, package.process(run.process) if run.process else None)
+        casting = Casting.of(self, run, self.pinned.package(run.expert, run.digest))
         try:
-            return await casting.setting()
+            expert = find_expert(self.home, run.expert)
+            package = await asyncio.to_thread(run_package, expert, casting.package, run.created_at)
+            casting = Casting.of(self, run, package)
+            return await casting.setting(expert)
         except ToolUnavailable as error:
             raise casting.cannot(error, retry=error.passing) from None
         except ColleagueError as error:
@@ -124,8 +129,11 @@ class Casting:
     package: Package
     process: Process | None
 
-    async def setting(self) -> Setting:
-        expert = find_expert(self.agent.home, self.run.expert)
+    @classmethod
+    def of(cls, agent: ExpertAgent, run: Run, package: Package) -> Casting:
+        return cls(agent, run, package, package.process(run.process) if run.process else None)
+
+    async def setting(self, expert: Expert) -> Setting:
         bindings = self.agent.bindings(expert.bindings_file)
         model_name = self.run.model or bindings.model
         rehearsal = model_name == REHEARSAL
@@ -136,9 +144,11 @@ class Casting:
         needed = dict.fromkeys([*scope, *(tool for each in functions for tool in each.tools)])
         operations = await bench.operations(self.run.expert, self.package, bindings, tuple(needed))
         base = self._base(expert, model_name, bindings, await self._timeout())
+        gate = self._gate(expert)
+        inside = replace(base, gate=replace(gate, asks_before_delivery=False))
 
         async def stage(function: Function, inputs: dict[str, Any]) -> Setting:
-            return self._function_setting(base, function, inputs, operations, workspace, rehearsal)
+            return self._function_setting(inside, function, inputs, operations, workspace, rehearsal)
 
         native = self._native(functions, stage)
         files = self._file_tools(tree, workspace)
@@ -161,14 +171,14 @@ class Casting:
         return limit.seconds - (passed - run.working_ms) / 1000
 
     def _base(self, expert: Expert, model_name: str, bindings: Bindings, timeout: float | None) -> Setting:
-        execution, policies = self._execution, self.agent.pinned.policies(expert, self.package)
-        escalation = self.package.manifest.policy.escalation
+        execution, channel = self._execution, self._notice_channel
+        tells_of_drafts = self.package.manifest.policy.escalation.on_manual_ready
         return Setting(
             owner=self.run.expert,
             model=self._rehearsed() if model_name == REHEARSAL else self._model(model_name),
             system="",
             toolbox=Toolbox([]),
-            gate=PolicyGate(policies, self.run.dry_run),
+            gate=self._gate(expert),
             package_digest=self.package.digest,
             thinking=Thinking.of(self.agent.settings),
             max_turns=self.agent.settings.agents.defaults.max_turns,
@@ -182,9 +192,31 @@ class Casting:
             afterwards=self._afterwards,
             private=self._private,
             starts_over=execution.idempotent,
-            ask_channel=escalation.channel,
-            draft_channel=escalation.channel if escalation.on_manual_ready else None,
+            ask_channel=channel,
+            draft_channel=channel if tells_of_drafts else None,
         )
+
+    def _gate(self, expert: Expert) -> PolicyGate:
+        outside = delivery_of(self.package, self.run).channel != MAIN_CHANNEL
+        return PolicyGate(
+            self.agent.pinned.policies(expert, self.package),
+            self.run.dry_run,
+            asks_before_leaving=self._asks_before_leaving,
+            asks_before_delivery=self._asks_before_leaving and outside,
+        )
+
+    @cached_property
+    def _asks_before_leaving(self) -> bool:
+        """Whether a person is asked before any text of this expert, which knows private things, leaves."""
+        bindings = self.agent.bindings(find_expert(self.agent.home, self.run.expert).bindings_file)
+        chosen = bindings.private_egress or self.agent.settings.experts.private_egress
+        return chosen == "ask" and bool(self._private)
+
+    @property
+    def _notice_channel(self) -> str:
+        """Where people are told of questions and failures."""
+        wanted = self.package.manifest.policy.escalation.channel
+        return MAIN_CHANNEL if self._asks_before_leaving else wanted
 
     def cannot(self, error: ColleagueError, *, retry: bool = False) -> CannotAssemble:
         return CannotAssemble(
@@ -209,12 +241,25 @@ class Casting:
     @property
     def _afterwards(self) -> ExpertAfterwards:
         return ExpertAfterwards(
-            self.package, self.agent.workspace(self.run), self.agent.database, self._owner, self._private
+            self.package,
+            self.agent.workspace(self.run),
+            self.agent.database,
+            self._owner,
+            self._private,
+            stays_inside=self._stays_inside,
         )
+
+    @property
+    def _stays_inside(self) -> bool:
+        """In doubt, as when the bindings cannot be read, everything does."""
+        try:
+            return self._asks_before_leaving
+        except ColleagueError:
+            return bool(self._private)
 
     @cached_property
     def _private(self) -> PrivateText:
-        return private_text(self.agent.home.snapshots, self.run.digest)
+        return private_text_of(self.agent.home, self.run)
 
     @property
     def _owner(self) -> str:
@@ -271,8 +316,7 @@ class Casting:
         if not manifest.learning.enabled:
             return []
         spec = propose_learning_spec([function.name for function in self.package.functions])
-        channel = manifest.policy.escalation.channel
-        return [ProposeLearningTool(self.agent.database, manifest.learning, channel, spec)]
+        return [ProposeLearningTool(self.agent.database, manifest.learning, self._notice_channel, spec)]
 
     def _file_tools(self, tree: Tree, workspace: Workspace) -> list[Tool]:
         locks = state_locks(self.agent.home)

@@ -19,6 +19,7 @@ from colleague.packages.parsed import Parsed
 
 BindingType = Literal["mcp", "skill"]
 Signature = Literal["standard-webhooks", "github", "hmac-sha256", "bearer"]
+PrivateEgress = Literal["filter", "ask"]
 CatchUpPolicy = Literal["once", "all", "skip"]
 EqualBodies = Literal["repeat", "distinct"]
 
@@ -98,6 +99,8 @@ class Bindings:
     run_budget: Limit = Limit()
     day_budget: Limit = Limit()
     model: str = ""
+    private_egress: PrivateEgress | None = None
+    """None is what the settings say."""
 
 
 def read_bindings(file: Path, findings: Findings) -> Bindings:
@@ -122,10 +125,18 @@ def _read(fields: Fields) -> Bindings:
         run_budget=_read_limit(budget.child("run")),
         day_budget=_read_limit(budget.child("day")),
         model=fields.text("model"),
+        private_egress=_read_egress(fields),
     )
     budget.finish()
     fields.finish()
     return bindings
+
+
+def _read_egress(fields: Fields) -> PrivateEgress | None:
+    """What cannot be read asks."""
+    if not fields.has("private_egress"):
+        return None
+    return cast(PrivateEgress, fields.choice("private_egress", ("filter", "ask"), "ask"))
 
 
 def _read_tool(name: str, node: Node, findings: Findings) -> ToolBinding | None:

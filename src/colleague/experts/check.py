@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from colleague.errors import PackageError
+from colleague.experts.accepted import accept_command, not_accepted
 from colleague.experts.bindings import Bindings, ToolBinding, read_bindings
 from colleague.experts.expert import Expert
 from colleague.experts.state import Workspace
@@ -13,7 +15,7 @@ from colleague.packages.fields import nearest
 from colleague.packages.finding import Findings
 from colleague.packages.folder import Folder
 from colleague.packages.mark import Mark
-from colleague.packages.names import BINDINGS
+from colleague.packages.names import BINDINGS, MANIFEST
 from colleague.packages.package import Package
 from colleague.packages.validate import check_learnings_scope
 
@@ -49,7 +51,19 @@ def check_bindings(expert: Expert, package: Package, around: Surroundings, findi
     _check_triggers(package, bindings, findings)
     _check_state(expert, package, around, findings)
     _check_learnings(package, around, findings)
+    _check_accepted(expert, package, findings)
     return bindings
+
+
+def _check_accepted(expert: Expert, package: Package, findings: Findings) -> None:
+    try:
+        withheld = not_accepted(expert, package)
+    except PackageError as error:
+        findings.add("not-accepted", Mark(MANIFEST), error.message, error.hint)
+        return
+    for change in withheld:
+        message = f"{change.what}: does not count until it is accepted"
+        findings.add("not-accepted", Mark(MANIFEST), message, accept_command(expert))
 
 
 def _check_required(expert: Expert, package: Package, bindings: Bindings, findings: Findings) -> None:

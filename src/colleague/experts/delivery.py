@@ -23,8 +23,10 @@ def delivery_of(package: Package, run: Run) -> Delivery:
     return process.delivery if process else package.manifest.delivery
 
 
-def deliver(tx: Tx, package: Package, run: Run, narrative: str, outputs: dict[str, Any] | None) -> None:
-    """Puts the result into the outbox in the form the process asks for."""
+def deliver(
+    tx: Tx, package: Package, run: Run, narrative: str, outputs: dict[str, Any] | None, channel: str = ""
+) -> None:
+    """Puts the result into the outbox in the form the process asks for; `channel` is another than its own."""
     wanted = delivery_of(package, run)
     body: dict[str, Any] = {"expert": run.expert, "process": run.process, "format": wanted.format}
     if wanted.format != "structured" or not outputs:
@@ -32,13 +34,17 @@ def deliver(tx: Tx, package: Package, run: Run, narrative: str, outputs: dict[st
     if wanted.format != "narrative" and outputs is not None:
         body["outputs"] = outputs
     put_in_outbox(
-        tx, run.id, DELIVERY, str(run.attempt), wanted.channel, json.dumps(body, ensure_ascii=False)
+        tx,
+        run.id,
+        DELIVERY,
+        str(run.attempt),
+        channel or wanted.channel,
+        json.dumps(body, ensure_ascii=False),
     )
 
 
-def escalate(tx: Tx, package: Package, run: Run, outcome: Outcome, error: str, private: Private) -> None:
+def escalate(tx: Tx, channel: str, run: Run, outcome: Outcome, error: str, private: Private) -> None:
     """Tells a person that a run has failed: which process, why, what they need, what to do."""
-    channel = package.manifest.policy.escalation.channel
     body = {
         "expert": run.expert,
         "process": run.process,

@@ -26,12 +26,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Expert:
-    """`folder` is in the home and holds the bindings; `root` has the package (elsewhere when linked)."""
+    """`folder` is in the home and holds the bindings; `root` has the package (elsewhere when linked).
+
+    `snapshots` holds a copy of the version that a person accepted."""
 
     name: str
     folder: Path
     root: Path
     record: Record
+    snapshots: Path
 
     @property
     def linked(self) -> bool:
@@ -58,8 +61,25 @@ class Expert:
         return read_manifest(Folder(self.root, Findings()))
 
     def load(self) -> Package:
-        """The package, or PackageError when it does not validate."""
-        return require_valid(self.read(), self.name)
+        """The package as far as a person accepted it. Raises PackageError when it does not validate."""
+        from colleague.experts.accepted import as_accepted
+
+        return as_accepted(self, require_valid(self.read(), self.name))
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether a person accepted the folder as it is now. Only hashes it."""
+        from colleague.packages.digest import digest_of
+
+        entries = Folder(self.root, Findings()).entries()
+        try:
+            return self.accepts(digest_of(self.root, entries))
+        except OSError:
+            return False
+
+    def accepts(self, digest: str) -> bool:
+        """Whether a person accepted this version. What they put into the home by hand needs no word."""
+        return digest == self.record.digest if self.record.digest else not self.linked
 
 
 def require_usable_name(name: str) -> None:
@@ -89,7 +109,7 @@ def discover(home: Home) -> list[Expert]:
     _recover(home)
     records = read_records(home)
     folders = sorted(path for path in home.experts.glob("*") if not path.name.startswith("."))
-    found = (_at(folder, records.get(folder.name, Record())) for folder in folders)
+    found = (_at(home, folder, records.get(folder.name, Record())) for folder in folders)
     return [expert for expert in found if expert is not None]
 
 
@@ -110,9 +130,10 @@ def linked_folders(home: Home) -> list[Path]:
 
 def find_expert(home: Home, name: str) -> Expert:
     _recover(home)
-    expert = _at(home.expert(name), read_records(home).get(name, Record())) if _is_there(home, name) else None
-    if expert is not None:
-        return expert
+    if _is_there(home, name):
+        expert = _at(home, home.expert(name), read_records(home).get(name, Record()))
+        if expert is not None:
+            return expert
     experts = {each.name: each for each in discover(home)}
     listed = (
         f"installed: {', '.join(experts)}" if experts else "install one: colleague expert install FOLDER|URL"
@@ -133,11 +154,11 @@ def _is_there(home: Home, name: str) -> bool:
     return False
 
 
-def _at(folder: Path, record: Record) -> Expert | None:
+def _at(home: Home, folder: Path, record: Record) -> Expert | None:
     if (folder / MANIFEST).is_file():
-        return Expert(folder.name, folder, folder, record)
+        return Expert(folder.name, folder, folder, record, home.snapshots)
     if (folder / LINK).is_file():
-        return Expert(folder.name, folder, _follow(folder / LINK), record)
+        return Expert(folder.name, folder, _follow(folder / LINK), record, home.snapshots)
     return None
 
 

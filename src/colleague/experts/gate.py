@@ -9,6 +9,7 @@ from colleague.agent.gate import Verdict
 from colleague.agent.tool import ToolSpec
 from colleague.experts.pinned import Policies
 from colleague.experts.tools.names import COMPLETE, ESCALATE, FUNCTION_RESULT, PROPOSE_LEARNING
+from colleague.packages.policy import stricter
 
 LOW = "low"
 
@@ -19,11 +20,17 @@ class PolicyGate:
 
     policies: Policies
     dry_run: bool = False
+    asks_before_leaving: bool = False
+    """Whether a person is asked before any text goes to a server."""
+    asks_before_delivery: bool = False
+    """Whether a person is asked before the result goes to a channel."""
 
     def judge(self, spec: ToolSpec, arguments: dict[str, Any]) -> Verdict:
         if not spec.server:
             return self._native(spec, arguments)
         tier = self.policies.tier(spec.name)
+        if self.asks_before_leaving:
+            tier = stricter(tier, "confirm")
         if tier == "auto":
             return Verdict("allow", tier)
         if self.dry_run:
@@ -42,6 +49,8 @@ class PolicyGate:
                 return Verdict("describe", "confirm", "Dry run: a person would be asked here. Go on.")
             if not self.dry_run:
                 return _about_doubt(self._ask("confirm"))
+        if spec.name == COMPLETE and self.asks_before_delivery and not self.dry_run:
+            return self._ask("confirm")
         if self.dry_run and spec.name == PROPOSE_LEARNING:
             return Verdict("describe", "confirm", "Dry run: this learning would be proposed.")
         return Verdict("allow", "auto")

@@ -5,14 +5,20 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from colleague.experts.encoding import SHORTEST, Hidden, encoded_texts, spaced_texts, squeezed
+from colleague.experts.mirrored import Reversed
 from colleague.experts.passage import Kind, Passages, Words, passages_of, sums_in
 from colleague.experts.private_file import private_bodies
+from colleague.experts.registry import Record, read_records
+from colleague.experts.spelling import decoded, folded
+from colleague.experts.squeezed import Squeezed
 from colleague.experts.wording import MARK, Wording, wordings
+from colleague.home import Home
 from colleague.packages.finding import Findings
 from colleague.packages.folder import Folder
 from colleague.packages.frontmatter import split_frontmatter
@@ -21,6 +27,7 @@ from colleague.packages.names import MANIFEST
 
 if TYPE_CHECKING:
     from colleague.packages.package import Package
+    from colleague.store.run import Run
 
 _MOST_KEPT = 64
 _OURS = (
@@ -30,6 +37,11 @@ _OURS = (
 )
 """Words the runtime itself answers with: that they stand alone on a private line makes them no secret."""
 _FIELD_NAME = re.compile(r"[a-z]+(?:_[a-z]+){0,2}")
+_MOST_PASSES = 20
+"""What is left out may bring other words together; a text that does so again and again is left out whole."""
+_DEEPEST = 2
+_LONG_ENOUGH = 16
+_SHORTEST_REVERSED_WORD = 9
 _APART = re.compile(r"\"|[^\W_]")
 
 
@@ -37,7 +49,8 @@ class PrivateText:
     """Finds the passages of private files in other texts, and takes them out.
 
     A passage is four or more words in a row, a whole short line or cell, or a code, an address or a sum by
-    itself, in any case, spelling or escaping. A lone word in capitals is found where it has a capital."""
+    itself, in any case, spelling or escaping. A lone word in capitals is found where it has a capital. It is
+    found in base64 and hex, one inside the other, backwards, and letter by letter, too."""
 
     def __init__(self, passages: Passages) -> None:
         self._passages = passages
@@ -66,14 +79,24 @@ class PrivateText:
         bodies = [*(split_frontmatter(read(path)).body for path in private), *also]
         return cls.of(bodies, public=(read(path) for path in _public_paths(package) if path not in private))
 
+    def together(self, other: PrivateText) -> PrivateText:
+        """What either of the two finds."""
+        kinds = dict(self._passages.kinds)
+        for words, kind in other._passages.kinds.items():
+            kinds[words] = min(kind, kinds.get(words, kind))
+        return PrivateText(Passages(kinds, self._passages.values | other._passages.values))
+
     def __bool__(self) -> bool:
         return bool(self._passages.kinds or self._passages.values)
 
     def redact(self, text: str) -> str:
         """The text with every private passage replaced by "[private]"; the same text when it has none."""
-        while spans := self._spans(text):
+        for _ in range(_MOST_PASSES):
+            spans = self._spans(text)
+            if not spans:
+                return text
             text = _replaced(text, spans)
-        return text
+        return MARK
 
     def redact_document(self, document: Any, *, numbers: bool = False) -> Any:
         """The strings in a JSON-like value, keys too, and with `numbers` also its numbers."""
@@ -83,7 +106,10 @@ class PrivateText:
 
     def leaks(self, text: str) -> bool:
         """Whether there is anything private in the text."""
-        return bool(self) and any(True for each in wordings(text) for _ in self._found(text, each))
+        if not self:
+            return False
+        plain = any(True for each in wordings(text) for _ in self._found(text, each))
+        return plain or any(True for _ in self._hidden(text))
 
     def _forget(self, text: str) -> None:
         """What stands in a public text, be it in small letters, is not private."""
@@ -101,13 +127,52 @@ class PrivateText:
         """Where something private stands, neighbours joined."""
         if not self:
             return []
-        found: set[tuple[int, int]] = set()
-        view = text
+        found = {*self._plain(text), *self._hidden(text)}
+        view = decoded(text) if found else text
+        return _joined(sorted(found), folded(view)) if found else []
+
+    def _plain(self, text: str) -> Iterator[tuple[int, int]]:
         for wording in wordings(text):
-            view = wording.view
             for first, end in self._found(text, wording):
-                found.update(_unquoted(wording, first, end))
-        return _joined(sorted(found), view) if found else []
+                yield from _unquoted(wording, first, end)
+
+    def _hidden(self, text: str, depth: int = _DEEPEST) -> Iterator[tuple[int, int]]:
+        """Where an encoding hides something private."""
+        for hidden in encoded_texts(text):
+            for start, end in self._plain(hidden.text):
+                if end - start >= SHORTEST or len(hidden.text) >= _LONG_ENOUGH:
+                    yield hidden.source(start, end)
+            # What stands before and after in the text may have made a letter more at each end.
+            yield from (hidden.source(*span) for span in self._without_spaces(squeezed(hidden.text)))
+            if depth > 1 and len(hidden.text) >= 2 * SHORTEST:
+                yield from (hidden.source(*span) for span in self._hidden(hidden.text, depth - 1))
+        for hidden in spaced_texts(text):
+            yield from self._without_spaces(hidden)
+        yield from self._backwards(text)
+
+    def _without_spaces(self, letters: Hidden) -> Iterator[tuple[int, int]]:
+        return (letters.source(*span) for span in self._squeezed.found_in(letters.text))
+
+    def _backwards(self, text: str) -> Iterator[tuple[int, int]]:
+        """Read from its end. Few texts are: the words tell first whether it is worth the trouble."""
+        wording = next(wordings(text))
+        if not self._reversed.may_be_in(wording):
+            return
+        mirrored = text[::-1]
+        for start, end in self._plain(mirrored):
+            word = mirrored[start:end]
+            if end - start >= (_SHORTEST_REVERSED_WORD if word.isalpha() else SHORTEST):
+                yield len(text) - end, len(text) - start
+
+    @cached_property
+    def _squeezed(self) -> Squeezed:
+        kinds = self._passages.kinds
+        joined = ("".join(words) for words, kind in kinds.items() if kind is not Kind.CAPITAL)
+        return Squeezed.of([*joined, *(value.replace(".", "") for value in self._passages.values)])
+
+    @cached_property
+    def _reversed(self) -> Reversed:
+        return Reversed.of(self._passages)
 
     def _found(self, text: str, wording: Wording) -> Iterator[tuple[int, int]]:
         """Places of words, those of one kind in their order."""
@@ -181,27 +246,43 @@ class _Cleaning:
         return clean
 
 
-def private_text(snapshots: Path, digest: str) -> PrivateText:
+def private_text_of(home: Home, run: Run) -> PrivateText:
+    """Of the version a run is pinned to. What was private when a person last accepted one stays private."""
+    record = read_records(home).get(run.expert, Record())
+    known = record.accepts_run(run.digest, run.created_at)
+    return private_text(home.snapshots, run.digest, accepted="" if known else record.digest)
+
+
+def private_text(snapshots: Path, digest: str, accepted: str = "") -> PrivateText:
     """Of the package with this digest, and of other versions: what they told, state files carry over.
 
-    Nothing when its snapshot is gone or there is no private knowledge."""
+    What is private in the `accepted` version is so here, even where this one says it in public. Nothing
+    when the snapshot is gone or there is no private knowledge."""
     try:
         versions = tuple(sorted(os.listdir(snapshots)))  # noqa: PTH208 - names are all it takes
-        return _of_versions(snapshots, digest, versions) if digest in versions else NOTHING
+        if digest not in versions:
+            return NOTHING
+        return _of_versions(snapshots, digest, versions, accepted if accepted in versions else "")
     except FileNotFoundError:
         return NOTHING
 
 
 @lru_cache(maxsize=_MOST_KEPT)
-def _of_versions(snapshots: Path, digest: str, versions: Sequence[str]) -> PrivateText:
-    from colleague.packages.package import read_package
-
-    package = read_package(snapshots / digest).package
-    if package is None:
-        raise FileNotFoundError(snapshots / digest)
+def _of_versions(snapshots: Path, digest: str, versions: Sequence[str], accepted: str) -> PrivateText:
+    package = _package(snapshots / digest)
     others = [private_bodies(snapshots / each, package.name) for each in versions if each != digest]
     also = dict.fromkeys(body for bodies in others for body in bodies)
-    return PrivateText.of_package(package, also=tuple(also))
+    private = PrivateText.of_package(package, also=tuple(also))
+    return private.together(PrivateText.of_package(_package(snapshots / accepted))) if accepted else private
+
+
+def _package(folder: Path) -> Package:
+    from colleague.packages.package import read_package
+
+    package = read_package(folder).package
+    if package is None:
+        raise FileNotFoundError(folder)
+    return package
 
 
 def _public_paths(package: Package) -> Iterator[str]:

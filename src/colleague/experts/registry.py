@@ -12,6 +12,8 @@ from colleague.files import write_atomic
 from colleague.home import Home
 from colleague.packages.source import Source
 
+MOST_EARLIER = 100
+
 
 @dataclass(frozen=True)
 class Record:
@@ -23,6 +25,24 @@ class Record:
     digest: str = ""
     enabled_at: int = 0
     """When it was enabled, in milliseconds; a schedule counts from then."""
+    earlier: tuple[tuple[str, int], ...] = ()
+    """Digests that a person accepted before `digest`, and until when each counted, in milliseconds."""
+
+    def with_accepted(self, version: str, digest: str) -> Record:
+        """The record after a person accepted a version."""
+        if digest == self.digest or not self.digest:
+            return replace(self, version=version, digest=digest)
+        ended = (self.digest, int(time.time() * 1000))
+        kept = [each for each in self.earlier if each[0] not in (self.digest, digest)]
+        return replace(self, version=version, digest=digest, earlier=(*kept, ended)[-MOST_EARLIER:])
+
+    def accepts_run(self, digest: str, created_at: int) -> bool:
+        """Whether a run of this version began while a person's word for it counted.
+
+        A folder that was put back to an earlier version makes new runs. For those it no longer counts."""
+        return digest == self.digest or any(
+            each == digest and created_at <= until for each, until in self.earlier
+        )
 
 
 def read_records(home: Home) -> dict[str, Record]:
@@ -64,6 +84,7 @@ def _record(item: dict[str, Any]) -> Record:
         version=str(item.get("version", "")),
         digest=str(item.get("digest", "")),
         enabled_at=int(item.get("enabled_at", 0)),
+        earlier=tuple((str(digest), int(until)) for digest, until in item.get("earlier", {}).items()),
     )
 
 
@@ -75,4 +96,5 @@ def _as_json(record: Record) -> dict[str, Any]:
         "version": record.version,
         "digest": record.digest,
         "enabled_at": record.enabled_at,
+        "earlier": dict(record.earlier),
     }

@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 from colleague.errors import ColleagueError
-from colleague.experts.expert import find_expert
+from colleague.experts.accepted import accept_command
+from colleague.experts.expert import Expert, find_expert
 from colleague.experts.invoke import checked_inputs, find_process, parse_inputs
 from colleague.home import Home
 from colleague.packages.package import Package
@@ -33,12 +34,23 @@ async def retry_run(database: Database, home: Home, run_id: str, changes: dict[s
     """Begins the next attempt, with `changes` to its inputs. Raises when the run did not end badly."""
     run = await database.read(lambda tx: get_run(tx, run_id))
     _require_bad_end(run)
-    package = find_expert(home, run.expert).load() if run.kind == "expert" else None
+    expert = find_expert(home, run.expert) if run.kind == "expert" else None
+    package = expert.load() if expert else None
+    if expert is not None and package is not None:
+        _require_no_return(expert, package)
     inputs = json.loads(run.inputs) | changes
     if package is not None:
         _check(package, run, inputs)
         take_snapshot(package, home.snapshots)
     await database.write(lambda tx: _retry(tx, run_id, package, inputs))
+
+
+def _require_no_return(expert: Expert, package: Package) -> None:
+    """The run is older than the version in the folder may be, and would have that version's rights."""
+    if not expert.accepts(package.digest) and package.digest in dict(expert.record.earlier):
+        raise ColleagueError(
+            f"{expert.root} holds an earlier version of {expert.name} again", hint=accept_command(expert)
+        )
 
 
 def _require_bad_end(run: Run) -> None:

@@ -27,20 +27,50 @@ _UTF8 = re.compile(
 )
 
 
+_CODE_POINT = re.compile(r"\\++x[0-9a-fA-F]{2}|&#(?:[0-9]{1,7}|[xX][0-9a-fA-F]{1,6});")
+_ENTITIES = {
+    "&amp;": "&",
+    "&quot;": '"',
+    "&apos;": "'",
+    "&lt;": "<",
+    "&gt;": ">",
+    "&nbsp;": " ",
+    "&shy;": "\u00ad",
+}
+_ENTITY = re.compile("|".join(_ENTITIES))
+_LAST_CODE_POINT = 0x10FFFF
+
+
 def folded(text: str) -> str:
     """Without case and accents. What is not ASCII then is a letter, a digit or a filler; signs are ASCII."""
     return text.lower() if text.isascii() else text.translate(_Fold())
 
 
 def decoded(text: str) -> str:
-    """With the escapes of JSON strings and URLs read, however often they were escaped."""
+    """With the escapes of JSON strings, URLs and HTML read, however often they were escaped."""
     if "\\" in text:
         for control in _CONTROLS:
             text = text.replace(control, "  ")
         text = _UTF16.sub(_Decoder("utf-16-be", 4), text) if "\\u" in text else text
     if "%" in text:
         text = _UTF8.sub(_Decoder("utf-8", 2), text)
+    if "&" in text:
+        text = _ENTITY.sub(lambda match: _as_long(_ENTITIES[match[0]], len(match[0])), text)
+    if "&#" in text or "\\x" in text:
+        text = _CODE_POINT.sub(lambda match: _as_long(_code_point(match[0]), len(match[0])), text)
     return text
+
+
+def _code_point(escape: str) -> str:
+    """Of `\\x4b`, `&#75;` and `&#x4b;`."""
+    digits = escape.lstrip("\\&#").rstrip(";")
+    number = int(digits[1:], 16) if digits[0] in "xX" else int(digits)
+    return chr(number) if number <= _LAST_CODE_POINT else " "
+
+
+def _as_long(char: str, length: int) -> str:
+    """A character made as long as its escape; in a word it is followed by what is not seen."""
+    return char + FILLER * (length - 1) if _fold(char).isalnum() else char * length
 
 
 class _Fold(dict[int, str]):
@@ -88,7 +118,5 @@ class _Decoder(dict[str, str]):
 
     def __missing__(self, escape: str) -> str:
         data = bytes.fromhex("".join(self._unit.findall(escape)))
-        char = data.decode(self._encoding, "replace")[:1]
-        in_word = _fold(char).isalnum()
-        self[escape] = char + FILLER * (len(escape) - 1) if in_word else char * len(escape)
+        self[escape] = _as_long(data.decode(self._encoding, "replace")[:1], len(escape))
         return self[escape]

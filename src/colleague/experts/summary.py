@@ -26,6 +26,7 @@ def brief(expert: Expert, manifest: Manifest | None, bindings: Bindings) -> dict
         "problem": _name_problem(expert.name),
         "enabled": expert.record.enabled,
         "linked": expert.linked,
+        "accepted": expert.is_accepted,
         "source": str(expert.record.source) if expert.record.source else None,
         "tools": {name: bindings.tools[name].server if name in bindings.tools else None for name in tools},
         "triggers": [trigger.name for trigger in manifest.triggers] if manifest else [],
@@ -39,10 +40,15 @@ def _name_problem(name: str) -> str | None:
 
 def full(expert: Expert, package: Package, bindings: Bindings) -> dict[str, Any]:
     """Everything there is to know, by name."""
+    from colleague.experts.accepted import not_accepted
+
     manifest = package.manifest
+    current = expert.read().package
+    withheld = not_accepted(expert, current) if current else ()
     return brief(expert, manifest, bindings) | {
         "spec": manifest.spec,
         "digest": package.digest,
+        "not_accepted": [each.what for each in withheld],
         "folder": str(expert.folder),
         "package": str(expert.root),
         "session": expert.label,

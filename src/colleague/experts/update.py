@@ -1,4 +1,4 @@
-"""Moving an installed expert to a newer version of its package, in the open."""
+"""Moving an installed expert to a newer version of its package, or accepting the one in its folder."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from colleague.errors import PackageError
+from colleague.experts.accepted import accepted_package
 from colleague.experts.expert import Expert, find_expert, require_valid
 from colleague.experts.install import changing, settle, stage_package
 from colleague.experts.registry import write_record
@@ -15,29 +16,48 @@ from colleague.failpoints import failpoint
 from colleague.home import Home
 from colleague.packages.compare import Change, Step, changes, version_step
 from colleague.packages.package import Package, read_package
+from colleague.packages.snapshot import take_snapshot
 from colleague.packages.source import Progress, Source, fetched, origin_of
 from colleague.packages.staging import put_in_place
 
 
 @dataclass(frozen=True)
 class Update:
-    """A newer version, fetched and compared, not yet in effect."""
+    """Another version, fetched and compared with the accepted one, not yet in effect."""
 
     expert: Expert
-    source: Source
+    source: Source | None
     old: Package
     new: Package
     changes: tuple[Change, ...]
-    modified: bool
-    """Whether someone changed the installed files, which an update would replace."""
+    in_place: str
+    """The digest of what lies in the expert's folder."""
 
     @property
     def step(self) -> Step:
         return version_step(self.old.manifest.version, self.new.manifest.version)
 
     @property
+    def accepts_folder(self) -> bool:
+        """Whether the new version is the folder as it is, so that nothing has to be put in place."""
+        return self.new.root == self.expert.root
+
+    @property
     def current(self) -> bool:
-        return self.old.digest == self.new.digest
+        return self.in_place == self.new.digest and not self.loosens and not self._to_accept
+
+    @property
+    def _to_accept(self) -> bool:
+        return self.accepts_folder and self.old.digest != self.new.digest
+
+    @property
+    def modified(self) -> bool:
+        """Whether someone changed the installed files, which an update would replace."""
+        if self.expert.record.digest:
+            known = self.expert.accepts(self.in_place)
+        else:
+            known = (self.expert.snapshots / self.in_place).exists()
+        return not known and self.in_place != self.new.digest
 
     @property
     def loosens(self) -> tuple[Change, ...]:
@@ -47,7 +67,7 @@ class Update:
     def needs_force(self) -> str:
         """Why this update is not applied without --force; empty when it may be."""
         versions = f"{self.old.manifest.version} → {self.new.manifest.version}"
-        if self.modified and not self.current:
+        if self.modified:
             return f"files in {self.expert.folder} were changed by hand, and the update replaces them"
         reasons: dict[Step, str] = {
             "major": f"{versions} is a major version, which may break what you rely on",
@@ -58,16 +78,27 @@ class Update:
 
 
 @contextmanager
-def prepared_update(home: Home, name: str, progress: Progress) -> Iterator[Update]:
-    """Fetches the source's current version; it stays at hand for as long as the block lasts."""
+def prepared_update(
+    home: Home, name: str, progress: Progress, *, accept_edits: bool = False
+) -> Iterator[Update]:
+    """Fetches the source's current version; it stays at hand for as long as the block lasts.
+
+    A linked folder is its own source. With `accept_edits` so is the folder in the home."""
     expert = find_expert(home, name)
+    if expert.linked or accept_edits:
+        yield _update(expert, expert.record.source, require_valid(expert.read(), name))
+        return
     source = _source(expert)
     with fetched(source, progress) as folder:
         progress("Comparing versions")
-        old = _installed(expert, home)
-        new = require_valid(read_package(folder), str(source))
-        modified = not expert.linked and not (home.snapshots / old.digest).exists()
-        yield Update(expert, source, old, new, tuple(changes(old, new)), modified)
+        yield _update(expert, source, require_valid(read_package(folder), str(source)))
+
+
+def _update(expert: Expert, source: Source | None, new: Package) -> Update:
+    in_place = _in_place(expert)
+    accepted = (expert.snapshots / expert.record.digest).is_dir() and expert.record.digest
+    old = accepted_package(expert) if accepted else in_place
+    return Update(expert, source, old, new, tuple(changes(old, new)), in_place.digest)
 
 
 def apply_update(home: Home, workspace: Path, update: Update) -> None:
@@ -76,20 +107,17 @@ def apply_update(home: Home, workspace: Path, update: Update) -> None:
     A version already in place only gets what a crash may have kept from it: record, state, catalogue."""
     name = update.expert.name
     with changing(home):
-        if _installed(find_expert(home, name), home).digest != update.old.digest:
+        if _in_place(find_expert(home, name)).digest != update.in_place:
             raise PackageError(f"{name} was changed meanwhile", hint="run the update again")
-        if not update.current:
+        if update.in_place == update.new.digest:
+            take_snapshot(update.new, home.snapshots)
+        elif update.source is not None:
             stage = stage_package(home, update.new, update.source, update.expert.folder)
             failpoint("update.staged")
             put_in_place(stage, update.expert.folder)
         failpoint("update.placed")
-        record = replace(
-            find_expert(home, name).record,
-            source=update.source,
-            version=update.new.manifest.version,
-            digest=update.new.digest,
-        )
-        write_record(home, name, record)
+        record = find_expert(home, name).record.with_accepted(update.new.manifest.version, update.new.digest)
+        write_record(home, name, replace(record, source=update.source))
         failpoint("update.recorded")
         settle(home, workspace, name, update.new)
 
@@ -104,11 +132,8 @@ def _source(expert: Expert) -> Source:
     return source
 
 
-def _installed(expert: Expert, home: Home) -> Package:
-    """The version in effect. A link is compared with the snapshot that was last accepted."""
-    snapshot = home.snapshots / expert.record.digest
-    if expert.linked and expert.record.digest and snapshot.exists():
-        return require_valid(read_package(snapshot), expert.name)
+def _in_place(expert: Expert) -> Package:
+    """What lies in the expert's folder, also when it has errors."""
     reading = expert.read()
     if reading.package is None:
         return require_valid(reading, expert.name)

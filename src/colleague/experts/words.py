@@ -7,8 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from colleague.agent.presenting import wrapped
-from colleague.agent.words import failure_text
+from colleague.agent.presenting import attempt_failed, wrapped
 from colleague.experts.scratch import scratchpad_path
 from colleague.packages.function import Function
 from colleague.packages.package import Package
@@ -68,13 +67,14 @@ class ProcessWords:
         return "" if text is None else f"{path}, as it is now:\n{wrapped(text, f'file:{path}')}"
 
     async def again(self, run: Run, error: str) -> str:
-        words = f"[{failure_text(error)}\n"
         if self.process.execution.idempotent:
-            return f"{words}This one starts again from the first step.]"
+            return f"{attempt_failed(error)}\n[This one starts again from the first step.]"
+        marks: list[StepMark] = []
         if self.process.execution.resume_from_execution_log and self.database is not None:
             marks = await self.database.read(lambda tx: steps_of(tx, run.id))
-            words += _progress(marks)
-        return f"{words}What was done before stays done: go on from there.]{await self._news(run)}"
+        failed = attempt_failed("\n".join([error, *_failures(marks)]))
+        done = f"{_progress(marks)}What was done before stays done: go on from there."
+        return f"{failed}\n[{done}]{await self._news(run)}"
 
     async def _news(self, run: Run) -> str:
         """The playbook once more, when its text or its inputs are not those that were told last."""
@@ -92,13 +92,20 @@ def _last_told(tx: Tx, run_id: str) -> str:
     return next((text for text in reversed(texts) if isinstance(text, str) and BEGINS in text), "")
 
 
-def _progress(marks: list[StepMark]) -> str:
-    settled = [str(mark.number) for mark in marks if mark.status in ("done", "skipped")]
+def _failures(marks: list[StepMark]) -> list[str]:
+    """The agent's own notes, which may quote what others wrote."""
     failed = [mark for mark in marks if mark.status == "failed"]
+    return [f"Step {mark.number} failed: {mark.note or 'no reason was given'}" for mark in failed]
+
+
+def _progress(marks: list[StepMark]) -> str:
+    """Which steps are done, and with which to go on; nothing when there is no log."""
+    if not marks:
+        return ""
+    settled = [str(mark.number) for mark in marks if mark.status in ("done", "skipped")]
     first = next((mark for mark in marks if mark.status in ("failed", "open")), None)
-    text = f"Steps that are done: {', '.join(settled) or 'none'}."
-    text += "".join(f" Step {mark.number} failed: {mark.note or 'no reason was given'}." for mark in failed)
-    return text + (f" Go on with step {first.number}: {first.text} " if first else " ")
+    text = f"Steps that are done: {', '.join(settled) or 'none'}. "
+    return text + (f"Go on with step {first.number}: {first.text} " if first else "")
 
 
 @dataclass(frozen=True)
@@ -109,7 +116,7 @@ class TaskWords:
         return str(json.loads(run.inputs).get("task", ""))
 
     async def again(self, run: Run, error: str) -> str:  # noqa: ARG002 - a task has no log
-        return f"[{failure_text(error)}\nGo on from where you were; what is done is done.]"
+        return f"{attempt_failed(error)}\n[Go on from where you were; what is done is done.]"
 
 
 @dataclass(frozen=True)
@@ -124,4 +131,4 @@ class FunctionWords:
         return f"Apply {self.function.name} to these inputs, then call complete with its outputs.\n{data}"
 
     async def again(self, run: Run, error: str) -> str:  # noqa: ARG002
-        return f"[{failure_text(error)}\nGo on from where you were.]"
+        return f"{attempt_failed(error)}\n[Go on from where you were.]"

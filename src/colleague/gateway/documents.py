@@ -260,6 +260,7 @@ class ExpertBrief(BaseModel):
     problem: str | None = None
     enabled: bool
     linked: bool
+    accepted: bool
     source: str | None
     tools: dict[str, str | None]
     triggers: list[Any]

@@ -6,9 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from colleague.packages.function import Function
 from colleague.packages.learning import Learning
+from colleague.packages.limit import accepted_tier, confidence_of, loosens_channel, own_tools, reach
+from colleague.packages.manifest import Manifest
 from colleague.packages.package import Package
 from colleague.packages.policy import looser
+from colleague.packages.process import Process
 from colleague.packages.trigger import Trigger
 
 Step = Literal["same", "patch", "minor", "major", "older", "unknown"]
@@ -43,6 +47,10 @@ def changes(old: Package, new: Package) -> list[Change]:
         *_policy_changes(old, new),
         *_tool_changes(old, new),
         *_trigger_changes(old, new),
+        *_shared_changes(old.manifest, new.manifest),
+        *_process_changes(old, new),
+        *_function_changes(old, new),
+        *_knowledge_changes(old, new),
         *_part_changes("process", (p.name for p in old.processes), (p.name for p in new.processes)),
         *_part_changes("function", (f.name for f in old.functions), (f.name for f in new.functions)),
         *_state_changes(old, new),
@@ -59,8 +67,9 @@ def _policy_changes(old: Package, new: Package) -> Iterator[Change]:
     if before.approval.default != after.approval.default:
         was, now = before.approval.default, after.approval.default
         yield Change(f"default tier: {was} → {now}", looser(now, was))
-    yield from _setting("approval timeout", before.approval.timeout, after.approval.timeout)
-    yield from _setting("on approval timeout", before.approval.on_timeout, after.approval.on_timeout)
+    was_timing, timing = before.approval, after.approval
+    yield from _setting("approval timeout", was_timing.timeout, timing.timeout, loosens=True)
+    yield from _setting("on approval timeout", was_timing.on_timeout, timing.on_timeout, loosens=True)
     yield from _escalation_changes(old, new)
     yield from _learning_changes(old.manifest.learning, new.manifest.learning)
 
@@ -73,7 +82,8 @@ def _escalation_changes(old: Package, new: Package) -> Iterator[Change]:
         )
     if before.on_manual_ready != after.on_manual_ready:
         yield Change(f"tells when a draft is ready: {_yes(after.on_manual_ready)}", not after.on_manual_ready)
-    yield from _setting("escalation channel", before.channel, after.channel)
+    loosens = loosens_channel(after.channel, before.channel)
+    yield from _setting("escalation channel", before.channel, after.channel, loosens=loosens)
 
 
 def _learning_changes(before: Learning, after: Learning) -> Iterator[Change]:
@@ -96,7 +106,12 @@ def _tool_changes(old: Package, new: Package) -> Iterator[Change]:
         tool = operation.partition(".")[0]
         if operation not in old.operations and tool in before:
             tier = new.tier(operation)
-            yield Change(f"new operation: {operation} ({tier})", loosens=tier == "auto")
+            loosens = looser(tier, accepted_tier(old, operation))
+            yield Change(f"new operation: {operation} ({tier})", loosens)
+    for name in after:
+        was, now = old.tool(name), new.tool(name)
+        if name in before and was and was.operations and not (now and now.operations):
+            yield Change(f"{name} lists no operations, so every tool of its server is one", loosens=True)
     yield from _part_changes("operation", (o for o in old.operations if o not in new.operations), ())
 
 
@@ -106,12 +121,70 @@ def _trigger_changes(old: Package, new: Package) -> Iterator[Change]:
         if was is None:
             yield Change(f"new trigger: {trigger.name} ({trigger.handler}) → {trigger.process}", loosens=True)
         elif _told(was) != _told(trigger):
-            yield Change(f"trigger {trigger.name}: {_told(was)} → {_told(trigger)}")
+            yield Change(
+                f"trigger {trigger.name}: {_told(was)} → {_told(trigger)}", trigger.wakes != was.wakes
+            )
     yield from _part_changes("trigger", (t.name for t in old.triggers if new.trigger(t.name) is None), ())
 
 
 def _told(trigger: Trigger) -> str:
-    return f"{trigger.handler} → {trigger.process} [{trigger.concurrency}]"
+    session = " in the main session" if trigger.session == "main" else ""
+    tool = f" with {trigger.requires_tool}" if trigger.requires_tool and trigger.preset else ""
+    return f"{trigger.handler}{tool} → {trigger.process}{session} [{trigger.concurrency}]"
+
+
+def _shared_changes(old: Manifest | Process, new: Manifest | Process) -> Iterator[Change]:
+    """What a package and each of its processes say."""
+    was, now = old.delivery.channel, new.delivery.channel
+    yield from _setting("delivery channel", was, now, loosens=loosens_channel(now, was))
+    silent = new.execution.on_failure == "abandon"
+    yield from _setting("on failure", old.execution.on_failure, new.execution.on_failure, loosens=silent)
+    repeats = new.execution.idempotent
+    if old.execution.idempotent != repeats:
+        yield Change(f"repeats every call when it is tried again: {_yes(repeats)}", repeats)
+
+
+def _process_changes(old: Package, new: Package) -> Iterator[Change]:
+    """A new process is compared with the package; what all inherit is told once, of the package."""
+    inherited = list(_shared_changes(old.manifest, new.manifest))
+    for process in new.processes:
+        was = old.process(process.name)
+        about = f"process {process.name}: "
+        for change in _shared_changes(was or old.manifest, process):
+            if change not in inherited:
+                yield Change(about + change.what, change.loosens)
+        if was is not None:
+            yield from _scope_changes(about, reach(old, was), reach(new, process))
+            yield from _confidence_changes(about, was, process)
+
+
+def _function_changes(old: Package, new: Package) -> Iterator[Change]:
+    for function in new.functions:
+        was = old.function(function.name)
+        about = f"function {function.name}: "
+        yield from _scope_changes(about, set(own_tools(was)) if was else set(), set(own_tools(function)))
+        if was is not None:
+            yield from _confidence_changes(about, was, function)
+
+
+def _scope_changes(about: str, was: set[str], now: set[str]) -> Iterator[Change]:
+    if now - was:
+        yield Change(f"{about}may use {', '.join(sorted(now - was))}", loosens=True)
+
+
+def _confidence_changes(about: str, was: Function | Process, now: Function | Process) -> Iterator[Change]:
+    before, after = confidence_of(was), confidence_of(now)
+    if before is not None and (
+        after is None or (after.schema, after.required) != (before.schema, before.required)
+    ):
+        yield Change(f"{about}says in another way, or not at all, how sure it is", loosens=True)
+
+
+def _knowledge_changes(old: Package, new: Package) -> Iterator[Change]:
+    private = {item.path for item in old.knowledge if item.private}
+    for item in new.knowledge:
+        if item.path in private and not item.private:
+            yield Change(f"{item.path} is private no longer", loosens=True)
 
 
 def _state_changes(old: Package, new: Package) -> Iterator[Change]:
@@ -129,9 +202,9 @@ def _part_changes(kind: str, old: Iterable[str], new: Iterable[str]) -> Iterator
     yield from (Change(f"{kind} removed: {name}") for name in before if name not in after)
 
 
-def _setting(name: str, was: object, now: object) -> Iterator[Change]:
+def _setting(name: str, was: object, now: object, *, loosens: bool = False) -> Iterator[Change]:
     if was != now:
-        yield Change(f"{name}: {was or 'none'} → {now or 'none'}")
+        yield Change(f"{name}: {was or 'none'} → {now or 'none'}", loosens)
 
 
 def _yes(value: bool) -> str:

@@ -60,6 +60,10 @@ def looser(new: Tier, old: Tier) -> bool:
     return TIERS.index(new) < TIERS.index(old)
 
 
+def stricter(one: Tier, other: Tier) -> Tier:
+    return max(one, other, key=TIERS.index)
+
+
 def read_policy(fields: Fields) -> Policy:
     policy = Policy(_read_approval(fields.child("approval")), _read_escalation(fields.child("escalation")))
     fields.finish()

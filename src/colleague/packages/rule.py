@@ -157,6 +157,11 @@ RULES: dict[str, tuple[Severity, Group, str]] = {
     "binding-tool-unknown": ("warning", "bindings", "A binding is for a tool the package does not require."),
     "binding-operation-unknown": ("warning", "bindings", "A binding maps an operation its tool lacks."),
     "binding-trigger-unknown": ("warning", "bindings", "A binding sets up a trigger the package lacks."),
+    "not-accepted": (
+        "warning",
+        "bindings",
+        "The package was loosened since a person accepted it; that part does not count yet.",
+    ),
     "state-missing": ("warning", "state", "A state file is not in the workspace yet."),
     "settings-invalid": ("error", "servers", "colleague.json or openclaw.json cannot be used."),
     "server-unknown": ("error", "servers", "A binding names an MCP server that is not configured."),

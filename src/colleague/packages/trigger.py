@@ -36,6 +36,11 @@ class Trigger(Parsed):
     description: str = ""
 
     @property
+    def wakes(self) -> tuple[str, ...]:
+        """What wakes which process in which session."""
+        return self.handler, self.type, self.preset, self.requires_tool, self.session, self.process
+
+    @property
     def handler(self) -> str:
         """How people see where it comes from: `webhook/gmail`, `cron: 0 8 * * 1-5 UTC`."""
         if self.cron:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from colleague.errors import ColleagueError, NotFound
+from colleague.experts.accepted import accept_command
 from colleague.experts.bindings import TriggerBinding, read_bindings
 from colleague.experts.expert import Expert, discover
 from colleague.home import Home
@@ -158,15 +159,23 @@ def _wire(expert: Expert) -> list[Wired]:
     if findings.errors:
         raise ColleagueError(str(findings.errors[0]))
     wired = []
-    for trigger in package.triggers:
+    for trigger in (*package.triggers, *_not_accepted(expert, package)):
         process = package.process(trigger.process)
         if process is None:
             continue
         problem, hint = _problem(expert, trigger, bound=set(bindings.tools))
+        if package.trigger(trigger.name) is None:
+            problem, hint = f"nobody has accepted the trigger {trigger.name} yet", accept_command(expert)
         wired.append(
             Wired(expert, package, trigger, process, bindings.triggers.get(trigger.name), problem, hint)
         )
     return wired
+
+
+def _not_accepted(expert: Expert, package: Package) -> list[Trigger]:
+    """Triggers that the package names and nobody accepted: they are listed, and do not fire."""
+    manifest = expert.read_manifest() if not expert.accepts(package.digest) else None
+    return [each for each in (manifest.triggers if manifest else ()) if package.trigger(each.name) is None]
 
 
 def _problem(expert: Expert, trigger: Trigger, *, bound: set[str]) -> tuple[str, str]:

@@ -70,6 +70,14 @@ class Shown:
         return cls(entry["model"], entry["system"], entry["tools"], texts)
 
 
+def returned(text: str) -> Any:
+    """What an isolated function gave back, out of the wrapper that says whose word it is."""
+    head, body, end = text.split("\n")
+    assert head.startswith('<data source="function.')
+    assert end == "</data>"
+    return json.loads(body)
+
+
 @dataclass
 class Stage:
     """One home and whoever works on it. `restart` is another process on the same home and store."""

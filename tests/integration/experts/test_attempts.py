@@ -164,9 +164,10 @@ async def test_the_next_attempt_continues(stage: Stage, resume: bool) -> None:
     assert run.outcome == "completed", run.error
     assert stage.book == ["one"]
     again = stage.shown()[3].texts[-1]
-    assert again.startswith(f'[The last attempt failed:\n<data source="error">\n{REASON}\n</data>')
+    assert again.startswith(f'[The last attempt failed.]\n<data source="attempt">\n{REASON}\n')
     assert ("Steps that are done: 1." in again) == resume
-    assert ("Step 2 failed: the book is closed. Go on with step 2: Write." in again) == resume
+    assert ("\nStep 2 failed: the book is closed\n</data>" in again) == resume
+    assert ("Go on with step 2: Write. " in again) == resume
     assert "What was done before stays done: go on from there.]" in again
     assert any("written: one" in text for text in stage.shown()[3].texts)
     steps = (await stage.report())["steps"]

@@ -13,7 +13,7 @@ from colleague.store.tables import grants
 from colleague.store.tx import Tx
 from tests.grants import call_target
 from tests.integration.experts.package import CONFIDENCE, Package, function, ledger_package, process, text
-from tests.integration.experts.stage import Stage, on_stage
+from tests.integration.experts.stage import Stage, on_stage, returned
 from tests.office import call, calls
 
 DONE = call("complete", narrative="All is written.")
@@ -201,7 +201,7 @@ async def test_low_confidence_in_an_isolated_function_is_asked(stage: Stage) -> 
     run = await stage.decided("approve")
 
     assert run.outcome == "completed", run.error
-    assert json.loads(stage.shown()[-1].texts[-1]) == {"verdict": "guilty", "confidence": "low"}
+    assert returned(stage.shown()[-1].texts[-1]) == {"verdict": "guilty", "confidence": "low"}
 
 
 @on_stage

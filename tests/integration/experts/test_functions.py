@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from tests.integration.experts.package import Package, function, ledger_package, markdown, process, text
-from tests.integration.experts.stage import Shown, Stage, on_stage
+from tests.integration.experts.stage import Shown, Stage, on_stage, returned
 from tests.office import call, calls, step
 
 DONE = call("complete", narrative="All is written.")
@@ -97,7 +97,7 @@ async def test_only_its_outputs_come_back(stage: Stage) -> None:
 
     assert run.outcome == "completed", run.error
     parent = stage.shown()[-1]
-    assert json.loads(parent.texts[-1]) == {"verdict": "light"}
+    assert returned(parent.texts[-1]) == {"verdict": "light"}
     assert "secret" not in json.dumps(parent.texts)
     assert "diary" not in json.dumps(parent.texts)
     assert "noted" not in json.dumps(parent.texts)
@@ -181,7 +181,7 @@ async def test_two_in_one_answer_wait_one_after_the_other(stage: Stage) -> None:
     run = await stage.decided("approve")
     assert run.outcome == "completed", run.error
     assert stage.book == ["first", "second"]
-    assert [json.loads(each)["verdict"] for each in stage.shown()[-1].texts[-2:]] == ["light", "heavy"]
+    assert [returned(each)["verdict"] for each in stage.shown()[-1].texts[-2:]] == ["light", "heavy"]
 
 
 @on_stage

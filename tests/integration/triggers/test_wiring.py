@@ -13,6 +13,8 @@ from colleague.errors import NotFound
 from colleague.experts.registry import Record, write_record
 from colleague.home import Home
 from colleague.packages.names import LINK
+from colleague.packages.package import read_package
+from colleague.packages.snapshot import take_snapshot
 from colleague.triggers.wiring import Inactive, Wiring
 from tests.integration.experts.package import CLERK, Package
 from tests.integration.triggers.desk import Desk, cron, webhook
@@ -117,11 +119,37 @@ def test_a_linked_package_is_read_again_when_its_author_saves(here: Desk, tmp_pa
     folder = here.home.expert(CLERK)
     folder.mkdir(parents=True)
     (folder / LINK).write_text(json.dumps({"path": str(source)}))
-    write_record(here.home, CLERK, Record(enabled=True))
+    accept(here, source)
     wiring = here.wiring()
     assert names(wiring) == ["order"]
-    Package(manifest={"triggers": [webhook("renamed")]}).write(source)
-    assert names(wiring) == ["renamed"]
+    Package(manifest={"triggers": [webhook(), webhook("renamed")]}).write(source)
+    assert names(wiring) == ["order", "renamed"]
+    with pytest.raises(Inactive, match="nobody has accepted the trigger renamed"):
+        wiring.find(CLERK, "renamed").require_active()
+    wiring.find(CLERK, "order").require_active()
+    accept(here, source)
+    wiring.find(CLERK, "renamed").require_active()
+
+
+def test_a_trigger_that_wakes_in_another_way_wakes_as_it_was_accepted(here: Desk, tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    Package(manifest={"triggers": [webhook()]}).write(source)
+    folder = here.home.expert(CLERK)
+    folder.mkdir(parents=True)
+    (folder / LINK).write_text(json.dumps({"path": str(source)}))
+    accept(here, source)
+    Package(manifest={"triggers": [webhook(session="main", description="Other words")]}).write(source)
+    wired = here.wiring().find(CLERK, "order")
+    assert wired.trigger.session == "isolated"
+    wired.require_active()
+
+
+def accept(here: Desk, source: Path) -> None:
+    """As a person does with `expert install --link` and `expert update`."""
+    package = read_package(source).package
+    assert package is not None
+    take_snapshot(package, here.home.snapshots)
+    write_record(here.home, CLERK, Record(enabled=True, digest=package.digest))
 
 
 def test_a_trigger_waits_for_the_tool_it_needs(here: Desk) -> None:

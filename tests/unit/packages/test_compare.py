@@ -69,9 +69,12 @@ CASES: list[tuple[Edit, list[Change]]] = [
         [Change("tier of crm.delete_contact: confirm → manual"), Change("default tier: confirm → manual")],
     ),
     # the rest of the policy
-    (in_approval("timeout: 24h"), [Change("approval timeout: none → 24h")]),
-    (in_approval("on_timeout: escalate"), [Change("on approval timeout: reject → escalate")]),
-    (in_policy("  escalation:\n    channel: slack\n"), [Change("escalation channel: main → slack")]),
+    (in_approval("timeout: 24h"), [Change("approval timeout: none → 24h", loosens=True)]),
+    (in_approval("on_timeout: escalate"), [Change("on approval timeout: reject → escalate", loosens=True)]),
+    (
+        in_policy("  escalation:\n    channel: slack\n"),
+        [Change("escalation channel: main → slack", loosens=True)],
+    ),
     (
         in_policy("  escalation:\n    on_low_confidence: false\n"),
         [Change("escalates on low confidence: no", loosens=True)],
@@ -116,11 +119,28 @@ CASES: list[tuple[Edit, list[Change]]] = [
     ),
     (
         in_manifest("type: webhook", "type: webhook\n    preset: gmail"),
-        [Change("trigger new_mail: webhook → triage [parallel] → webhook/gmail → triage [parallel]")],
+        [Change("trigger new_mail: webhook → triage [parallel] → webhook/gmail → triage [parallel]", True)],
     ),
     (
         appended("concurrency: {default: serial}\n"),
         [Change("trigger new_mail: webhook → triage [parallel] → webhook → triage [serial]")],
+    ),
+    # where results and failures go
+    (appended("delivery: {channel: slack}\n"), [Change("delivery channel: main → slack", loosens=True)]),
+    (
+        appended("execution: {on_failure: abandon}\n"),
+        [Change("on failure: escalate → abandon", loosens=True)],
+    ),
+    (appended("execution: {on_failure: dead_letter}\n"), [Change("on failure: escalate → dead_letter")]),
+    (
+        appended("execution: {idempotent: true}\n"),
+        [Change("repeats every call when it is tried again: yes", loosens=True)],
+    ),
+    (
+        lambda package: package.replace(
+            "processes/triage.md", "name: triage", "name: triage\ndelivery: {channel: web}"
+        ),
+        [Change("process triage: delivery channel: main → web", loosens=True)],
     ),
     # functions, processes and state
     (

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from colleague.agent.presenting import shortened, wrapped
 from colleague.agent.tool import Tool, ToolOutput, ToolRequest, ToolSpec
 from colleague.experts.learnings import function_learnings
+from colleague.experts.prompt import LEARNED, MOST_LEARNED
 from colleague.packages.function import Function
 from colleague.packages.package import Package
 
@@ -33,7 +35,8 @@ class ReadFunctionTool:
 
     def _beside(self, function: Function) -> str:
         learned = function_learnings(self.learnings, function.name)
-        parts = [f"\n\n## Learnings for {function.name}\n\n{learned}"] if learned else []
+        told = wrapped(shortened(learned, MOST_LEARNED), LEARNED)
+        parts = [f"\n\n## Learnings for {function.name}\n\n{told}"] if learned else []
         if function.knowledge:
             parts.append(f"\n\nKnowledge to read with it: {', '.join(function.knowledge)}")
         return "".join(parts)
