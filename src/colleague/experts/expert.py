@@ -119,7 +119,7 @@ def usable_experts(home: Home) -> list[Expert]:
     found = []
     for folder in sorted(path for path in home.experts.glob("*") if not path.name.startswith(".")):
         with contextlib.suppress(PackageError):
-            found.append(_at(folder, records.get(folder.name, Record())))
+            found.append(_at(home, folder, records.get(folder.name, Record())))
     return [expert for expert in found if expert is not None]
 
 
