@@ -11,7 +11,7 @@ import uvicorn
 from pydantic_ai.messages import ModelResponse, TextPart
 
 import colleague.cli.app
-import colleague.cli.hands
+import colleague.cli.client
 import colleague.gateway.serve
 import colleague.mcp.http
 import colleague.mcp.stdio

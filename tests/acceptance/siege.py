@@ -15,12 +15,12 @@ from colleague.agent.toolbox import target_of
 from colleague.config import load_settings
 from colleague.experts.bindings import read_bindings
 from colleague.experts.expert import find_expert
-from colleague.experts.host import Host, open_host
-from colleague.experts.invoke import Invocation, find_process
-from colleague.experts.learnings import Entry, append_entry
-from colleague.experts.operations import Workbench
+from colleague.experts.runs.bound_tools import Workbench
+from colleague.experts.runs.invoke import Invocation, find_process
+from colleague.experts.workspace.learnings import Entry, append_entry
 from colleague.home import Home
 from colleague.packages.finding import Findings
+from colleague.runtime.host import Host, open_host
 from colleague.store.accept import Arrival, accept
 from colleague.store.approvals import Answer, Approval, Decision, approvals_of, decide
 from colleague.store.call_target import CallTarget

@@ -14,7 +14,7 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from colleague.agent.presenting import wrapped
+from colleague.agent.render import wrapped
 from colleague.agent.toolbox import Toolbox
 from colleague.cli.output import plain
 from colleague.cli.run_view import say_question

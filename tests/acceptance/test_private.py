@@ -16,9 +16,9 @@ from colleague.agent.events import Event
 from colleague.clock import SystemClock
 from colleague.config import load_settings
 from colleague.experts.expert import find_expert
-from colleague.experts.host import open_host
-from colleague.experts.invoke import Invocation, find_process
+from colleague.experts.runs.invoke import Invocation, find_process
 from colleague.home import Home
+from colleague.runtime.host import open_host
 from colleague.store.accept import accept
 from colleague.store.outbox import put_in_outbox
 from colleague.store.sqlite import SqliteDatabase

@@ -14,16 +14,16 @@ from hypothesis import HealthCheck, given, settings
 
 from colleague.config import load_settings
 from colleague.experts.expert import find_expert
-from colleague.experts.host import open_host
+from colleague.experts.home_setup import set_up_home
 from colleague.experts.install import install_expert
-from colleague.experts.invoke import REHEARSAL, Invocation
 from colleague.experts.rehearsal.report import execution_report
 from colleague.experts.rehearsal.sample import sample
-from colleague.experts.reporting import run_report
-from colleague.experts.setup import set_up_home
+from colleague.experts.runs.invoke import REHEARSAL, Invocation
+from colleague.experts.runs.report import run_report
 from colleague.home import Home
 from colleague.packages.parameter import object_schema
 from colleague.packages.source import Source
+from colleague.runtime.host import open_host
 from colleague.store.accept import accept
 from tests.conftest import SALES, Colleague
 from tests.office import DESK, Office

@@ -184,5 +184,5 @@ def test_an_idle_gateway_has_loaded_no_model_library() -> None:
 
 
 def test_the_command_alone_loads_no_server() -> None:
-    loaded = modules_after("import colleague.cli.serve, colleague.gateway.gateway_file")
+    loaded = modules_after("import colleague.cli.serve, colleague.runtime.gateway_file")
     assert not loaded & {"fastapi", "starlette", "uvicorn", "sqlalchemy", "pydantic"}

@@ -11,8 +11,8 @@ import pytest
 
 from colleague.agent.tools.versioned import Change, Standing, VersionedTree
 from colleague.clock import SystemClock
-from colleague.experts.state import Workspace
-from colleague.experts.tree import expert_tree
+from colleague.experts.workspace.tree import expert_tree
+from colleague.experts.workspace.workspace import Workspace
 from colleague.store.sqlite import SqliteDatabase
 from colleague.store.versions import Author
 from tests.conftest import SALES, Colleague, tree

@@ -20,7 +20,7 @@ from colleague.agent.models.connections import Connections
 from colleague.agent.models.request import ThinkRequest
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.models.think import think
-from colleague.agent.setting import Setting
+from colleague.agent.run_spec import Setting
 from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec
 from colleague.agent.toolbox import Toolbox
 from colleague.clock import SystemClock

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from colleague.config import load_settings
-from colleague.experts.host import Host, open_host
 from colleague.home import Home
+from colleague.runtime.host import Host, open_host
 from colleague.store import lease, sweep
 from colleague.store.accept import Arrival, accept
 from colleague.store.approvals import Answer, Approval, decide, pending_approvals

@@ -12,8 +12,8 @@ from sqlalchemy import select
 
 from colleague.clock import SystemClock
 from colleague.config import load_settings
-from colleague.experts.learnings import entries
-from colleague.experts.state import Workspace
+from colleague.experts.workspace.learnings import entries
+from colleague.experts.workspace.workspace import Workspace
 from colleague.files import locked
 from colleague.home import Home
 from colleague.store.journal import SESSION

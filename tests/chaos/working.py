@@ -17,9 +17,9 @@ from typing import Any
 
 from colleague.config import load_settings
 from colleague.experts.expert import find_expert
-from colleague.experts.host import Host, open_host
-from colleague.experts.invoke import Invocation, find_process
+from colleague.experts.runs.invoke import Invocation, find_process
 from colleague.home import Home
+from colleague.runtime.host import Host, open_host
 from colleague.store import lease, outbox, sweep, worker
 from colleague.store.accept import Arrival, accept
 from colleague.store.approvals import Answer, Approval, Decision, decide, pending_approvals

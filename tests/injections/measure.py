@@ -17,12 +17,12 @@ from typing import Any
 
 from colleague.agent.models.messages import from_json
 from colleague.agent.models.resolved import ResolvedModel
-from colleague.agent.setting import Assembler, Setting
+from colleague.agent.run_spec import Assembler, Setting
 from colleague.config import load_settings
 from colleague.experts.expert import find_expert
-from colleague.experts.host import Host, open_host
-from colleague.experts.invoke import Invocation
+from colleague.experts.runs.invoke import Invocation
 from colleague.home import Home
+from colleague.runtime.host import Host, open_host
 from colleague.store.accept import accept
 from colleague.store.approvals import Answer, Approval, Decision, approvals_of, decide
 from colleague.store.journal import all_messages

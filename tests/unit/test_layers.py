@@ -19,7 +19,7 @@ ROOMS = (
     "root",
 )
 ROOT_FOR_PACKAGES = {"colleague.files", "colleague.errors", "colleague.failpoints", "colleague.shortage"}
-PACKAGES_FOR_ROOT = {"colleague.packages.duration"}
+PACKAGES_FOR_ROOT = {"colleague.duration"}
 HEAVY = {"pydantic_ai", "mcp", "sqlalchemy", "starlette", "procrastinate", "pydantic", "rich", "ruamel"}
 
 
@@ -113,8 +113,8 @@ def test_imports_point_downwards() -> None:
         ("colleague.packages.staging", "colleague.files", False, True),
         ("colleague.packages.staging", "colleague.home", False, False),
         ("colleague.home", "colleague.files", False, True),
-        ("colleague.home", "colleague.packages.duration", True, True),
-        ("colleague.home", "colleague.packages.duration", False, False),
+        ("colleague.home", "colleague.duration", True, True),
+        ("colleague.home", "colleague.duration", False, False),
         ("colleague.home", "colleague.packages.cron", True, False),
         ("colleague.experts.expert", "colleague.home", False, True),
         ("colleague.__main__", "colleague.cli.main", False, True),

@@ -14,9 +14,9 @@ from sqlalchemy import update
 
 from colleague.agent.child import converse_as, is_session
 from colleague.agent.conversation import Result, as_text
-from colleague.agent.ending import Failed, Waiting
+from colleague.agent.exits import Failed, Waiting
 from colleague.agent.gate import Verdict
-from colleague.agent.scene import Scene
+from colleague.agent.session import Scene
 from colleague.agent.tool import NotSent, PreparedTool, Tool, ToolOutput, ToolRequest, ToolSpec, UnknownEnd
 from colleague.agent.toolbox import BadArguments, checked_arguments, digest_of, target_of
 from colleague.failpoints import failpoint

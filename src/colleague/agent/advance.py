@@ -8,21 +8,21 @@ from dataclasses import dataclass
 
 from colleague.agent.conversation import Conversation
 from colleague.agent.converse import converse
-from colleague.agent.ending import Completed, Failed, Waiting
 from colleague.agent.events import Bus
+from colleague.agent.exits import Completed, Failed, Waiting
 from colleague.agent.loop import remaining_seconds, too_long
 from colleague.agent.models.connections import Connections
 from colleague.agent.payload_log import PayloadLog
-from colleague.agent.scene import Scene
-from colleague.agent.setting import Afterwards, Assembler, CannotAssemble, Setting
+from colleague.agent.run_spec import Afterwards, Assembler, CannotAssemble, Setting
+from colleague.agent.session import Scene
 from colleague.errors import ColleagueError
 from colleague.failpoints import failpoint
 from colleague.shortage import is_shortage
 from colleague.store.cancel import close_calls, start_over
+from colleague.store.claims import Taken, end_run, finish, retry_later
 from colleague.store.journal import MAIN
 from colleague.store.run import Outcome, Run, fenced
 from colleague.store.tx import Database, Tx
-from colleague.store.work import Taken, end_run, finish, retry_later
 
 
 @dataclass(frozen=True)

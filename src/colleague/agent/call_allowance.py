@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from colleague.agent.scene import Scene
+    from colleague.agent.session import Scene
 
 
 @dataclass(frozen=True)

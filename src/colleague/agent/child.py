@@ -6,13 +6,13 @@ import json
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from colleague.agent.conversation import Result
-from colleague.agent.ending import Completed, Failed
+from colleague.agent.exits import Completed, Failed
 from colleague.agent.tool import Tool
 from colleague.store.journal import SESSION, Call
 
 if TYPE_CHECKING:
-    from colleague.agent.scene import Scene
-    from colleague.agent.setting import Setting
+    from colleague.agent.run_spec import Setting
+    from colleague.agent.session import Scene
 
 
 class SessionTool(Tool, Protocol):

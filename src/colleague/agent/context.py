@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from colleague.agent.ending import Failed
+from colleague.agent.exits import Failed
+from colleague.agent.models.context_size import context_window
 from colleague.agent.models.messages import to_json
-from colleague.agent.models.window import context_window
-from colleague.agent.presenting import presenter
+from colleague.agent.render import presenter
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
 
-    from colleague.agent.scene import Scene
+    from colleague.agent.session import Scene
 
 CHARS_A_TOKEN = 4
 SHARE = 0.8

@@ -13,12 +13,12 @@ from colleague.agent.models.messages import from_json, to_json
 from colleague.errors import CommitUnknown, DatabaseUnavailable
 from colleague.store import journal
 from colleague.store.approvals import Approval, Ask, approvals_of, wait
+from colleague.store.claims import Taken, attempt_error, keep_progress
 from colleague.store.grants import Grant, live_grants
 from colleague.store.journal import MAIN, Call, Message, NewCall
 from colleague.store.run import Run, fenced, require_hold
 from colleague.store.spend import Spent, add_spend, spent_by_run, spent_today
 from colleague.store.tx import Database, Fenced, Tx
-from colleague.store.work import Taken, attempt_error, keep_progress
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from colleague.agent.loop import loop
-from colleague.agent.scene import Scene
+from colleague.agent.session import Scene
 
 
 async def converse(scene: Scene, *, begun: bool = True) -> None:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 from colleague.agent.act import act
 from colleague.agent.context import fitting_messages
-from colleague.agent.ending import Failed
+from colleague.agent.exits import Failed
+from colleague.agent.gate_calls import proposed_calls
 from colleague.agent.models.delta import Delta, TextDelta, ThinkingDelta
 from colleague.agent.models.failure import ModelFailure
-from colleague.agent.models.patience import Patience, Wait, think_patiently
 from colleague.agent.models.reply import Reply
 from colleague.agent.models.request import ThinkRequest
-from colleague.agent.propose import proposed_calls
-from colleague.agent.scene import Scene
-from colleague.agent.setting import Budget, Setting
+from colleague.agent.models.retry import Patience, Wait, think_patiently
+from colleague.agent.run_spec import Budget, Setting
+from colleague.agent.session import Scene
 
 if TYPE_CHECKING:
     from pydantic_ai.tools import ToolDefinition

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from colleague.agent.main_gate import MainAgentGate
 from colleague.agent.mcp_tool import served_tool
-from colleague.agent.models.catalogue import resolve_model
+from colleague.agent.models.resolve import resolve_model
 from colleague.agent.models.thinking import Thinking
-from colleague.agent.presenting import wrapped
+from colleague.agent.render import wrapped
 from colleague.agent.restrictions import NoRestrictions, Restrictions
-from colleague.agent.setting import Setting
+from colleague.agent.run_spec import Setting
 from colleague.agent.tool import Tool
 from colleague.agent.toolbox import Toolbox
 from colleague.agent.tools.fence import Fence

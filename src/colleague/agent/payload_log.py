@@ -16,7 +16,7 @@ from colleague.redaction import redact
 if TYPE_CHECKING:
     from colleague.agent.models.reply import Reply
     from colleague.agent.models.request import ThinkRequest
-    from colleague.agent.setting import Setting
+    from colleague.agent.run_spec import Setting
 
 SWITCH = "OPENCLAW_ANTHROPIC_PAYLOAD_LOG"
 FILE = "anthropic-payload.jsonl"

@@ -9,7 +9,7 @@ import typer
 from colleague.cli.options import HomeOption, JsonOption
 
 if TYPE_CHECKING:
-    from colleague.cli.hands import Hands
+    from colleague.cli.client import Hands
 
 
 def agent(

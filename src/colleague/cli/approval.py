@@ -62,7 +62,7 @@ def listed(
     """The questions as documents: the pending ones, or all; and how many there are."""
     from colleague.cli.hosting import opened, with_database
     from colleague.cli.pages import page_reader
-    from colleague.experts.reporting import approval_report
+    from colleague.experts.runs.report import approval_report
     from colleague.store.approvals import approvals_page, count_approvals
     from colleague.store.paging import Page
     from colleague.store.tables import approvals
@@ -87,7 +87,7 @@ def show(approval: IdArgument, home: HomeOption = None, as_json: JsonOption = Fa
 
     from colleague.cli.hosting import opened, with_database
     from colleague.cli.output import plain, say, say_json
-    from colleague.experts.reporting import approval_report
+    from colleague.experts.runs.report import approval_report
 
     place, _ = opened(home)
     document = with_database(
@@ -210,9 +210,9 @@ def decide_all(
     place, settings = opened(home)
 
     async def go() -> None:
-        from colleague.cli.hands import hands
+        from colleague.cli.client import hands
         from colleague.cli.run_view import say_documents
-        from colleague.gateway.operator import Verdict
+        from colleague.runtime.service import Verdict
 
         async with hands(place, settings) as using:
             seen = await using.database.read(lambda tx: [_find(tx, ending) for ending in endings])
@@ -239,8 +239,8 @@ async def _say_grants(database: Database, approval_ids: list[str]) -> None:
 
 def _grant_ms(lasts: str) -> int:
     """0 is for this run."""
+    from colleague.duration import parse_positive_duration
     from colleague.errors import UsageError
-    from colleague.packages.duration import parse_positive_duration
 
     if lasts == "run":
         return 0

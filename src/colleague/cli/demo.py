@@ -30,7 +30,7 @@ def demo(
     import tempfile
 
     from colleague.cli.output import TICK, say
-    from colleague.experts.invoke import REHEARSAL
+    from colleague.experts.runs.invoke import REHEARSAL
 
     root = Path(tempfile.mkdtemp(prefix="colleague-demo-"))
     try:

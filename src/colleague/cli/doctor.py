@@ -193,7 +193,7 @@ async def _database(home: Home, settings: Settings) -> AsyncIterator[Checked]:
 async def _model(home: Home, settings: Settings) -> AsyncIterator[Checked]:
     import os
 
-    from colleague.agent.models.catalogue import resolve_model
+    from colleague.agent.models.resolve import resolve_model
     from colleague.errors import ColleagueError
 
     try:
@@ -234,7 +234,7 @@ async def _servers(home: Home, settings: Settings) -> AsyncIterator[Checked]:
 
 async def _experts(home: Home, settings: Settings) -> AsyncIterator[Checked]:
     from colleague.cli.expert_notice import notice
-    from colleague.experts.check import check_bindings, surroundings
+    from colleague.experts.binding_checks import check_bindings, surroundings
     from colleague.experts.expert import discover
     from colleague.packages.finding import Findings
 
@@ -257,7 +257,7 @@ async def _experts(home: Home, settings: Settings) -> AsyncIterator[Checked]:
 
 async def _gateway(home: Home, settings: Settings) -> AsyncIterator[Checked]:
     from colleague.errors import HomeBusy
-    from colleague.gateway.gateway_file import read_gateway_file
+    from colleague.runtime.gateway_file import read_gateway_file
 
     running = read_gateway_file(home)
     try:
@@ -279,7 +279,7 @@ async def _gateway(home: Home, settings: Settings) -> AsyncIterator[Checked]:
 async def _gateway_problems(home: Home, settings: Settings) -> AsyncIterator[Checked]:
     """What the gateway itself says is wrong."""
     from colleague.errors import ColleagueError
-    from colleague.gateway.remote import RemoteOperator
+    from colleague.runtime.remote_service import RemoteOperator
 
     try:
         problems = await RemoteOperator.of(home, settings).problems()

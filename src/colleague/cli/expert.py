@@ -248,9 +248,9 @@ def remove(
 def prompt(name: ExpertArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """The system prompt the expert gets."""
     from colleague.cli.output import say, say_json
-    from colleague.experts.learnings import package_learnings
-    from colleague.experts.prompt import PromptSource, assemble_prompt
-    from colleague.experts.state import Workspace
+    from colleague.experts.runs.prompt import PromptSource, assemble_prompt
+    from colleague.experts.workspace.learnings import package_learnings
+    from colleague.experts.workspace.workspace import Workspace
 
     _, workspace = _place(home)
     expert = _find(home, name)

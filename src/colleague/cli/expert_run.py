@@ -9,7 +9,7 @@ import typer
 from colleague.cli.options import ExpertArgument, HomeOption, JsonOption
 
 if TYPE_CHECKING:
-    from colleague.cli.hands import Hands
+    from colleague.cli.client import Hands
     from colleague.experts.rehearsal.report import Report
     from colleague.home import Home
     from colleague.packages.package import Package
@@ -75,7 +75,7 @@ def rehearse(
     from colleague.cli.output import say, say_json
     from colleague.cli.working import with_hands
     from colleague.errors import UsageError
-    from colleague.experts.invoke import find_process
+    from colleague.experts.runs.invoke import find_process
 
     if inputs and not process:
         raise UsageError("--input belongs to --process", hint="name the process to rehearse")
@@ -106,7 +106,7 @@ def _package(home: Home, name: str) -> Package:
 
 
 def _inputs(package: Package, name: str, given: list[str], *, complete: bool = True) -> dict[str, Any]:
-    from colleague.experts.invoke import checked_inputs, find_process, parse_inputs
+    from colleague.experts.runs.invoke import checked_inputs, find_process, parse_inputs
 
     process = find_process(package, name)
     inputs = parse_inputs(process, given)
@@ -145,8 +145,8 @@ async def _rehearse(
     using: Hands, name: str, package: Package, processes: list[Process], given: dict[str, Any]
 ) -> list[Report]:
     from colleague.cli.output import progress
-    from colleague.experts.invoke import REHEARSAL
     from colleague.experts.rehearsal.sample import sample
+    from colleague.experts.runs.invoke import REHEARSAL
     from colleague.packages.parameter import object_schema
 
     reports = []

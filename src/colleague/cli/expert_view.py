@@ -12,8 +12,8 @@ from colleague.experts.bindings import Bindings, read_bindings
 from colleague.experts.expert import Expert
 from colleague.experts.install import changing_expert
 from colleague.experts.registry import set_enabled
-from colleague.experts.state import Workspace, initialise_state
 from colleague.experts.summary import full
+from colleague.experts.workspace.workspace import Workspace, initialise_state
 from colleague.home import Home
 from colleague.packages.finding import Findings
 from colleague.packages.package import Package
@@ -110,7 +110,7 @@ def enable(home: Home, workspace: Path, name: str) -> None:
     """Only an expert that validates, with every tool bound to something that exists, may wake by itself."""
     from colleague.config import load_settings
     from colleague.errors import PackageError
-    from colleague.experts.check import check_bindings, surroundings
+    from colleague.experts.binding_checks import check_bindings, surroundings
 
     findings = Findings()
     with changing_expert(home, workspace, name) as expert:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 async def servers_on_hold(home: Home, settings: Settings) -> frozenset[str]:
     """Those that wait for a yes. Without a gateway there are none: a person who starts them accepts them."""
-    from colleague.gateway.gateway_file import gateway_runs
+    from colleague.runtime.gateway_file import gateway_runs
 
     if not gateway_runs(home):
         return frozenset()

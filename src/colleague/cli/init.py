@@ -9,7 +9,7 @@ def init(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Make a home with defaults. Safe to run twice: nothing that exists is changed."""
     from colleague.cli.output import TICK, note, say, say_json
     from colleague.config import load_settings
-    from colleague.experts.setup import set_up_home
+    from colleague.experts.home_setup import set_up_home
     from colleague.home import Home
 
     place = Home.find(home)

@@ -169,7 +169,7 @@ def _accept_if_served(place: Home, home: Path | None, name: str) -> None:
     from colleague.cli.output import note
     from colleague.config import load_settings
     from colleague.errors import ColleagueError
-    from colleague.gateway.gateway_file import gateway_runs
+    from colleague.runtime.gateway_file import gateway_runs
 
     if not gateway_runs(place):
         return

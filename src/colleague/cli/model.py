@@ -10,7 +10,7 @@ import typer
 from colleague.cli.options import HomeOption, JsonOption
 
 if TYPE_CHECKING:
-    from colleague.agent.models.listing import ListedModel
+    from colleague.agent.models.model_list import ListedModel
     from colleague.agent.models.reply import Reply
     from colleague.agent.models.resolved import ResolvedModel
     from colleague.errors import ColleagueError
@@ -27,8 +27,8 @@ def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
     import os
     from dataclasses import asdict
 
-    from colleague.agent.models.catalogue import NoModel
-    from colleague.agent.models.listing import list_models
+    from colleague.agent.models.model_list import list_models
+    from colleague.agent.models.resolve import NoModel
     from colleague.cli.output import note, say_json, say_table
     from colleague.config import load_settings
     from colleague.home import Home
@@ -87,8 +87,8 @@ def _probed(home: Path | None, name: str, seconds: float) -> tuple[ResolvedModel
     import asyncio
     import os
 
-    from colleague.agent.models.catalogue import resolve_model
     from colleague.agent.models.request import ThinkRequest
+    from colleague.agent.models.resolve import resolve_model
     from colleague.agent.models.think import think
     from colleague.cli.output import progress
     from colleague.config import load_settings

@@ -79,7 +79,7 @@ def show(run: RunArgument, home: HomeOption = None, as_json: JsonOption = False)
 
 def _report(home: Path | None, ending: str) -> dict[str, Any]:
     from colleague.cli.hosting import opened, with_database
-    from colleague.experts.reporting import run_report
+    from colleague.experts.runs.report import run_report
     from colleague.store.lookup import full_id
     from colleague.store.tables import runs
 
@@ -137,9 +137,9 @@ def retry(
 
 
 async def _retry(home: Home, settings: Settings, ending: str, given: list[str], as_json: bool) -> None:
-    from colleague.cli.hands import hands
+    from colleague.cli.client import hands
     from colleague.cli.run_view import say_documents
-    from colleague.experts.retrying import changed_inputs
+    from colleague.experts.runs.retry import changed_inputs
     from colleague.store.lookup import full_id
     from colleague.store.tables import runs
 

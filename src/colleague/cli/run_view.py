@@ -178,7 +178,7 @@ async def _holding(database: Database, home: Home, document: dict[str, Any]) -> 
     """The questions that hold this run, or the one it stands behind."""
 
     def work(tx: Tx) -> list[dict[str, Any]]:
-        from colleague.experts.reporting import approval_report
+        from colleague.experts.runs.report import approval_report
         from colleague.store.approvals import approvals_of
         from colleague.store.lanes import head_of
 

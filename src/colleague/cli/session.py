@@ -43,7 +43,7 @@ def export_trajectory(
     from colleague.cli.hosting import opened, with_database
     from colleague.cli.output import note, say
     from colleague.errors import NotFound
-    from colleague.experts.reporting import trajectory_report
+    from colleague.experts.runs.report import trajectory_report
     from colleague.files import write_atomic
 
     place, _ = opened(home)

@@ -65,7 +65,7 @@ def _say_files(expert: str, home: Path | None, *, as_json: bool) -> None:
     from colleague.cli.hosting import opened, with_database
     from colleague.cli.output import say, say_json, say_table
     from colleague.experts.expert import find_expert
-    from colleague.experts.history import files_with_versions
+    from colleague.experts.workspace.file_history import files_with_versions
 
     owner = _owner(expert)
     found = with_database(home, lambda database: database.read(lambda tx: files_with_versions(tx, owner)))
@@ -84,7 +84,7 @@ def _say_files(expert: str, home: Path | None, *, as_json: bool) -> None:
 def _say_versions(expert: str, file: str, limit: int, home: Path | None, *, as_json: bool) -> None:
     from colleague.cli.hosting import with_database
     from colleague.cli.output import say_json, say_table
-    from colleague.experts.history import version_document, versions_of
+    from colleague.experts.workspace.file_history import version_document, versions_of
 
     owner = _owner(expert)
     found = with_database(
@@ -116,7 +116,7 @@ def _restored(expert: str, file: str, version: int, home: Path | None) -> Writte
     from colleague.agent.tools.versioned import VersionedTree
     from colleague.cli.hosting import opened, with_database
     from colleague.errors import ColleagueError
-    from colleague.experts.history import find_file
+    from colleague.experts.workspace.file_history import find_file
     from colleague.store.tx import Database
 
     place, settings = opened(home)
@@ -141,8 +141,8 @@ def _tree(home: Home, settings: Settings, expert: str) -> Tree:
     from colleague.agent.main_agent import OWNER, main_tree
     from colleague.experts.expert import find_expert
     from colleague.experts.restrictions import ExpertRestrictions
-    from colleague.experts.state import Workspace
-    from colleague.experts.tree import expert_tree
+    from colleague.experts.workspace.tree import expert_tree
+    from colleague.experts.workspace.workspace import Workspace
 
     if expert == OWNER:
         return main_tree(home, settings, ExpertRestrictions(home, settings))

@@ -39,7 +39,7 @@ def _document(tx: Tx, home: Home) -> dict[str, Any]:
     from dataclasses import asdict
 
     from colleague.clock_file import home_clock
-    from colleague.experts.reporting import approval_report, parcel_report
+    from colleague.experts.runs.report import approval_report, parcel_report
     from colleague.store.approvals import count_approvals, pending_approvals
     from colleague.store.outbox import recent_parcels
     from colleague.store.overview import (
@@ -76,7 +76,7 @@ def _document(tx: Tx, home: Home) -> dict[str, Any]:
 def _gateway(home: Home) -> dict[str, Any] | None:
     """Where the gateway listens; None when none holds the home. The lock is the truth, the file a hint."""
     from colleague.errors import HomeBusy
-    from colleague.gateway.gateway_file import read_gateway_file
+    from colleague.runtime.gateway_file import read_gateway_file
 
     running = read_gateway_file(home)
     if running is None:
@@ -99,8 +99,8 @@ def _not_accepted(home: Home) -> list[dict[str, str]]:
 
 def _schedules(tx: Tx, home: Home) -> list[dict[str, Any]]:
     """The next times, the soonest first."""
-    from colleague.triggers.listing import trigger_documents
-    from colleague.triggers.wiring import Wiring
+    from colleague.triggers.registry import Wiring
+    from colleague.triggers.trigger_list import trigger_documents
 
     coming = [each for each in trigger_documents(tx, Wiring(home)) if each["next_at"]]
     keys = ("expert", "trigger", "next_at", "last_at")

@@ -10,7 +10,7 @@ import typer
 from colleague.cli.options import ExpertArgument, HomeOption, JsonOption
 
 if TYPE_CHECKING:
-    from colleague.cli.hands import Hands
+    from colleague.cli.client import Hands
 
 app = typer.Typer(no_args_is_help=True, help="Triggers: what wakes the experts, and when.")
 
@@ -26,8 +26,8 @@ def list_(
     """Every trigger: where its events come from, when it fires next, when it fired last, what waits."""
     from colleague.cli.hosting import opened, with_database
     from colleague.cli.output import note, say, say_json, say_table
-    from colleague.triggers.listing import trigger_documents
-    from colleague.triggers.wiring import Wiring
+    from colleague.triggers.registry import Wiring
+    from colleague.triggers.trigger_list import trigger_documents
 
     place, _ = opened(home)
     wiring = Wiring(place)

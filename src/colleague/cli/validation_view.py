@@ -59,8 +59,8 @@ def _expert(home: Home, target: str) -> Expert | None:
 
 def _check_phase_2(home: Home, expert: Expert, package: Package, findings: Findings) -> _Phase2:
     from colleague.config import load_settings
-    from colleague.experts.check import check_bindings, surroundings
-    from colleague.experts.reach import bound_servers
+    from colleague.experts.binding_checks import check_bindings, surroundings
+    from colleague.experts.binding_probe import bound_servers
 
     try:
         settings = load_settings(home)
@@ -80,7 +80,7 @@ def _probe(home: Home, settings: Settings, package: Package, phase_2: _Phase2, f
     import os
 
     from colleague.cli.held_servers import servers_on_hold
-    from colleague.experts.reach import probe_bindings, time_limit
+    from colleague.experts.binding_probe import probe_bindings, time_limit
     from colleague.mcp.servers import Servers
 
     waiting = list(phase_2.asked)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from colleague.cli.hands import Hands
+    from colleague.cli.client import Hands
 
 T = TypeVar("T")
 
@@ -20,7 +20,7 @@ def with_hands(home: Path | None, work: Callable[[Hands], Awaitable[T]]) -> T:
     place, settings = opened(home)
 
     async def go() -> T:
-        from colleague.cli.hands import hands
+        from colleague.cli.client import hands
 
         async with hands(place, settings) as using:
             return await work(using)

@@ -25,7 +25,7 @@ def _whole(value: object) -> object:
 
 
 def check_duration(text: str) -> str:
-    from colleague.packages.duration import parse_positive_duration
+    from colleague.duration import parse_positive_duration
 
     parse_positive_duration(text)
     return text

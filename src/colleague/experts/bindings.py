@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, cast
 
-from colleague.experts.pattern import Pattern, parse_pattern
-from colleague.packages.duration import Duration, parse_duration
+from colleague.duration import Duration, parse_duration
+from colleague.experts.safe_regex import Pattern, parse_pattern
 from colleague.packages.fields import Fields
 from colleague.packages.finding import Findings
 from colleague.packages.folder import Folder

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from colleague.experts.spelling import FILLER, folded
+from colleague.experts.privacy.normalize import FILLER, folded
 
 SHORTEST = 6
 """Fewer characters are too few to tell a hidden text from chance."""

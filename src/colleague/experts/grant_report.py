@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from colleague.agent.main_agent import OWNER
 from colleague.errors import ColleagueError
 from colleague.experts.bindings import read_bindings
-from colleague.experts.bound import server_tool_name
 from colleague.experts.expert import find_expert
-from colleague.experts.private import private_text
+from colleague.experts.privacy.redactor import private_text
+from colleague.experts.runs.schema_compare import server_tool_name
 from colleague.mcp.launch_digest import launch_digest
 from colleague.packages.finding import Findings
 from colleague.store.grants import Grant

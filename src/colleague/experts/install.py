@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from colleague.errors import PackageError, UsageError
-from colleague.experts.catalogue import write_catalogue
 from colleague.experts.expert import Expert, discover, find_expert, require_valid
+from colleague.experts.experts_md import write_catalogue
 from colleague.experts.registry import Record, set_enabled, write_record
-from colleague.experts.state import Workspace, initialise_state
+from colleague.experts.workspace.workspace import Workspace, initialise_state
 from colleague.failpoints import failpoint
 from colleague.files import write_atomic
 from colleague.home import Home

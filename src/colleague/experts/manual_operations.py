@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from colleague.experts.bindings import ToolBinding, read_bindings
-from colleague.experts.bound import server_tool_name
 from colleague.experts.expert import Expert, usable_experts
+from colleague.experts.runs.schema_compare import server_tool_name
 from colleague.home import Home
 from colleague.packages.finding import Findings
 from colleague.packages.folder import Folder, normal_path

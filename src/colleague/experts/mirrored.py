@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from colleague.experts.amount import value_of
 from colleague.experts.encoding import SHORTEST
-from colleague.experts.passage import Passages
-from colleague.experts.wording import Wording
+from colleague.experts.privacy.fragments import Passages
+from colleague.experts.privacy.numbers import value_of
+from colleague.experts.privacy.tokens import Wording
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from colleague.agent.restrictions import DraftOnly, NothingDrafted
 from colleague.config import Settings
-from colleague.experts.catalogue import FILE as EXPERTS_FILE
 from colleague.experts.expert import linked_folders
+from colleague.experts.experts_md import FILE as EXPERTS_FILE
 from colleague.experts.manual_operations import manual_operations
-from colleague.experts.state import Workspace
+from colleague.experts.workspace.workspace import Workspace
 from colleague.home import Home
 
 

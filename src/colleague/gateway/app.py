@@ -30,10 +30,10 @@ from colleague.gateway.api import (
     status,
     triggers,
 )
+from colleague.gateway.api_error import Refusal, refusal_of, unavailable
 from colleague.gateway.gateway import Gateway
 from colleague.gateway.middleware import SHORT, UNEXPECTED, Answered, Bounded, Counted, Doorman, Verbs
 from colleague.gateway.openapi import describe
-from colleague.gateway.refusal import Refusal, refusal_of, unavailable
 from colleague.shortage import is_shortage
 
 log = logging.getLogger(__name__)

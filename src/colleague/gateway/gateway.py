@@ -11,20 +11,20 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from colleague.clock import CheckedClock, Clock
-from colleague.experts.host import Host
 from colleague.gateway.limits import Limits
 from colleague.gateway.live_settings import LiveSettings, held_text
-from colleague.gateway.live_wiring import LiveWiring
+from colleague.gateway.live_triggers import LiveWiring
 from colleague.gateway.metrics import Metrics
-from colleague.gateway.operator import Operator
 from colleague.gateway.readiness import Readiness
 from colleague.gateway.signature_checks import SignatureChecks
 from colleague.gateway.streams import Streams
 from colleague.gateway.throttle import Throttle
-from colleague.gateway.workshop import Workshop
 from colleague.home import Home
+from colleague.runtime.background import Workshop
+from colleague.runtime.host import Host
+from colleague.runtime.service import Operator
 from colleague.store.tx import Database
-from colleague.triggers.google_token import GoogleTokens
+from colleague.triggers.gmail.google_token import GoogleTokens
 
 
 @dataclass(frozen=True)

@@ -12,26 +12,26 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from colleague.config import resolve
+from colleague.duration import parse_duration
 from colleague.errors import ConfigError, NotFound
 from colleague.gateway.client_address import client_address
-from colleague.gateway.documents import EventAccepted, EventsAccepted, HookAnswer
 from colleague.gateway.gateway import Gateway, Here
 from colleague.gateway.middleware import slow_down
 from colleague.gateway.openapi import JSON_BODY, errors
 from colleague.gateway.payload import read_payload
+from colleague.gateway.schemas import EventAccepted, EventsAccepted, HookAnswer
 from colleague.gateway.throttle import network_of
-from colleague.packages.duration import parse_duration
 from colleague.store.accept import Accepted, Arrival, QueueFull
 from colleague.store.tx import Tx
 from colleague.triggers.errors import BadPayload, BadSignature
-from colleague.triggers.firing import arrival_of, fire_all
-from colleague.triggers.gmail import gmail_payloads
-from colleague.triggers.google_token import Subscription, looks_like_one
-from colleague.triggers.pubsub import is_push, read_push
-from colleague.triggers.resolve import SOURCE as PUBSUB
-from colleague.triggers.resolve import accept_pushes, gmail_triggers, push_arrival
+from colleague.triggers.gmail.google_token import Subscription, looks_like_one
+from colleague.triggers.gmail.messages import gmail_payloads
+from colleague.triggers.gmail.pubsub import is_push, read_push
+from colleague.triggers.gmail.resolve import SOURCE as PUBSUB
+from colleague.triggers.gmail.resolve import accept_pushes, gmail_triggers, push_arrival
+from colleague.triggers.intake import arrival_of, fire_all
+from colleague.triggers.registry import Inactive, Wired
 from colleague.triggers.signature import RepeatKeys, Verified, verify
-from colleague.triggers.wiring import Inactive, Wired
 
 log = logging.getLogger(__name__)
 router = APIRouter(tags=["hooks"])

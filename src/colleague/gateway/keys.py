@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from colleague.config import Secret, Settings, resolve
 from colleague.errors import ConfigError
 from colleague.gateway.listening import Listening
-from colleague.gateway.own_token import own_token
 from colleague.home import Home
+from colleague.runtime.own_token import own_token
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from colleague.errors import ColleagueError, DatabaseUnavailable
+from colleague.gateway.api_error import Refusal, refusal_of, unavailable
 from colleague.gateway.client_address import client_address
 from colleague.gateway.limits import Limits
 from colleague.gateway.live_settings import LiveSettings
 from colleague.gateway.metrics import Metrics
-from colleague.gateway.refusal import Refusal, refusal_of, unavailable
 from colleague.gateway.same_origin import check_host, check_json, check_origin, header_values
 from colleague.gateway.throttle import Throttle, network_of
 from colleague.shortage import is_shortage

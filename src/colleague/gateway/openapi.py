@@ -8,7 +8,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from colleague import __version__
-from colleague.gateway.documents import ErrorAnswer
+from colleague.gateway.schemas import ErrorAnswer
 
 _TOLD = {
     400: "The request makes no sense",

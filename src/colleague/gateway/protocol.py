@@ -10,8 +10,8 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from colleague.gateway.api_error import Refusal
 from colleague.gateway.limits import Limits
-from colleague.gateway.refusal import Refusal
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ import re
 
 from starlette.types import Scope
 
-from colleague.gateway.refusal import Refusal
+from colleague.gateway.api_error import Refusal
 
 _LOOPBACK_HOST = re.compile(
     r"(?:localhost|127(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}|\[::1\])(?::([0-9]{1,5}))?",

@@ -19,23 +19,23 @@ from colleague.clock import Clock
 from colleague.clock_file import home_clock
 from colleague.config import Settings
 from colleague.descriptors import raise_descriptor_limit
-from colleague.experts.host import Host, open_host
 from colleague.experts.launch_acceptance import held_servers
 from colleague.gateway.app import build
 from colleague.gateway.gateway import Gateway
-from colleague.gateway.gateway_file import announced, only_gateway, path_of
 from colleague.gateway.limits import Limits
 from colleague.gateway.listening import Listening
 from colleague.gateway.live_settings import LiveSettings
-from colleague.gateway.live_wiring import LiveWiring
+from colleague.gateway.live_triggers import LiveWiring
 from colleague.gateway.metrics import Metrics
 from colleague.gateway.protocol import GuardedProtocol
 from colleague.gateway.readiness import Readiness
 from colleague.gateway.streams import Streams
 from colleague.gateway.throttle import Throttle
-from colleague.gateway.workshop import Workshop
 from colleague.home import Home
 from colleague.logs import write_log_summaries
+from colleague.runtime.background import Workshop
+from colleague.runtime.gateway_file import announced, only_gateway, path_of
+from colleague.runtime.host import Host, open_host
 from colleague.threads import started_pool
 
 log = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from colleague.config.json5_tokens import comments
 from colleague.errors import ColleagueError, ConfigError, NotFound
 from colleague.files import locked, write_atomic
-from colleague.mcp.spans import Span, find_object, insert, remove, written, written_key
+from colleague.mcp.json5_edit import Span, find_object, insert, remove, written, written_key
 
 if TYPE_CHECKING:
     from colleague.config.file import Place

@@ -14,12 +14,12 @@ from colleague.errors import ConfigError
 from colleague.mcp import diagnosis
 from colleague.mcp.backoff import Backoff, Pace
 from colleague.mcp.call import Call, OnLate, OnProgress, encoded
+from colleague.mcp.connection import Link, Parts, load_library
 from colleague.mcp.errors import NotSent, ServerDown, UnknownTool
 from colleague.mcp.launch import prepare, shown_command
 from colleague.mcp.launch_digest import launch_digest
-from colleague.mcp.link import Link, Parts, load_library
 from colleague.mcp.log import ServerLog, log_file
-from colleague.mcp.records import Records
+from colleague.mcp.pid_file import Records
 from colleague.mcp.tool import McpTool, is_used
 from colleague.mcp.tool_limits import LimitedTools, limit_tools
 

@@ -14,7 +14,7 @@ from colleague.mcp import diagnosis
 from colleague.mcp.backoff import Pace
 from colleague.mcp.call import OnLate, OnProgress
 from colleague.mcp.errors import NotSent, ServerDown
-from colleague.mcp.records import Records
+from colleague.mcp.pid_file import Records
 from colleague.mcp.server import Server, ServerStatus, Surroundings
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from pydantic import ValidationError
 
 from colleague.mcp.launch import Launch
 from colleague.mcp.log import ServerLog
+from colleague.mcp.pid_file import Records
 from colleague.mcp.process import MARK, Family, ProcessId, identify
-from colleague.mcp.records import Records
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from colleague.packages.duration import Duration
+from colleague.duration import Duration
 from colleague.packages.fields import Fields, nearest
 
 Format = Literal["narrative", "structured", "both"]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from colleague.packages.duration import Duration, parse_duration, parse_positive_duration
+from colleague.duration import Duration, parse_duration, parse_positive_duration
 from colleague.packages.finding import Findings
 from colleague.packages.mark import Mark
 from colleague.packages.nodes import Mapping, Node, Scalar, Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
+from colleague.duration import Duration
 from colleague.packages.delivery import read_channel
-from colleague.packages.duration import Duration
 from colleague.packages.fields import Fields
 from colleague.packages.mark import Mark
 

@@ -12,6 +12,7 @@ from colleague.errors import ColleagueError
 from colleague.store.dedupe import first_events
 from colleague.store.ids import new_id
 from colleague.store.lanes import head_of, take_places
+from colleague.store.notify import wake
 from colleague.store.record import columns_of, record
 from colleague.store.run import RunKind
 from colleague.store.sla import Sla
@@ -19,7 +20,6 @@ from colleague.store.steps import add_steps
 from colleague.store.tables import attempts, events, is_open, runs, word
 from colleague.store.timers import set_timer
 from colleague.store.tx import Tx
-from colleague.store.wake import wake
 
 
 class QueueFull(ColleagueError):

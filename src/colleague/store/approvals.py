@@ -10,6 +10,7 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, and_, bindparam, or_, select
 
 from colleague.errors import ColleagueError, NotFound
+from colleague.store.claims import wake_run
 from colleague.store.ids import new_id
 from colleague.store.outbox import parcel_about, put_in_outbox
 from colleague.store.paging import Order, Page, count_rows
@@ -19,7 +20,6 @@ from colleague.store.statement import PLUS_ONE
 from colleague.store.tables import approvals, calls, runs, word
 from colleague.store.timers import clear_timer, set_timer
 from colleague.store.tx import Tx
-from colleague.store.work import wake_run
 
 Kind = Literal["confirm", "draft", "uncertain", "learning", "low_confidence"]
 ApprovalStatus = Literal["pending", "decided", "expired", "withdrawn", "void"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 from colleague.store.approvals import Ask, approvals_of, raise_asks
+from colleague.store.claims import end_run
 from colleague.store.journal import Call, read_calls
 from colleague.store.run import Run, lock_run
 from colleague.store.steps import reopen_steps
 from colleague.store.tables import approvals, calls
 from colleague.store.tx import Tx
-from colleague.store.work import end_run
 
 
 def cancel(tx: Tx, run_id: str, reason: str) -> bool:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from colleague.store.approvals import Ask, can_go_on, raise_asks
+from colleague.store.claims import progress, wake_run
 from colleague.store.ids import new_id
 from colleague.store.run import Hold, Run, fenced, get_run, lock_run
 from colleague.store.tables import approvals, calls, messages, sends
 from colleague.store.tx import Tx
-from colleague.store.work import progress, wake_run
 
 CallStatus = Literal[
     "allowed",

@@ -9,6 +9,8 @@ from sqlalchemy import select
 
 from colleague.errors import DatabaseUnavailable
 from colleague.store.approvals import expire
+from colleague.store.claims import next_attempt, release
+from colleague.store.notify import wake
 from colleague.store.outbox import release_parcels
 from colleague.store.retention import forget_old
 from colleague.store.run import lock_run
@@ -16,8 +18,6 @@ from colleague.store.sla import note_breach
 from colleague.store.tables import is_ready, runs, word
 from colleague.store.timers import Timer, claim, due_timers, retries_of_a_wrong_clock
 from colleague.store.tx import Database, Tx
-from colleague.store.wake import wake
-from colleague.store.work import next_attempt, release
 
 log = logging.getLogger(__name__)
 

@@ -20,11 +20,7 @@ from colleague.clock import boot_time_ms
 from colleague.errors import DatabaseUnavailable
 from colleague.shortage import is_shortage
 from colleague.store import lease
-from colleague.store.run import Hold, fenced
-from colleague.store.sweep import forget, sweep
-from colleague.store.tx import Database, Fenced, Tx
-from colleague.store.wake import CHANNEL
-from colleague.store.work import (
+from colleague.store.claims import (
     Taken,
     ended_by,
     first_ready,
@@ -34,6 +30,10 @@ from colleague.store.work import (
     renew,
     take_some,
 )
+from colleague.store.notify import CHANNEL
+from colleague.store.run import Hold, fenced
+from colleague.store.sweep import forget, sweep
+from colleague.store.tx import Database, Fenced, Tx
 from colleague.store.work_health import WorkHealth
 
 log = logging.getLogger(__name__)

@@ -7,8 +7,8 @@ from colleague.store.accept import Arrival, Event, release_held
 from colleague.store.schedules import lock_trigger, trigger_states
 from colleague.store.tables import triggers
 from colleague.store.tx import Tx
-from colleague.triggers.firing import again
-from colleague.triggers.wiring import Wired, Wiring
+from colleague.triggers.intake import again
+from colleague.triggers.registry import Wired, Wiring
 
 
 def pause(tx: Tx, wired: Wired, by: str) -> bool:

@@ -22,9 +22,9 @@ from colleague.store.schedules import (
     unsettle_after,
 )
 from colleague.store.tx import Database, Tx
-from colleague.triggers.firing import arrival_of
+from colleague.triggers.intake import arrival_of
+from colleague.triggers.registry import Wired, Wiring
 from colleague.triggers.schedule import GRACE_MS, Due, due, next_slot
-from colleague.triggers.wiring import Wired, Wiring
 
 log = logging.getLogger(__name__)
 

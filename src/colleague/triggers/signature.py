@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from colleague.experts.bindings import EqualBodies, HeaderNames, Signature
-from colleague.experts.key import escaped
+from colleague.experts.key_text import escaped
 from colleague.triggers.errors import BadSignature
 from colleague.triggers.headers import Headers
 from colleague.triggers.scheme import SCHEMES, Claim, Letter, Scheme

@@ -11,16 +11,16 @@ from typing import Any
 from colleague.agent.advance import Advancer
 from colleague.agent.events import Bus, Event
 from colleague.agent.gate import Verdict
-from colleague.agent.models.catalogue import resolve_model
 from colleague.agent.models.connections import Connections
+from colleague.agent.models.resolve import resolve_model
 from colleague.agent.payload_log import PayloadLog
-from colleague.agent.setting import Setting
+from colleague.agent.run_spec import Setting
 from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec, UnknownEnd
 from colleague.agent.toolbox import Toolbox
 from colleague.clock import MovableClock
 from colleague.config import Settings
-from colleague.experts.host import Host
 from colleague.mcp.servers import Servers
+from colleague.runtime.host import Host
 from colleague.store.accept import Arrival, accept
 from colleague.store.approvals import Answer, Approval, approvals_of, decide
 from colleague.store.journal import Call, read_calls

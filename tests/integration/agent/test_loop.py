@@ -13,15 +13,15 @@ import pytest
 from colleague.agent.advance import Advancer
 from colleague.agent.events import Bus
 from colleague.agent.models.connections import Connections
-from colleague.agent.setting import Budget, Retries
+from colleague.agent.run_spec import Budget, Retries
 from colleague.agent.tool import NotSent, ToolOutput, ToolRequest, UnknownEnd
-from colleague.experts.host import record_late_answer
 from colleague.mcp.answer import ToolAnswer
+from colleague.runtime.host import record_late_answer
 from colleague.store.approvals import WrongDecision
 from colleague.store.cancel import cancel
+from colleague.store.claims import Taken
 from colleague.store.run import Run
 from colleague.store.sweep import sweep
-from colleague.store.work import Taken
 from colleague.store.worker import Worker
 from tests.integration.agent.stage import Ledger, Stage, Tiers
 from tests.integration.models import anthropic_wire, openai_wire

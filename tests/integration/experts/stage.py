@@ -24,20 +24,20 @@ from colleague.agent.models.connections import Connections
 from colleague.agent.payload_log import PayloadLog
 from colleague.clock import MovableClock
 from colleague.config import Settings, load_settings
-from colleague.experts.agent import ExpertAgent
+from colleague.experts.delivery.sender import Channel, Postman, channels
 from colleague.experts.expert import find_expert
-from colleague.experts.host import record_late_answer
 from colleague.experts.install import install_expert
-from colleague.experts.invoke import Invocation, find_process
-from colleague.experts.pinned import Pinned
-from colleague.experts.postman import Channel, Postman, channels
-from colleague.experts.reporting import run_report
-from colleague.experts.state import Workspace
+from colleague.experts.runs.assembly import ExpertAgent
+from colleague.experts.runs.invoke import Invocation, find_process
+from colleague.experts.runs.report import run_report
+from colleague.experts.runs.run_package import Pinned
 from colleague.experts.update import apply_update, prepared_update
+from colleague.experts.workspace.workspace import Workspace
 from colleague.home import Home
 from colleague.mcp.answer import ToolAnswer
 from colleague.mcp.servers import Servers
 from colleague.packages.source import Source
+from colleague.runtime.host import record_late_answer
 from colleague.store.accept import Arrival, accept
 from colleague.store.approvals import Answer, Approval, approvals_of, decide
 from colleague.store.journal import Call

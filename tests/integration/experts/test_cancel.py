@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from colleague.experts.retrying import retry_run
+from colleague.experts.runs.retry import retry_run
 from colleague.store.approvals import AlreadyDecided, WrongDecision, pending_approvals
 from colleague.store.cancel import cancel
 from colleague.store.sweep import sweep

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from colleague.errors import ColleagueError, NotFound, UsageError
-from colleague.experts.retrying import changed_inputs, drop_dead_letter, retry_run
+from colleague.experts.runs.retry import changed_inputs, drop_dead_letter, retry_run
 from colleague.store.overview import dead_letters
 from colleague.store.retention import forget_old
 from tests.integration.experts.package import Package, ledger_package, process

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from colleague.experts.learnings import Entry, entries
-from colleague.experts.postman import LearningsChannel
+from colleague.experts.delivery.sender import LearningsChannel
+from colleague.experts.workspace.learnings import Entry, entries
 from colleague.store.approvals import LEARNINGS, WrongDecision
 from colleague.store.outbox import put_in_outbox, start_sending, waiting_parcels
 from colleague.store.overview import unsent

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from colleague.errors import ColleagueError
-from colleague.experts.postman import Postman
+from colleague.experts.delivery.sender import Postman
 from colleague.store.outbox import Parcel, put_in_outbox, start_sending, waiting_parcels
 from colleague.store.overview import unsent
 from tests.integration.experts.package import Package, ledger_package, process

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from colleague.experts.install import remove_expert
-from colleague.experts.pinned import Policies
+from colleague.experts.runs.run_package import Policies
 from colleague.packages.mark import Mark
 from colleague.packages.policy import TIERS, Approval, Override, Policy, Tier
 from tests.integration.experts.package import Package, function, ledger_package

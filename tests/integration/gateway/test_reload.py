@@ -11,8 +11,8 @@ from typing import Any
 from colleague.clock import MovableClock, SystemClock
 from colleague.config import load_settings
 from colleague.experts.registry import set_enabled
-from colleague.gateway.upkeep import remove_old_scratch
 from colleague.mcp.servers import Servers
+from colleague.runtime.cleanup import remove_old_scratch
 from colleague.store.sqlite import SqliteDatabase
 from tests.integration.experts.package import CLERK
 from tests.integration.gateway.harness import HOOK_BEARER, House, package

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from colleague.clock import MovableClock
-from colleague.triggers.mailbox import messages_in
+from colleague.triggers.gmail.mailbox import messages_in
 from tests.integration.experts.package import Package, process, text
 from tests.integration.gateway.harness import House, Running
 

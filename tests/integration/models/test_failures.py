@@ -12,9 +12,9 @@ import pytest
 from colleague.agent.models.connections import Connections
 from colleague.agent.models.delta import Delta
 from colleague.agent.models.failure import ModelFailure
+from colleague.agent.models.request_params import wire
 from colleague.agent.models.resolved import LONGEST_SECONDS, Api, Key, ResolvedModel
 from colleague.agent.models.think import think
-from colleague.agent.models.wire import wire
 from tests.integration.models import anthropic_wire, openai_wire
 from tests.integration.models.asking import HELLO, SECRET, at, fail, with_server
 from tests.integration.models.server import Page, Stream, WireServer, sse

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from pydantic_ai.messages import ModelMessage, ModelRequest, ToolReturnPart
 
-from colleague.agent.models.catalogue import resolve_model
 from colleague.agent.models.delta import Delta, TextDelta, ThinkingDelta, ToolCallDelta
 from colleague.agent.models.failure import ModelFailure
 from colleague.agent.models.messages import from_json, to_json
 from colleague.agent.models.reply import Reply
 from colleague.agent.models.request import ThinkRequest
+from colleague.agent.models.resolve import resolve_model
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.models.script import ScriptError
 from colleague.agent.models.think import think

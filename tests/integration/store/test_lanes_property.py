@@ -10,7 +10,8 @@ import pytest
 from sqlalchemy import func, select
 
 from colleague.clock import MovableClock
-from colleague.store import approvals, journal, run, work
+from colleague.store import approvals, journal, run
+from colleague.store import claims as work
 from colleague.store.tables import events, runs
 from colleague.store.tx import Database, Tx
 from tests.integration.store.databases import Opener

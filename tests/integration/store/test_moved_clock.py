@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import select
 
 from colleague.clock import DOUBT_MS
-from colleague.store import work
+from colleague.store import claims as work
 from colleague.store.accept import Arrival, accept
 from colleague.store.approvals import Ask, get_approval, wait
 from colleague.store.grants import give_grant, granted_operations

@@ -9,8 +9,8 @@ import pytest
 from colleague.clock import MovableClock
 from colleague.store import lease
 from colleague.store.cancel import cancel
+from colleague.store.claims import Taken, finish
 from colleague.store.tx import Database
-from colleague.store.work import Taken, finish
 from colleague.store.worker import Worker
 from tests.integration.store.databases import Opener
 from tests.integration.store.test_store import on, send

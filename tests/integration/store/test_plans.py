@@ -10,11 +10,12 @@ from sqlalchemy import Executable, select
 from sqlalchemy.dialects import sqlite
 
 from colleague.clock import MovableClock
-from colleague.store import approvals, lanes, work
+from colleague.store import approvals, lanes
+from colleague.store import claims as work
 from colleague.store.sqlite import SqliteDatabase
 from colleague.store.statement import select_statement
 from colleague.store.tables import calls, is_ready, messages, runs, word
-from colleague.triggers import resolve
+from colleague.triggers.gmail import resolve
 
 HOT: dict[str, Executable] = {
     "the next run": work._ELIGIBLE,

@@ -15,7 +15,7 @@ from sqlalchemy import func, select, text
 
 from colleague.clock import MovableClock
 from colleague.errors import NotFound, UsageError
-from colleague.store import work
+from colleague.store import claims as work
 from colleague.store.accept import Accepted, Arrival, QueueFull, accept, accept_all
 from colleague.store.approvals import Ask, wait
 from colleague.store.cancel import cancel

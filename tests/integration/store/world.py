@@ -13,7 +13,8 @@ from sqlalchemy import func, select
 
 from colleague.clock import MovableClock
 from colleague.store import approvals as approvals_room
-from colleague.store import journal, sweep, work
+from colleague.store import claims as work
+from colleague.store import journal, sweep
 from colleague.store.accept import Arrival, accept
 from colleague.store.approvals import AlreadyDecided, Answer, Ask
 from colleague.store.cancel import cancel

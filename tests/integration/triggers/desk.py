@@ -17,17 +17,17 @@ from colleague.clock import Clock, MovableClock
 from colleague.experts.registry import Record, write_record
 from colleague.home import Home
 from colleague.store.accept import Accepted, Event
+from colleague.store.claims import finish, take
 from colleague.store.record import columns_of, record
 from colleague.store.run import Run, get_run
 from colleague.store.schedules import SlotRow
 from colleague.store.tables import events, runs, slots
 from colleague.store.tx import Database
-from colleague.store.work import finish, take
-from colleague.triggers.firing import arrival_of, fire
+from colleague.triggers.intake import arrival_of, fire
 from colleague.triggers.pausing import pause, resume
+from colleague.triggers.registry import Wired, Wiring
 from colleague.triggers.scheduler import Scheduler
 from colleague.triggers.signature import RepeatKeys
-from colleague.triggers.wiring import Wired, Wiring
 from tests.integration.experts.package import CLERK, Package, process, text
 from tests.integration.store.databases import Opener
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from colleague.store.work import Taken, finish
+from colleague.store.claims import Taken, finish
 from colleague.store.worker import Worker
 from tests.integration.triggers.desk import Desk, webhook
 

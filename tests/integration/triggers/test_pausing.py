@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from colleague.store.event_report import event_document, events_page
-from colleague.triggers.listing import trigger_documents
 from colleague.triggers.pausing import end_removed
+from colleague.triggers.trigger_list import trigger_documents
 from tests.integration.experts.package import CLERK
 from tests.integration.triggers.desk import Desk, by_key, inputs, webhook
 

@@ -10,9 +10,9 @@ import pytest
 from colleague.clock import SystemClock
 from colleague.store.retention import forget_old
 from colleague.store.schedules import trigger_states
-from colleague.triggers.firing import CRON_QUEUE
-from colleague.triggers.listing import trigger_documents
+from colleague.triggers.intake import CRON_QUEUE
 from colleague.triggers.schedule import GRACE_MS, MOST_LISTED
+from colleague.triggers.trigger_list import trigger_documents
 from tests.integration.triggers.desk import Desk, Office, cron, webhook
 
 SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000

@@ -13,8 +13,8 @@ from colleague.home import Home
 from colleague.store.postgresql import PostgresDatabase
 from colleague.store.sqlite import SqliteDatabase
 from colleague.store.tx import Database
+from colleague.triggers.registry import Wiring
 from colleague.triggers.scheduler import Scheduler
-from colleague.triggers.wiring import Wiring
 
 KILLED = -9
 _COPIES = multiprocessing.get_context("forkserver")

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from colleague.experts.private import PrivateText
+from colleague.experts.privacy.redactor import PrivateText
 
 ROOT = Path(__file__).parents[3]
 CODE = "KESTREL-7Q4X-ZW"

@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from colleague.errors import ColleagueError
-from colleague.experts.learnings import (
+from colleague.experts.runs.prompt import PromptSource, assemble_prompt
+from colleague.experts.workspace.learnings import (
     Entry,
     append_entry,
     entries,
@@ -24,7 +25,6 @@ from colleague.experts.learnings import (
     learnings_file,
     package_learnings,
 )
-from colleague.experts.prompt import PromptSource, assemble_prompt
 from colleague.packages.finding import Findings
 from colleague.packages.folder import Folder
 from colleague.packages.frontmatter import split_frontmatter
@@ -198,7 +198,7 @@ class TestArchiving:
 
 def crash(folder: Path, entry: Entry, most: int) -> None:
     code = (
-        "from pathlib import Path; from colleague.experts.learnings import Entry, append_entry; "
+        "from pathlib import Path; from colleague.experts.workspace.learnings import Entry, append_entry; "
         f"append_entry(Path({str(folder)!r}), {entry!r}, {most})"
     )
     environment = os.environ | {"COLLEAGUE_FAILPOINT": "learning.archived"}

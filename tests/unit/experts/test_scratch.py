@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from colleague.agent.tools.path import split
 from colleague.agent.tools.staged import temporary_name
-from colleague.experts.file_name import file_name_part
-from colleague.experts.scratch import forget_scratch, remove_scratch, scratchpad_path
-from colleague.experts.state import Workspace
+from colleague.experts.workspace.file_name import file_name_part
+from colleague.experts.workspace.scratch import forget_scratch, remove_scratch, scratchpad_path
+from colleague.experts.workspace.workspace import Workspace
 from colleague.packages.package import read_package
 from colleague.packages.process import Process
 from tests.conftest import EXAMPLE

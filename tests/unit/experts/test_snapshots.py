@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from colleague.experts.registry import Record, write_record
-from colleague.experts.snapshots import DAY_MS, forget_snapshots
+from colleague.experts.workspace.snapshots import DAY_MS, forget_snapshots
 from colleague.home import Home
 
 

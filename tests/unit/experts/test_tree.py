@@ -9,8 +9,8 @@ import pytest
 
 from colleague.agent.tools.path import Missing, PathError
 from colleague.agent.tools.tree import Tree
-from colleague.experts.state import Workspace, initialise_state, session_files
-from colleague.experts.tree import expert_tree
+from colleague.experts.workspace.tree import expert_tree
+from colleague.experts.workspace.workspace import Workspace, initialise_state, session_files
 from colleague.packages.package import read_package
 from tests.conftest import EXAMPLE
 

@@ -9,11 +9,11 @@ import pytest
 from pydantic_ai.messages import ModelResponse, TextPart
 from pydantic_ai.usage import RequestUsage
 
+from colleague.agent.models.context_size import context_window
 from colleague.agent.models.profile import profile_over
 from colleague.agent.models.reply import cost_of
 from colleague.agent.models.resolved import Api, ResolvedModel
 from colleague.agent.models.thinking import Level, Thinking, choose_thinking
-from colleague.agent.models.window import context_window
 
 VENDORS: dict[Api, tuple[str, str]] = {
     "anthropic-messages": ("anthropic", "AnthropicProvider"),

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from colleague.duration import parse_duration
 from colleague.packages.concurrency import Concurrency
 from colleague.packages.delivery import Delivery
-from colleague.packages.duration import parse_duration
 from colleague.packages.execution import Execution, Retry
 from colleague.packages.learning import Learning
 from colleague.packages.package import Package, read_package

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from colleague.experts.bindings import TriggerBinding
-from colleague.experts.pattern import parse_pattern
+from colleague.experts.safe_regex import parse_pattern
 from colleague.packages.mark import Mark
 from colleague.triggers.channel import ChannelMessage, read_message, wakes
 from colleague.triggers.errors import BadPayload

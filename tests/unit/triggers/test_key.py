@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colleague.experts.key import key_text
+from colleague.experts.key_text import key_text
 
 
 @pytest.mark.parametrize(

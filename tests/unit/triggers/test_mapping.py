@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colleague.experts.mapping import Lane, dedupe_value, inputs_of, lane_of
+from colleague.experts.runs.mapping import Lane, dedupe_value, inputs_of, lane_of
 from colleague.packages.concurrency import Concurrency
 from colleague.packages.delivery import Delivery
 from colleague.packages.execution import Execution

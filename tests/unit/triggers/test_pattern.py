@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colleague.experts.pattern import MAX_LENGTH, MAX_TEXT, parse_pattern
+from colleague.experts.safe_regex import MAX_LENGTH, MAX_TEXT, parse_pattern
 
 
 @pytest.mark.parametrize(

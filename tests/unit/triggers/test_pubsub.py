@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from colleague.triggers.errors import BadPayload
-from colleague.triggers.pubsub import GmailPush, is_push, read_push
+from colleague.triggers.gmail.pubsub import GmailPush, is_push, read_push
 
 CHANGE = {"emailAddress": "Me@us.com", "historyId": 9876543210}
 

@@ -12,9 +12,9 @@ from cronsim import CronSim
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from colleague.duration import parse_duration
 from colleague.experts.bindings import CatchUp, CatchUpPolicy
 from colleague.packages.cron import parse_cron
-from colleague.packages.duration import parse_duration
 from colleague.triggers.schedule import (
     GRACE_MS,
     MOST_COUNTED,

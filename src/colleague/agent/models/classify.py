@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from colleague.agent.models.error_text import could_not_be_sent, said, seconds_to_wait
 from colleague.agent.models.failure import WHAT, ModelFailure, Reason
 from colleague.agent.models.overflow import says_too_long
 from colleague.agent.models.resolved import ResolvedModel
-from colleague.agent.models.said import could_not_be_sent, said, seconds_to_wait
 from colleague.redaction import redact
 
 _REFUSALS = frozenset((None, 400, 413, 422, 429, 500))

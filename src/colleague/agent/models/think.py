@@ -16,9 +16,9 @@ from colleague.agent.models.delta import Delta, OnDelta, TextDelta, ThinkingDelt
 from colleague.agent.models.messages import with_shown_names
 from colleague.agent.models.reply import Reply, cost_of, usage_of
 from colleague.agent.models.request import ThinkRequest
+from colleague.agent.models.request_params import Wire, wire
 from colleague.agent.models.resolved import ResolvedModel, Usage
 from colleague.agent.models.tool_name import ToolNames
-from colleague.agent.models.wire import Wire, wire
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse, ModelResponseStreamEvent

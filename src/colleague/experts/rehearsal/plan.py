@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from colleague.agent.models.tool_name import safe_name
-from colleague.experts.file_name import file_name_part
-from colleague.experts.scratch import scratchpad_path
+from colleague.experts.workspace.file_name import file_name_part
+from colleague.experts.workspace.scratch import scratchpad_path
 from colleague.packages.checklist import Step
 from colleague.packages.folder import normal_path
 from colleague.packages.function import Function

@@ -8,8 +8,12 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query, Request, Response
 
 from colleague.errors import ColleagueError, UsageError
-from colleague.experts.reporting import approval_report
-from colleague.gateway.documents import (
+from colleague.experts.runs.report import approval_report
+from colleague.gateway.api_error import Refusal, refusal_of
+from colleague.gateway.gateway import Gateway, Here
+from colleague.gateway.openapi import with_token
+from colleague.gateway.paging import PageAfter, PageSize, link_next
+from colleague.gateway.schemas import (
     ApprovalDocument,
     BatchAnswer,
     BatchAsked,
@@ -17,11 +21,7 @@ from colleague.gateway.documents import (
     DecisionAsked,
     Error,
 )
-from colleague.gateway.gateway import Gateway, Here
-from colleague.gateway.openapi import with_token
-from colleague.gateway.operator import Verdict
-from colleague.gateway.paging import PageAfter, PageSize, link_next
-from colleague.gateway.refusal import Refusal, refusal_of
+from colleague.runtime.service import Verdict
 from colleague.store.approvals import (
     AlreadyDecided,
     Approval,

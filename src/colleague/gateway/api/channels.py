@@ -7,14 +7,14 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body
 
-from colleague.gateway.documents import EventAccepted, EventsAccepted, JsonObject
 from colleague.gateway.gateway import Gateway, Here
 from colleague.gateway.openapi import with_token
+from colleague.gateway.schemas import EventAccepted, EventsAccepted, JsonObject
 from colleague.store.accept import Arrival
 from colleague.triggers.channel import ChannelMessage, read_message, wakes
-from colleague.triggers.firing import arrival_of, fire_all
+from colleague.triggers.intake import arrival_of, fire_all
+from colleague.triggers.registry import Wired
 from colleague.triggers.signature import RepeatKeys
-from colleague.triggers.wiring import Wired
 
 router = APIRouter(prefix="/api", tags=["channels"])
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from colleague.gateway.documents import RetryAsked, RunBrief, RunStarted
 from colleague.gateway.gateway import Here
 from colleague.gateway.openapi import with_token
 from colleague.gateway.paging import PageAfter, PageSize, link_next
+from colleague.gateway.schemas import RetryAsked, RunBrief, RunStarted
 from colleague.store.lookup import full_id
 from colleague.store.overview import count_dead_letters, dead_letters
 from colleague.store.paging import Page

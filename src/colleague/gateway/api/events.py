@@ -6,10 +6,10 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from colleague.experts.reporting import event_report
-from colleague.gateway.documents import EventDocument
+from colleague.experts.runs.report import event_report
 from colleague.gateway.gateway import Here
 from colleague.gateway.openapi import with_token
+from colleague.gateway.schemas import EventDocument
 from colleague.store.lookup import full_id
 from colleague.store.tables import events
 

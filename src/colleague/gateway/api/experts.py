@@ -11,9 +11,9 @@ from colleague.errors import BindingsError
 from colleague.experts.bindings import Bindings, read_bindings
 from colleague.experts.expert import Expert, discover, find_expert
 from colleague.experts.summary import brief, full
-from colleague.gateway.documents import ExpertBrief, ExpertDocument
 from colleague.gateway.gateway import Here
 from colleague.gateway.openapi import with_token
+from colleague.gateway.schemas import ExpertBrief, ExpertDocument
 from colleague.home import Home
 from colleague.packages.finding import Findings
 

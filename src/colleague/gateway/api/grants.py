@@ -8,9 +8,9 @@ from typing import Any
 from fastapi import APIRouter
 
 from colleague.experts.grant_report import GrantReports
-from colleague.gateway.documents import GrantDocument, Revoked
 from colleague.gateway.gateway import Gateway, Here
 from colleague.gateway.openapi import with_token
+from colleague.gateway.schemas import GrantDocument, Revoked
 from colleague.store.grants import Grant, all_grants, ended_runs, get_grant
 from colleague.store.lookup import full_id
 from colleague.store.tables import grants

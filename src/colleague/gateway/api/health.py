@@ -9,10 +9,10 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 from sqlalchemy import func, select
 
-from colleague.gateway.documents import Check, Health, Readiness
 from colleague.gateway.gateway import Here
 from colleague.gateway.metrics import Labels, labelled
 from colleague.gateway.openapi import errors, with_token
+from colleague.gateway.schemas import Check, Health, Readiness
 from colleague.store.overview import pending_by_kind, runs_by_status, unsent
 from colleague.store.tables import runs
 from colleague.store.tx import Tx

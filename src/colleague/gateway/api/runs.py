@@ -8,8 +8,11 @@ from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from colleague.errors import UsageError
-from colleague.experts.reporting import run_report
-from colleague.gateway.documents import (
+from colleague.experts.runs.report import run_report
+from colleague.gateway.gateway import Here
+from colleague.gateway.openapi import with_token
+from colleague.gateway.paging import PageAfter, link_next
+from colleague.gateway.schemas import (
     Accepted,
     CancelAsked,
     Outcome,
@@ -21,9 +24,6 @@ from colleague.gateway.documents import (
     RunStarted,
     Status,
 )
-from colleague.gateway.gateway import Here
-from colleague.gateway.openapi import with_token
-from colleague.gateway.paging import PageAfter, link_next
 from colleague.gateway.streams import run_stream
 from colleague.store.lookup import full_id
 from colleague.store.paging import Page

@@ -7,9 +7,9 @@ from typing import Any
 from fastapi import APIRouter
 
 from colleague.experts.launch_acceptance import launch_entry
-from colleague.gateway.documents import AcceptAsked, ServerDocument
 from colleague.gateway.gateway import Gateway, Here
 from colleague.gateway.openapi import with_token
+from colleague.gateway.schemas import AcceptAsked, ServerDocument
 from colleague.mcp.server import ServerStatus
 
 router = APIRouter(prefix="/api/servers", tags=["servers"])

@@ -9,10 +9,10 @@ from fastapi import APIRouter
 
 from colleague.agent.main_agent import SESSION as MAIN_SESSION
 from colleague.errors import NotFound
-from colleague.experts.reporting import trajectory_report
-from colleague.gateway.documents import Accepted, MessageAsked, SessionDocument, SessionMessage
+from colleague.experts.runs.report import trajectory_report
 from colleague.gateway.gateway import Here
 from colleague.gateway.openapi import with_token
+from colleague.gateway.schemas import Accepted, MessageAsked, SessionDocument, SessionMessage
 from colleague.store.report import sessions
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"])

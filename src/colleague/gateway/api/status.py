@@ -8,10 +8,10 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from colleague.experts.reporting import approval_report
-from colleague.gateway.documents import StatusDocument
+from colleague.experts.runs.report import approval_report
 from colleague.gateway.gateway import Gateway, Here
 from colleague.gateway.openapi import with_token
+from colleague.gateway.schemas import StatusDocument
 from colleague.store.approvals import count_approvals, pending_approvals
 from colleague.store.overview import (
     count_dead_letters,
@@ -21,7 +21,7 @@ from colleague.store.overview import (
     unsent,
 )
 from colleague.store.tx import Tx
-from colleague.triggers.listing import trigger_documents
+from colleague.triggers.trigger_list import trigger_documents
 
 router = APIRouter(prefix="/api", tags=["status"])
 

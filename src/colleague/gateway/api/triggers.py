@@ -6,10 +6,10 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from colleague.gateway.documents import Accepted, Changed, FireAsked, TriggerDocument
 from colleague.gateway.gateway import Here
 from colleague.gateway.openapi import with_token
-from colleague.triggers.listing import trigger_documents
+from colleague.gateway.schemas import Accepted, Changed, FireAsked, TriggerDocument
+from colleague.triggers.trigger_list import trigger_documents
 
 router = APIRouter(prefix="/api", tags=["triggers"])
 

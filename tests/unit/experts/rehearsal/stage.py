@@ -14,7 +14,7 @@ from pydantic_ai.tools import ToolDefinition
 from colleague.agent.models.messages import from_json, to_json
 from colleague.agent.models.request import ThinkRequest
 from colleague.agent.models.think import think
-from colleague.agent.presenting import wrapped
+from colleague.agent.render import wrapped
 from colleague.agent.tool import ToolSpec
 from colleague.agent.toolbox import checked_arguments
 from colleague.agent.tools.arguments import parameters

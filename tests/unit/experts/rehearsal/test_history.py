@@ -17,7 +17,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from colleague.agent.presenting import shortened, wrapped
+from colleague.agent.render import shortened, wrapped
 from colleague.experts.rehearsal.history import Made, Spoken, read_history
 
 

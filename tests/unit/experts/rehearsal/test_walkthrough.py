@@ -12,7 +12,7 @@ from colleague.agent.models.failure import ModelFailure
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.tools.arguments import parameters
 from colleague.experts.rehearsal.walkthrough import walkthrough_model
-from colleague.experts.scratch import scratchpad_path
+from colleague.experts.workspace.scratch import scratchpad_path
 from colleague.packages.package import Package
 from colleague.packages.tool import Operation
 from tests.unit.experts.rehearsal.stage import DRAFTED, NATIVE, Said, Stage, data, error

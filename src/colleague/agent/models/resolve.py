@@ -1,0 +1,226 @@
+"""From a name such as `anthropic/claude-sonnet-4-5` to a model that can be asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from colleague.agent.models.builtin import BUILT_IN
+from colleague.agent.models.keyring import NoKey, key_of
+from colleague.agent.models.resolved import APIS, LONGEST_SECONDS, Api, Key, Prices, ResolvedModel
+from colleague.agent.models.script import read_script
+from colleague.agent.models.script_player import ScriptPlayer
+from colleague.config import Secret, Settings, resolve
+from colleague.errors import ColleagueError, ConfigError, NotFound
+from colleague.file_cache import Kept
+from colleague.packages.fields import nearest
+
+if TYPE_CHECKING:
+    from colleague.config.settings import ModelCost, Provider, ProviderModel
+
+SCRIPT = "script"
+
+_SAME_API: Mapping[str, Api] = {"google-generative-ai": "google"}
+_VARIABLES = ", ".join(each.variables[0] for each in BUILT_IN.values())
+
+
+class NoModel(ColleagueError):
+    """No model is configured, and no provider's key is in the environment."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "no model configured",
+            hint="set agents.defaults.model.primary in colleague.json, or one of these in the environment: "
+            f"{_VARIABLES}",
+        )
+
+
+def default_model(settings: Settings, environ: Mapping[str, str]) -> str:
+    """The name of the model to use when none is named. Raises NoModel."""
+    chosen = settings.agents.defaults.model
+    if chosen is not None and chosen.primary:
+        return chosen.primary
+    for provider in BUILT_IN.values():
+        if provider.key(environ) is not None and _is_offered(settings, provider.id):
+            return f"{provider.id}/{provider.first_model}"
+    raise NoModel
+
+
+def resolve_model(
+    settings: Settings,
+    environ: Mapping[str, str],
+    name: str = "",
+    *,
+    profile: str = "",
+    folder: Path | None = None,
+) -> ResolvedModel:
+    """The model of that name or alias; the default one when `name` is empty.
+
+    `profile` chooses one of several keys. A script's relative path is taken from `folder`.
+    Raises NoModel, NotFound, ConfigError or ScriptError.
+    """
+    full = full_name(settings, name or default_model(settings, environ))
+    provider, slash, model = full.partition("/")
+    if not (provider and slash and model):
+        raise NotFound(f"the model {full!r} names no provider", hint=_likely(settings, full))
+    if provider == SCRIPT:
+        return _scripted(full, (folder or Path()) / Path(model).expanduser())
+    configured = settings.models.providers.get(provider)
+    if configured is None and not _is_offered(settings, provider):
+        raise NotFound(f"there is no model provider {provider!r}", hint=_providers(settings, provider))
+    key = key_of(settings, environ, provider, profile=profile)
+    return _Entry(settings, environ, provider, model, configured).resolved(key)
+
+
+def _is_offered(settings: Settings, provider: str) -> bool:
+    """Built-in providers are there unless the settings replace them."""
+    return provider in settings.models.providers or (provider in BUILT_IN and settings.models.mode == "merge")
+
+
+def full_name(settings: Settings, name: str) -> str:
+    """The provider/model behind an alias; any other name as it is."""
+    aliases = {entry.alias: full for full, entry in settings.agents.defaults.models.items() if entry.alias}
+    return aliases.get(name, name)
+
+
+_script = Kept(read_script)
+
+
+def _scripted(name: str, file: Path) -> ResolvedModel:
+    script = _script(file)
+    return ResolvedModel(
+        SCRIPT,
+        name.partition("/")[2],
+        context_window=script.context_window,
+        prices=script.prices,
+        stand_in=ScriptPlayer(name, script),
+    )
+
+
+def _likely(settings: Settings, name: str) -> str:
+    """The full name of which someone typed the second half."""
+    known = {f"{each.id}/{each.first_model}" for each in BUILT_IN.values()}
+    known |= {
+        f"{provider}/{model.id}"
+        for provider, each in settings.models.providers.items()
+        for model in each.models
+    }
+    ending = next((full for full in sorted(known) if full.partition("/")[2] == name), "")
+    return f"did you mean {ending!r}?" if ending else "write it as provider/model, such as openai/gpt-5-mini"
+
+
+def _providers(settings: Settings, provider: str) -> str:
+    known = [*settings.models.providers, *(BUILT_IN if settings.models.mode == "merge" else ()), SCRIPT]
+    near = nearest(provider, known)
+    return near or f"add it to models.providers in colleague.json; known are {', '.join(known)}"
+
+
+class _Entry:
+    """One model in the settings, or at a built-in provider."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        environ: Mapping[str, str],
+        provider: str,
+        model: str,
+        configured: Provider | None,
+    ) -> None:
+        self._settings, self._environ = settings, environ
+        self._provider, self._id, self._configured = provider, model, configured
+        self._where = f"models.providers.{provider}"
+        self._listed = self._find()
+
+    def resolved(self, key: Key | None) -> ResolvedModel:
+        base_url = self._base_url()
+        if key is None and base_url is None:
+            raise self._no_key()
+        provider, listed = self._configured, self._listed
+        return ResolvedModel(
+            self._provider,
+            self._id,
+            self._api(),
+            base_url,
+            key,
+            self._headers(key),
+            (listed and (listed.context_tokens or listed.context_window))
+            or (provider and provider.context_window)
+            or None,
+            (listed and listed.max_tokens) or (provider and provider.max_tokens) or None,
+            _prices(listed.cost) if listed and listed.cost else None,
+            listed.reasoning if listed and "reasoning" in listed.model_fields_set else None,
+            provider.timeout_seconds if provider else None,
+            self._idle_seconds(),
+            self._params(),
+            dict(listed.compat) if listed else {},
+        )
+
+    def _idle_seconds(self) -> float:
+        own = self._configured.idle_timeout_seconds if self._configured else None
+        return own or self._settings.agents.defaults.llm.idle_timeout_seconds or LONGEST_SECONDS
+
+    def _find(self) -> ProviderModel | None:
+        models = self._configured.models if self._configured else ()
+        found = next((each for each in models if each.id == self._id), None)
+        if found is None and models and self._provider not in BUILT_IN:
+            ids = [each.id for each in models]
+            hint = nearest(self._id, ids) or f"add it to {self._where}.models; it has {', '.join(ids)}"
+            raise NotFound(f"{self._where} has no model {self._id!r}", hint=hint)
+        return found
+
+    def _api(self) -> Api:
+        listed = self._listed.api if self._listed else None
+        named = listed or (self._configured.api if self._configured else None)
+        if named is None:
+            return BUILT_IN[self._provider].api if self._provider in BUILT_IN else "openai-completions"
+        api = _SAME_API.get(named, named)
+        if api not in APIS:
+            hint = nearest(api, APIS) or f"it takes {', '.join(APIS)}"
+            raise ConfigError(f"{self._where}.api is {named!r}, which is not known", hint=hint)
+        return api
+
+    def _base_url(self) -> str | None:
+        text = self._configured.base_url if self._configured else None
+        return resolve(text, self._environ, key=f"{self._where}.baseUrl") if text else None
+
+    def _headers(self, key: Key | None) -> tuple[tuple[str, str], ...]:
+        provider = self._configured
+        if provider is None:
+            return ()
+        texts = {**provider.headers, **(self._listed.headers if self._listed else {})}
+        headers = {
+            name: resolve(text, self._environ, key=f"{self._where}.headers.{name}")
+            for name, text in texts.items()
+        }
+        if provider.auth_header and key is not None:
+            headers.setdefault("Authorization", f"Bearer {key.text}")
+        return tuple(headers.items())
+
+    def _params(self) -> dict[str, Any]:
+        chosen = self._settings.agents.defaults.models.get(f"{self._provider}/{self._id}")
+        layers = [self._configured, self._listed, chosen]
+        merged = {key: value for layer in layers if layer for key, value in layer.params.items()}
+        return {
+            key: resolve(value, self._environ, key=f"{self._where}.params.{key}")
+            if isinstance(value, Secret)
+            else value
+            for key, value in merged.items()
+        }
+
+    def _no_key(self) -> NoKey:
+        places = [f"{self._where}.apiKey"]
+        if self._provider in BUILT_IN:
+            places = [*BUILT_IN[self._provider].variables, *places]
+        return NoKey(
+            f"{self._provider}/{self._id} needs a key, and there is none",
+            hint=f"set {' or '.join(places)}",
+            source=places[0],
+        )
+
+
+def _prices(cost: ModelCost) -> Prices:
+    """Through their text, so that 0.1 stays 0.1."""
+    amounts = (cost.input, cost.output, cost.cache_read, cost.cache_write)
+    return Prices(*(Decimal(str(amount)) for amount in amounts))

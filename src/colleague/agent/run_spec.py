@@ -1,0 +1,128 @@
+"""Everything a run needs to go on, assembled by whoever owns it: the main agent, or an expert."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from colleague.agent.completion import Closing, TextCloses
+from colleague.agent.gate import CautiousGate, Gate
+from colleague.agent.models.resolved import ResolvedModel
+from colleague.agent.models.thinking import Thinking
+from colleague.agent.opening import PlainWords, Words
+from colleague.agent.privacy import NothingPrivate, Private
+from colleague.agent.toolbox import Toolbox
+from colleague.errors import ColleagueError
+from colleague.store.run import Outcome, Run
+from colleague.store.tx import Tx
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Limits, checked before each model call. None is no limit."""
+
+    tokens: int | None = None
+    cost: float | None = None
+    tool_calls: int | None = None
+
+
+@dataclass(frozen=True)
+class Retries:
+    """How often a failed attempt is followed by another, and after what pause."""
+
+    max_attempts: int = 1
+    delay_ms: int = 30_000
+    exponential: bool = True
+
+    def pause_ms(self, attempt: int) -> int:
+        return self.delay_ms * 2 ** (attempt - 1) if self.exponential else self.delay_ms
+
+
+class Afterwards(Protocol):
+    """What else happens when a run ends."""
+
+    def completed(self, tx: Tx, run: Run, narrative: str, outputs: dict[str, Any] | None) -> None:
+        """Stored in the commit that ends the run."""
+        ...
+
+    def failed(self, tx: Tx, run: Run, outcome: Outcome, error: str) -> None:
+        """Stored in the commit that ends the run after its last attempt."""
+        ...
+
+    async def tidy(self, run: Run, outcome: Outcome) -> None:
+        """After the commit. A crash may come before it, so nothing may depend on it."""
+        ...
+
+
+class NothingAfterwards:
+    """For a run that only answers."""
+
+    def completed(self, tx: Tx, run: Run, narrative: str, outputs: dict[str, Any] | None) -> None:
+        pass
+
+    def failed(self, tx: Tx, run: Run, outcome: Outcome, error: str) -> None:
+        pass
+
+    async def tidy(self, run: Run, outcome: Outcome) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The surroundings of a run."""
+
+    owner: str
+    model: ResolvedModel
+    system: str
+    toolbox: Toolbox
+    gate: Gate = field(default_factory=CautiousGate)
+    package_digest: str = ""
+    thinking: Thinking = field(default_factory=Thinking)
+    max_turns: int = 100
+    timeout_seconds: float | None = 600
+    result_chars: int = 100_000
+    same_call_limit: int = 5
+    max_calls_per_answer: int = 200
+    run_budget: Budget = Budget()
+    day_budget: Budget = Budget()
+    retries: Retries = Retries()
+    on_failure: Outcome = "failed"
+    rejection: Literal["tell", "fail"] = "tell"
+    """Whether the agent is told of a no and goes on, or the step has failed."""
+    words: Words = field(default_factory=PlainWords)
+    closing: Closing = field(default_factory=TextCloses)
+    afterwards: Afterwards = field(default_factory=NothingAfterwards)
+    private: Private = field(default_factory=NothingPrivate)
+    starts_over: bool = False
+    """Whether another attempt begins with an empty transcript, and really repeats."""
+    ask_channel: str | None = None
+    """Where people are told of questions; None when whoever waits for the run sees them."""
+    draft_channel: str | None = None
+
+
+class CannotAssemble(ColleagueError):
+    """The run cannot go on as things are. `retry` says whether that may pass."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        retry: bool = False,
+        retries: Retries | None = None,
+        on_failure: Outcome = "failed",
+        afterwards: Afterwards | None = None,
+        starts_over: bool = False,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.retry = retry
+        self.retries = retries or Retries()
+        self.on_failure = on_failure
+        self.afterwards = afterwards or NothingAfterwards()
+        self.starts_over = starts_over
+
+
+class Assembler(Protocol):
+    """Makes the setting of a run anew each time it is advanced, so that today's policy counts."""
+
+    async def assemble(self, run: Run) -> Setting: ...

@@ -1,0 +1,37 @@
+"""Who acts where: one session of a run with everything around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from colleague.agent.conversation import Conversation
+from colleague.agent.events import Bus, Kind
+from colleague.agent.models.connections import Connections
+from colleague.agent.payload_log import PayloadLog
+from colleague.agent.run_spec import Setting
+from colleague.store.journal import Call
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A conversation in its setting, and whoever watches."""
+
+    conversation: Conversation
+    setting: Setting
+    bus: Bus
+    connections: Connections
+    payloads: PayloadLog = PayloadLog()
+
+    @property
+    def run_id(self) -> str:
+        return self.conversation.run.id
+
+    def tell(self, kind: Kind, **data: Any) -> None:
+        """Lets the watchers know, without what is private."""
+        private = self.setting.private
+        self.bus.tell(kind, self.run_id, **(private.redact_document(data) if private else data))
+
+    def child(self, call: Call, setting: Setting) -> Scene:
+        """The session that a call is, inside the same run."""
+        return replace(self, conversation=self.conversation.child(call.id), setting=setting)

@@ -1,0 +1,120 @@
+"""Doing something from a command: through the gateway when one holds the home, else in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from colleague.cli.output import note
+from colleague.cli.run_text import progress_lines
+from colleague.cli.run_view import Watching, experts_steps
+from colleague.clock_file import home_clock
+from colleague.config import Settings
+from colleague.errors import HomeBusy
+from colleague.experts.runs.report import run_report
+from colleague.home import LOCK_SECONDS, Home
+from colleague.runtime.gateway_file import gateway_runs
+from colleague.runtime.host import Host, open_host
+from colleague.runtime.remote_service import RemoteOperator
+from colleague.runtime.service import Operator, Verdict
+from colleague.store.opening import open_database
+from colleague.store.run import get_run
+from colleague.store.tx import Database
+from colleague.triggers.registry import Wiring
+
+POLL_SECONDS = 0.2
+
+
+@dataclass(frozen=True)
+class OwnHands:
+    """This process holds the home, and advances only the runs it made or woke."""
+
+    home: Home
+    database: Database
+    operator: Operator
+    host: Host
+
+    async def decide(self, verdicts: Sequence[Verdict]) -> list[str]:
+        """The runs that were decided about."""
+        return [approval.run_id for approval in await self.operator.decide(verdicts)]
+
+    async def follow(self, run_ids: Sequence[str], *, quiet: bool) -> list[dict[str, Any]]:
+        """Waits until each run is done, or waits for a person; their documents. Shows what happens."""
+        wanted = list(dict.fromkeys(run_ids))
+        experts = await experts_steps(self.database, wanted)
+        with Watching(self.host.bus, quiet=quiet, experts=experts):
+            await self.host.advance_only(wanted)
+        return [await _document(self.database, self.home, run_id) for run_id in wanted]
+
+
+@dataclass(frozen=True)
+class GatewaysHands:
+    """The gateway does the work; this process asks, and looks on."""
+
+    home: Home
+    database: Database
+    operator: RemoteOperator
+
+    async def decide(self, verdicts: Sequence[Verdict]) -> list[str]:
+        return await self.operator.decide(verdicts)
+
+    async def follow(self, run_ids: Sequence[str], *, quiet: bool) -> list[dict[str, Any]]:
+        return [await self._follow(run_id, quiet) for run_id in dict.fromkeys(run_ids)]
+
+    async def _follow(self, run_id: str, quiet: bool) -> dict[str, Any]:
+        shown: set[str] = set()
+        while True:
+            document = await _document(self.database, self.home, run_id)
+            for key, line in progress_lines(document):
+                if key not in shown and not quiet:
+                    note(line)
+                shown.add(key)
+            if await self._rests(run_id, document):
+                return document
+            await asyncio.sleep(POLL_SECONDS)
+
+    async def _rests(self, run_id: str, document: dict[str, Any]) -> bool:
+        """Whether only a person can move it: it is done, waits, or stands behind a run that waits."""
+        if document["status"] in ("done", "waiting"):
+            return True
+        if document["status"] != "queued" or not document["behind"]:
+            return False
+        return await self.database.read(lambda tx: _head_waits(tx, get_run(tx, run_id).lane))
+
+
+Hands = OwnHands | GatewaysHands
+
+
+def _head_waits(tx: Any, lane: str | None) -> bool:
+    from colleague.store.lanes import head_of
+
+    head = head_of(tx, lane) if lane else None
+    return head is not None and get_run(tx, head).status == "waiting"
+
+
+async def _document(database: Database, home: Home, run_id: str) -> dict[str, Any]:
+    return await database.read(lambda tx: run_report(tx, home, run_id))
+
+
+@asynccontextmanager
+async def hands(home: Home, settings: Settings) -> AsyncIterator[Hands]:
+    """Own hands where nobody else holds the home; on PostgreSQL always, since many may work there."""
+    async with contextlib.AsyncExitStack() as stack:
+        served = gateway_runs(home)
+        opening = open_host(
+            home, settings, wait_seconds=0 if served else LOCK_SECONDS, accepts=not served
+        )  # on PostgreSQL beside a gateway: a command accepts nothing in passing
+        try:
+            host = await stack.enter_async_context(opening)
+        except HomeBusy:
+            operator = RemoteOperator.of(home, settings)
+            database = open_database(home, settings, os.environ, home_clock(home))
+            stack.push_async_callback(database.close)
+            yield GatewaysHands(home, database, operator)
+            return
+        yield OwnHands(home, host.database, Operator(home, settings, host.database, Wiring(home)), host)

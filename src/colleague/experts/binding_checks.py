@@ -1,0 +1,126 @@
+"""Phase 2 of validation: bindings and servers, as far as files tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from colleague.errors import PackageError
+from colleague.experts.accepted import accept_command, not_accepted
+from colleague.experts.bindings import Bindings, ToolBinding, read_bindings
+from colleague.experts.expert import Expert
+from colleague.experts.workspace.workspace import Workspace
+from colleague.packages.fields import nearest
+from colleague.packages.finding import Findings
+from colleague.packages.folder import Folder
+from colleague.packages.mark import Mark
+from colleague.packages.names import BINDINGS, MANIFEST
+from colleague.packages.package import Package
+from colleague.packages.validate import check_learnings_scope
+
+if TYPE_CHECKING:
+    from colleague.config import Settings
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What an expert meets in this home: servers by name, folders with skills, its workspace."""
+
+    settings_file: str
+    servers: tuple[str, ...]
+    skill_folders: tuple[Path, ...]
+    workspace: Workspace
+
+
+def surroundings(settings: Settings, home_root: Path, expert: str) -> Surroundings:
+    return Surroundings(
+        settings_file=str(home_root / "colleague.json"),
+        servers=tuple(settings.mcp.servers),
+        skill_folders=(settings.workspace / "skills", home_root / "skills"),
+        workspace=Workspace.of(settings.workspace, expert),
+    )
+
+
+def check_bindings(expert: Expert, package: Package, around: Surroundings, findings: Findings) -> Bindings:
+    bindings = read_bindings(expert.bindings_file, findings)
+    _check_required(expert, package, bindings, findings)
+    for name, binding in bindings.tools.items():
+        _check_tool(name, binding, package, findings)
+        _check_target(name, binding, around, findings)
+    _check_triggers(package, bindings, findings)
+    _check_state(expert, package, around, findings)
+    _check_learnings(package, around, findings)
+    _check_accepted(expert, package, findings)
+    return bindings
+
+
+def _check_accepted(expert: Expert, package: Package, findings: Findings) -> None:
+    try:
+        withheld = not_accepted(expert, package)
+    except PackageError as error:
+        findings.add("not-accepted", Mark(MANIFEST), error.message, error.hint)
+        return
+    for change in withheld:
+        message = f"{change.what}: does not count until it is accepted"
+        findings.add("not-accepted", Mark(MANIFEST), message, accept_command(expert))
+
+
+def _check_required(expert: Expert, package: Package, bindings: Bindings, findings: Findings) -> None:
+    for tool in package.manifest.requires_tools:
+        if tool not in bindings.tools:
+            hint = f"colleague expert bind {expert.name} {tool} SERVER"
+            findings.add("tool-unbound", Mark(BINDINGS), f"tool {tool!r} is bound to nothing", hint)
+
+
+def _check_tool(name: str, binding: ToolBinding, package: Package, findings: Findings) -> None:
+    if name not in package.manifest.requires_tools:
+        hint = nearest(name, package.manifest.requires_tools)
+        findings.add("binding-tool-unknown", binding.at, f"the package needs no tool {name!r}", hint)
+        return
+    tool = package.tool(name)
+    known = [operation.name for operation in tool.operations] if tool else []
+    for field, operations in (
+        ("operations", list(binding.operations)),
+        ("repeatable", list(binding.repeatable)),
+    ):
+        for operation in operations:
+            if known and operation not in known:
+                at = binding.mark(field, operation) if field == "operations" else binding.mark(field)
+                message = f"{name} has no operation {operation!r}"
+                findings.add("binding-operation-unknown", at, message, nearest(operation, known))
+
+
+def _check_target(name: str, binding: ToolBinding, around: Surroundings, findings: Findings) -> None:
+    at = binding.mark("server")
+    if binding.type == "skill":
+        if not any((folder / binding.server / "SKILL.md").is_file() for folder in around.skill_folders):
+            message = f"{name} is bound to skill {binding.server!r}, which is not installed"
+            findings.add("skill-unknown", at, message, f"put it in {around.skill_folders[-1]}")
+    elif binding.server not in around.servers:
+        message = f"{name} is bound to MCP server {binding.server!r}, which is not configured"
+        hint = nearest(binding.server, around.servers) or f"add it to mcp.servers in {around.settings_file}"
+        findings.add("server-unknown", at, message, hint)
+
+
+def _check_triggers(package: Package, bindings: Bindings, findings: Findings) -> None:
+    known = [trigger.name for trigger in package.triggers]
+    for name, binding in bindings.triggers.items():
+        if name not in known:
+            message = f"the package has no trigger {name!r}"
+            findings.add("binding-trigger-unknown", binding.at, message, nearest(name, known))
+
+
+def _check_state(expert: Expert, package: Package, around: Surroundings, findings: Findings) -> None:
+    for item in package.state:
+        if not (around.workspace.root / item.path).exists():
+            message = f"{item.path} is not in {around.workspace.root} yet"
+            findings.add(
+                "state-missing", item.at, message, f"it is made by: colleague expert enable {expert.name}"
+            )
+
+
+def _check_learnings(package: Package, around: Surroundings, findings: Findings) -> None:
+    folder = Folder(around.workspace.root, findings)
+    for file in sorted(around.workspace.learnings.glob("*.md")):
+        check_learnings_scope(folder, f"learnings/{file.name}", package)

@@ -1,0 +1,232 @@
+"""What in a private text is private: its runs of words, its short lines, its codes, addresses and sums."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+
+from colleague.experts.privacy.numbers import CURRENCIES, Amount, amounts, groups_of
+from colleague.experts.privacy.tokens import MARK, Wording, wordings
+
+Words = tuple[str, ...]
+
+_RUN_WORDS = 4
+_LONGEST = 8
+"""A passage of more words is known by every stretch of this many."""
+_SHORTEST_CELL = 8
+_SHORTEST_CODE = 6
+_TELLING_PART = 4
+"""A code with a mixed part of this length is known without its hyphens, too: `CANARY 7f3a`."""
+
+_IN_WORD = re.compile(r"[-_'.@]?")
+_IN_CELL = re.compile(r"[^\n|]*")
+_IN_CODE = re.compile(r"[-_]*")
+_IN_EMAIL = re.compile(r"[-_.+%&@]+")
+_IN_URL = re.compile(r"[^\s<>()\[\]{}\"`|]+")
+_MONEY_BEFORE = re.compile(rf"(?:\$|(?<![a-z0-9])(?:{CURRENCIES}))\s{{0,3}}\Z")
+_MONEY_AFTER = re.compile(rf"\s{{0,3}}(?:\$|(?:{CURRENCIES}|euros?|dollars?|pounds?|francs?)(?![a-z0-9]))")
+
+
+class Kind(IntEnum):
+    """Where the words of a passage count; of two kinds the lower one counts more often."""
+
+    ANYWHERE = 0
+    GLUED = 1
+    """Without a space between them, as in a code or a URL."""
+    SPACED = 2
+    """With one space between them, as in `1 200`."""
+    CAPITAL = 3
+    """Not in small letters: what is a name in capitals may be an ordinary word otherwise."""
+
+    def fits(self, text: str, wording: Wording, first: int, end: int) -> bool:
+        """Whether the words from `first` up to `end` stand as they should."""
+        if self is Kind.ANYWHERE:
+            return True
+        if self is Kind.CAPITAL:
+            written = text[wording.place(first, end)]
+            return written != written.lower()
+        gaps = [wording.gap(index) for index in range(first + 1, end)]
+        if self is Kind.SPACED:
+            return all(gap == " " for gap in gaps)
+        return not any(char.isspace() for gap in gaps for char in gap)
+
+
+@dataclass(frozen=True)
+class Passages:
+    """Passages by their words, and the values of the sums among them."""
+
+    kinds: dict[Words, Kind]
+    values: set[str]
+
+
+def passages_of(texts: Iterable[str]) -> Passages:
+    """Everything private in the bodies of private files."""
+    kinds: dict[Words, Kind] = {}
+    values: set[str] = set()
+    for text in texts:
+        for wording in wordings(text):
+            for words, kind in _Source(text, wording).passages():
+                kinds[words] = min(kind, kinds.get(words, kind))
+            values.update(value for _, value in sums_in(wording))
+            values.update(_spaced_sums(wording))
+    for groups in map(groups_of, values):
+        if 1 < len(groups) <= _LONGEST:
+            kinds.setdefault(groups, Kind.SPACED)
+    for words in [words for words in kinds if MARK in words]:
+        del kinds[words]
+    return Passages(kinds, values)
+
+
+def sums_in(wording: Wording, among: Container[str] | None = None) -> Iterator[tuple[int, str]]:
+    """The numbers that tell something, by the place of their word: three digits, a decimal part or money."""
+    numbers = {word: _meanings(word, among) for word in set(wording.written) if word[0] <= "9"}
+    known = {word for word, found in numbers.items() if found}
+    for index in [at for at, word in enumerate(wording.written) if word in known] if known else ():
+        for amount in numbers[wording.written[index]]:
+            if _tells(amount, wording, index):
+                yield index, amount.value
+
+
+def _meanings(word: str, among: Container[str] | None) -> Sequence[Amount]:
+    if among is None:
+        return amounts(word)
+    if word.isdigit() and word.lstrip("0") not in among:
+        return ()
+    return [each for each in amounts(word) if each.value in among]
+
+
+def _tells(amount: Amount, wording: Wording, index: int) -> bool:
+    return not _ends_a_name(wording, index) and (amount.telling or _is_money(wording, index))
+
+
+def _ends_a_name(wording: Wording, index: int) -> bool:
+    """As 300 does in `T-300`, though not in `200-300`."""
+    return index > 0 and wording.gap(index) in ("-", "_") and not amounts(wording.written[index - 1])
+
+
+def _is_money(wording: Wording, index: int) -> bool:
+    start, end = wording.spans[index]
+    before, after = wording.view[max(0, start - 8) : start], wording.view[end : end + 12]
+    return bool(_MONEY_BEFORE.search(before) or _MONEY_AFTER.match(after))
+
+
+def _spaced_sums(wording: Wording) -> Iterator[str]:
+    """`1 200` is 1200."""
+    digits = [index for index, word in enumerate(wording.words) if len(word) <= 3 and word.isdigit()]
+    whole, last = "", -1
+    for index in digits:
+        word = wording.words[index]
+        if whole and index == last + 1 and len(word) == 3 and wording.gap(index) == " ":
+            whole = (whole + word)[: 3 * _LONGEST]
+            yield whole
+        else:
+            whole = "" if word[0] == "0" else word
+        last = index
+
+
+@dataclass(frozen=True)
+class _Source:
+    """A private text, read."""
+
+    text: str
+    wording: Wording
+
+    @cached_property
+    def gaps(self) -> list[str]:
+        """What stands before each word."""
+        return [self.wording.gap(index) for index in range(len(self.wording.words))]
+
+    def chains(self, between: re.Pattern[str]) -> list[tuple[int, int]]:
+        """The longest stretches of words with nothing but `between` between them."""
+        joins = {gap for gap in set(self.gaps) if between.fullmatch(gap)}
+        breaks = [index for index, gap in enumerate(self.gaps) if not index or gap not in joins]
+        return list(zip(breaks, [*breaks[1:], len(self.gaps)], strict=False))
+
+    def written(self, first: int, end: int) -> str:
+        return self.text[self.wording.place(first, end)]
+
+    def passages(self) -> Iterator[tuple[Words, Kind]]:
+        for words in self._runs():
+            yield words, Kind.ANYWHERE
+        for find in (self._cells, self._codes, self._emails, self._urls):
+            for words, kind in find():
+                for first in range(max(1, len(words) - _LONGEST + 1)):
+                    yield words[first : first + _LONGEST], kind
+
+    def _runs(self) -> Iterator[Words]:
+        """From each word on as many as make four; what a hyphen joins is one of them."""
+        words = self.wording.words
+        begins = [end for _, end in self.chains(_IN_WORD)]
+        following = 0
+        for first in range(len(words)):
+            following += begins[following] <= first
+            fourth = following + _RUN_WORDS - 1
+            end = min(begins[fourth] if fourth < len(begins) else len(words) + 1, first + _LONGEST)
+            if end <= len(words):
+                yield words[first:end]
+
+    def _cells(self) -> Iterator[tuple[Words, Kind]]:
+        """Lines and cells of tables, also those that are too short to hold a run."""
+        for begin, end in self.chains(_IN_CELL):
+            first = begin + self._is_numbering(begin, end)
+            words = self.wording.words[first:end]
+            if len(words) > _LONGEST or len(" ".join(words)) < _SHORTEST_CELL:
+                continue
+            name = len(words) == 1 and words[0].isalpha() and not self.written(first, end).islower()
+            yield words, Kind.CAPITAL if name else Kind.ANYWHERE
+
+    def _is_numbering(self, first: int, end: int) -> bool:
+        numbered = self.wording.words[first].isdigit() and first + 1 < end
+        return numbered and self.gaps[first + 1].startswith((". ", ") "))
+
+    def _codes(self) -> Iterator[tuple[Words, Kind]]:
+        for first, end in self.chains(_IN_CODE):
+            written = self.written(first, end)
+            if len(written) < _SHORTEST_CODE:
+                continue
+            words = self.wording.words[first:end]
+            if not all(map(str.isalpha, words)):
+                yield from _codes_of(words)
+            elif written.isupper() and sum(map(str.isalpha, written)) >= _SHORTEST_CODE:
+                yield words, Kind.CAPITAL
+
+    def _emails(self) -> Iterator[tuple[Words, Kind]]:
+        for first, end in self.chains(_IN_EMAIL) if "@" in self.wording.view else ():
+            if any("@" in gap for gap in self.gaps[first + 1 : end]):
+                yield self.wording.words[first:end], Kind.GLUED
+
+    def _urls(self) -> Iterator[tuple[Words, Kind]]:
+        words = self.wording.words
+        for first, end in self.chains(_IN_URL):
+            begin = next((at for at in range(first, end - 1) if self._begins_url(at)), end)
+            host = begin + 2 if words[begin + 1 : begin + 2] == ("www",) else begin + 1
+            if begin < end:
+                yield words[host if end - host > 1 else begin : end], Kind.GLUED
+
+    def _begins_url(self, index: int) -> bool:
+        gap = self.gaps[index + 1]
+        return gap.startswith("://") or (self.wording.words[index] == "www" and gap == ".")
+
+
+def _codes_of(words: Words) -> Iterator[tuple[Words, Kind]]:
+    """A code, the same without its hyphens, and those of its parts that are codes by themselves."""
+    mixed = [word for word in words if _is_mixed(word)]
+    if mixed or _is_numbered(words):
+        yield words, Kind.ANYWHERE if any(len(word) >= _TELLING_PART for word in mixed) else Kind.GLUED
+        if any(map(str.isalpha, words)):
+            yield ("".join(words),), Kind.GLUED
+    for word in mixed:
+        if len(word) >= _SHORTEST_CODE:
+            yield (word,), Kind.GLUED
+
+
+def _is_mixed(word: str) -> bool:
+    return word.isalnum() and not word.isalpha() and not word.isdigit()
+
+
+def _is_numbered(words: Words) -> bool:
+    """A number with a hyphen, an underscore or points in it: `30-day`, `2031-05-01`, `10.0.0.12`."""
+    return len(words) > 1 or not (words[0].isalnum() or amounts(words[0]) or words[0] == MARK)

@@ -1,0 +1,379 @@
+"""An expert as an agent: the setting of its runs, assembled from pinned package, bindings and home."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from colleague.agent.main_agent import FILES_OWNER
+from colleague.agent.models.resolve import resolve_model
+from colleague.agent.models.resolved import ResolvedModel
+from colleague.agent.models.thinking import Thinking
+from colleague.agent.run_spec import Budget, CannotAssemble, Retries, Setting
+from colleague.agent.tool import Tool
+from colleague.agent.toolbox import Toolbox
+from colleague.agent.tools.fence import Fence
+from colleague.agent.tools.file_tools import file_tools
+from colleague.agent.tools.path import PathError
+from colleague.agent.tools.reconcile import reconcile
+from colleague.agent.tools.tree import Root, Tree
+from colleague.config import Settings
+from colleague.errors import ColleagueError, PackageError
+from colleague.experts.accepted import run_package
+from colleague.experts.bindings import Bindings, Limit, read_bindings
+from colleague.experts.delivery.text import delivery_of
+from colleague.experts.expert import Expert, find_expert, linked_folders, require_usable_name
+from colleague.experts.privacy.redactor import PrivateText, private_text_of
+from colleague.experts.rehearsal.walkthrough import walkthrough_model
+from colleague.experts.runs.bound_tools import ToolUnavailable, Workbench
+from colleague.experts.runs.completion import OutputsClose
+from colleague.experts.runs.invoke import REHEARSAL
+from colleague.experts.runs.opening import FunctionWords, ProcessWords, TaskWords
+from colleague.experts.runs.policy_gate import PolicyGate
+from colleague.experts.runs.prompt import PromptSource, assemble_function_prompt, assemble_prompt
+from colleague.experts.runs.run_end import ExpertAfterwards
+from colleague.experts.runs.run_package import Pinned
+from colleague.experts.runs.tools.begin_process import BeginProcessTool, begin_process_spec
+from colleague.experts.runs.tools.complete import CompleteTool, complete_spec
+from colleague.experts.runs.tools.escalate import EscalateTool
+from colleague.experts.runs.tools.function import FunctionTool
+from colleague.experts.runs.tools.function_result import FunctionResultTool, function_result_spec
+from colleague.experts.runs.tools.mark_step import MarkStepTool
+from colleague.experts.runs.tools.propose_learning import ProposeLearningTool, propose_learning_spec
+from colleague.experts.runs.tools.read_function import ReadFunctionTool
+from colleague.experts.workspace.learnings import function_learnings, package_learnings
+from colleague.experts.workspace.tree import expert_tree
+from colleague.experts.workspace.workspace import Workspace, initialise_state, session_files
+from colleague.file_cache import Kept
+from colleague.home import Home
+from colleague.mcp.servers import Servers
+from colleague.packages.execution import Execution
+from colleague.packages.finding import Findings
+from colleague.packages.function import Function
+from colleague.packages.limit import MAIN_CHANNEL
+from colleague.packages.package import Package
+from colleague.packages.parameter import Parameter
+from colleague.packages.process import Process
+from colleague.protected import programs, protected_paths
+from colleague.store.claims import attempt_started
+from colleague.store.run import Outcome, Run
+from colleague.store.tx import Database
+from colleague.store.versions import owners_with_pending
+
+log = logging.getLogger(__name__)
+
+OUTCOMES: dict[str, Outcome] = {"escalate": "failed", "abandon": "abandoned", "dead_letter": "dead_letter"}
+
+
+def _bindings(file: Path) -> Bindings:
+    findings = Findings()
+    bindings = read_bindings(file, findings)
+    if findings.errors:
+        raise PackageError(f"{file}: {findings.errors[0]}", hint="mend it, then try again")
+    return bindings
+
+
+@dataclass(frozen=True)
+class ExpertAgent:
+    """Assembles the settings of the runs of every expert in a home."""
+
+    home: Home
+    settings: Settings
+    environ: Mapping[str, str]
+    database: Database
+    servers: Servers
+    pinned: Pinned
+    bindings: Kept[Bindings] = field(default_factory=lambda: Kept(_bindings))
+
+    async def assemble(self, run: Run) -> Setting:
+        require_usable_name(run.expert)
+        casting = Casting.of(self, run, self.pinned.package(run.expert, run.digest))
+        try:
+            expert = find_expert(self.home, run.expert)
+            package = await asyncio.to_thread(run_package, expert, casting.package, run.created_at)
+            casting = Casting.of(self, run, package)
+            return await casting.setting(expert)
+        except ToolUnavailable as error:
+            raise casting.cannot(error, retry=error.passing) from None
+        except ColleagueError as error:
+            raise casting.cannot(error) from None
+
+    async def mend_files(self) -> None:
+        """Ends what a crash left between a file's recorded version and the file itself."""
+        for owner in await self.database.read(owners_with_pending):
+            workspace = Workspace.of(self.settings.workspace, owner)
+            if owner == FILES_OWNER or not workspace.root.is_dir():
+                continue
+            tree = Tree({name: Root(workspace.root / name, writable=True) for name in ("state", "scratch")})
+            for left in await reconcile(tree, self.database, owner=owner, locks=state_locks(self.home)):
+                log.info("mended %s of %s: %s", left.path, owner, left.problem or f"version {left.version}")
+
+    def workspace(self, run: Run) -> Workspace:
+        """A dry run has a copy of its own."""
+        real = Workspace.of(self.settings.workspace, run.expert)
+        return Workspace(self.home.state / "dry-runs" / run.id) if run.dry_run else real
+
+
+@dataclass(frozen=True)
+class Casting:
+    """One run of one expert, with everything that its setting is made from."""
+
+    agent: ExpertAgent
+    run: Run
+    package: Package
+    process: Process | None
+
+    @classmethod
+    def of(cls, agent: ExpertAgent, run: Run, package: Package) -> Casting:
+        return cls(agent, run, package, package.process(run.process) if run.process else None)
+
+    async def setting(self, expert: Expert) -> Setting:
+        bindings = self.agent.bindings(expert.bindings_file)
+        model_name = self.run.model or bindings.model
+        rehearsal = model_name == REHEARSAL
+        workspace, tree = await asyncio.to_thread(self._workspace)
+        bench = Workbench(self.agent.settings, self.agent.servers, rehearsal, self.run.dry_run)
+        scope = self.process.tools if self.process else self.package.manifest.requires_tools
+        functions = self._functions()
+        needed = dict.fromkeys([*scope, *(tool for each in functions for tool in each.tools)])
+        operations = await bench.operations(self.run.expert, self.package, bindings, tuple(needed))
+        base = self._base(expert, model_name, bindings, await self._timeout())
+        gate = self._gate(expert)
+        inside = replace(base, gate=replace(gate, asks_before_delivery=False))
+
+        async def stage(function: Function, inputs: dict[str, Any]) -> Setting:
+            return self._function_setting(inside, function, inputs, operations, workspace, rehearsal)
+
+        native = self._native(functions, stage)
+        files = self._file_tools(tree, workspace)
+        mine = [each for each in operations if each.spec.name.partition(".")[0] in scope]
+        return replace(
+            base,
+            model=self._rehearsed() if rehearsal else base.model,
+            system=self._prompt(workspace),
+            toolbox=Toolbox([*files, *mine, *native]),
+            words=self._words(tree),
+        )
+
+    async def _timeout(self) -> float | None:
+        """Seconds of work; by the clock on the wall, what passed without work counts as well."""
+        limit = self._execution.timeout
+        if limit is None or self.agent.settings.experts.timeout_clock == "working":
+            return limit.seconds if limit else None
+        run = self.run
+        passed = await self.agent.database.read(lambda tx: tx.now - attempt_started(tx, run.id, run.attempt))
+        return limit.seconds - (passed - run.working_ms) / 1000
+
+    def _base(self, expert: Expert, model_name: str, bindings: Bindings, timeout: float | None) -> Setting:
+        execution, channel = self._execution, self._notice_channel
+        tells_of_drafts = self.package.manifest.policy.escalation.on_manual_ready
+        return Setting(
+            owner=self.run.expert,
+            model=self._rehearsed() if model_name == REHEARSAL else self._model(model_name),
+            system="",
+            toolbox=Toolbox([]),
+            gate=self._gate(expert),
+            package_digest=self.package.digest,
+            thinking=Thinking.of(self.agent.settings),
+            max_turns=self.agent.settings.agents.defaults.max_turns,
+            timeout_seconds=timeout,
+            run_budget=_budget(bindings.run_budget),
+            day_budget=_budget(bindings.day_budget),
+            retries=self._retries,
+            on_failure=OUTCOMES[execution.on_failure],
+            rejection="fail",
+            closing=OutputsClose(self.process.outputs if self.process else ()),
+            afterwards=self._afterwards,
+            private=self._private,
+            starts_over=execution.idempotent,
+            ask_channel=channel,
+            draft_channel=channel if tells_of_drafts else None,
+        )
+
+    def _gate(self, expert: Expert) -> PolicyGate:
+        outside = delivery_of(self.package, self.run).channel != MAIN_CHANNEL
+        return PolicyGate(
+            self.agent.pinned.policies(expert, self.package),
+            self.run.dry_run,
+            asks_before_leaving=self._asks_before_leaving,
+            asks_before_delivery=self._asks_before_leaving and outside,
+        )
+
+    @cached_property
+    def _asks_before_leaving(self) -> bool:
+        """Whether a person is asked before any text of this expert, which knows private things, leaves."""
+        bindings = self.agent.bindings(find_expert(self.agent.home, self.run.expert).bindings_file)
+        chosen = bindings.private_egress or self.agent.settings.experts.private_egress
+        return chosen == "ask" and bool(self._private)
+
+    @property
+    def _notice_channel(self) -> str:
+        """Where people are told of questions and failures."""
+        wanted = self.package.manifest.policy.escalation.channel
+        return MAIN_CHANNEL if self._asks_before_leaving else wanted
+
+    def cannot(self, error: ColleagueError, *, retry: bool = False) -> CannotAssemble:
+        return CannotAssemble(
+            error.message,
+            hint=error.hint,
+            retry=retry,
+            retries=self._retries,
+            on_failure=OUTCOMES[self._execution.on_failure],
+            afterwards=self._afterwards,
+            starts_over=self._execution.idempotent,
+        )
+
+    @property
+    def _execution(self) -> Execution:
+        return self.process.execution if self.process else self.package.manifest.execution
+
+    @property
+    def _retries(self) -> Retries:
+        retry = self._execution.retry
+        return Retries(retry.max_attempts, retry.delay.seconds * 1000, retry.backoff == "exponential")
+
+    @property
+    def _afterwards(self) -> ExpertAfterwards:
+        return ExpertAfterwards(
+            self.package,
+            self.agent.workspace(self.run),
+            self.agent.database,
+            self._owner,
+            self._private,
+            stays_inside=self._stays_inside,
+        )
+
+    @property
+    def _stays_inside(self) -> bool:
+        """In doubt, as when the bindings cannot be read, everything does."""
+        try:
+            return self._asks_before_leaving
+        except ColleagueError:
+            return bool(self._private)
+
+    @cached_property
+    def _private(self) -> PrivateText:
+        return private_text_of(self.agent.home, self.run)
+
+    @property
+    def _owner(self) -> str:
+        """Whose file versions are made: a dry run keeps its own, which go with it."""
+        return f"dry-run/{self.run.id}" if self.run.dry_run else self.run.expert
+
+    def _model(self, name: str) -> ResolvedModel:
+        agent = self.agent
+        return resolve_model(agent.settings, agent.environ, name, folder=agent.home.root)
+
+    def _rehearsed(self) -> ResolvedModel:
+        return walkthrough_model(self.package, self.process, json.loads(self.run.inputs))
+
+    def _workspace(self) -> tuple[Workspace, Tree]:
+        """The one tree the expert sees; an isolated session has session files of its own."""
+        workspace = self.agent.workspace(self.run)
+        if self.run.dry_run:
+            workspace.copy_from(Workspace.of(self.agent.settings.workspace, self.run.expert))
+        initialise_state(self.package, workspace)
+        isolated = self.run.session_key != f"expert:{self.run.expert}"
+        mounts = session_files(self.package, workspace.sessions / self.run.id) if isolated else {}
+        private = [item.path for item in self.package.knowledge if item.private]
+        home, settings = self.agent.home, self.agent.settings
+        fence = Fence(protected_paths(home, settings), [*programs(settings), *linked_folders(home)])
+        root = self.package.root
+        tree = expert_tree(root, workspace, private=private, session_files=mounts, fence=fence)
+        return workspace, tree
+
+    def _functions(self) -> list[Function]:
+        """Those the process names; all of them for a free task."""
+        if self.process is None or not self.process.functions:
+            return list(self.package.functions)
+        return [each for each in self.package.functions if each.name in self.process.functions]
+
+    def _native(self, functions: list[Function], stage: Any) -> list[Tool]:
+        package, database = self.package, self.agent.database
+        inline = [each for each in functions if each.session == "inline"]
+        outputs = self.process.outputs if self.process else ()
+        tools: list[Tool] = [FunctionTool(each, stage) for each in functions if each.session == "isolated"]
+        if inline:
+            tools.append(FunctionResultTool(inline, function_result_spec(inline)))
+        if self.process is None and package.processes:
+            tools.append(BeginProcessTool(database, package, begin_process_spec(package)))
+        if package.processes:
+            tools += [MarkStepTool(database), CompleteTool(complete_spec(outputs))]
+        return [*tools, self._escalate, *self._learning()]
+
+    @property
+    def _escalate(self) -> EscalateTool:
+        return EscalateTool(self.package.manifest.policy.escalation.on_low_confidence)
+
+    def _learning(self) -> list[Tool]:
+        manifest = self.package.manifest
+        if not manifest.learning.enabled:
+            return []
+        spec = propose_learning_spec([function.name for function in self.package.functions])
+        return [ProposeLearningTool(self.agent.database, manifest.learning, self._notice_channel, spec)]
+
+    def _file_tools(self, tree: Tree, workspace: Workspace) -> list[Tool]:
+        locks = state_locks(self.agent.home)
+        tools = file_tools(tree, self.agent.database, owner=self._owner, run_id=self.run.id, locks=locks)
+        return [
+            ReadFunctionTool(tool, self.package, workspace.learnings) if tool.spec.name == "read" else tool
+            for tool in tools
+        ]
+
+    def _prompt(self, workspace: Workspace) -> str:
+        return assemble_prompt(PromptSource(self.package, package_learnings(workspace.learnings)))
+
+    def _words(self, tree: Tree) -> ProcessWords | TaskWords:
+        if self.process is None:
+            return TaskWords()
+
+        async def read_file(path: str) -> str | None:
+            try:
+                content = await asyncio.to_thread(tree.read, path.removeprefix("./"))
+            except PathError:
+                return None
+            return content.data.decode("utf-8", "replace")
+
+        return ProcessWords(self.package, self.process, "event", read_file, self.agent.database)
+
+    def _function_setting(
+        self,
+        base: Setting,
+        function: Function,
+        inputs: dict[str, Any],
+        operations: list[Tool],
+        workspace: Workspace,
+        rehearsal: bool,
+    ) -> Setting:
+        """A child session: only what the function names, and nothing of the conversation around it."""
+        tools = [each for each in operations if each.spec.name.partition(".")[0] in function.tools]
+        complete: Tool = CompleteTool(complete_spec(_owed(function)))
+        learned = function_learnings(workspace.learnings, function.name)
+        model = walkthrough_model(self.package, None, inputs, function=function) if rehearsal else base.model
+        return replace(
+            base,
+            model=model,
+            system=assemble_function_prompt(self.package, function, learned),
+            toolbox=Toolbox([*tools, complete, self._escalate]),
+            words=FunctionWords(function, inputs),
+            closing=OutputsClose(_owed(function)),
+        )
+
+
+def _owed(function: Function) -> tuple[Parameter, ...]:
+    return function.outputs
+
+
+def _budget(limit: Limit) -> Budget:
+    return Budget(limit.tokens, limit.cost, limit.tool_calls)
+
+
+def state_locks(home: Home) -> Path:
+    """Where the locks of written files are; all processes of the home share them."""
+    return home.state / "file-locks"

@@ -1,0 +1,160 @@
+"""The operations of an expert's tools, bound to what does them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from colleague.agent.mcp_tool import served_tool
+from colleague.agent.tool import Tool, ToolOutput, ToolRequest, ToolSpec
+from colleague.config import Settings
+from colleague.errors import ColleagueError
+from colleague.experts.bindings import Bindings, ToolBinding
+from colleague.experts.rehearsal.sample import sample
+from colleague.experts.runs.schema_compare import offered_schema, server_tool_name
+from colleague.mcp.errors import McpError
+from colleague.mcp.servers import Servers
+from colleague.mcp.tool import McpTool
+from colleague.packages.package import Package
+from colleague.packages.shape import Schema
+from colleague.packages.tool import Operation
+from colleague.packages.tool import Tool as AbstractTool
+
+log = logging.getLogger(__name__)
+
+SIMULATED = "rehearsal"
+
+
+class ToolUnavailable(ColleagueError):
+    """A tool of the expert cannot be used. `passing` says whether that may mend itself."""
+
+    def __init__(self, message: str, *, hint: str = "", passing: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.passing = passing
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """Where the operations of one run come from. A rehearsal acts on demo servers only."""
+
+    settings: Settings
+    servers: Servers
+    rehearsal: bool = False
+    dry_run: bool = False
+
+    async def operations(
+        self, expert: str, package: Package, bindings: Bindings, names: Sequence[str]
+    ) -> list[Tool]:
+        """Every operation of these tools, named `tool.operation`. Raises ToolUnavailable."""
+        found = await asyncio.gather(*(self._of_tool(expert, package, bindings, name) for name in names))
+        return [tool for tools in found for tool in tools]
+
+    async def _of_tool(self, expert: str, package: Package, bindings: Bindings, name: str) -> list[Tool]:
+        abstract = package.tool(name)
+        binding = bindings.tools.get(name)
+        if binding is not None and binding.type == "skill":
+            return []
+        if self.rehearsal and not (binding and self._is_demo(binding.server)):
+            return self._simulated(expert, name, abstract)
+        if binding is None:
+            hint = f"colleague expert bind {expert} {name} SERVER"
+            raise ToolUnavailable(f"the tool {name!r} of {expert} is bound to nothing", hint=hint)
+        tools = _bound(self.servers, name, abstract, binding, await self._served(name, binding))
+        return _with_fallback(name, abstract, tools) if self.rehearsal and self.dry_run else tools
+
+    def _is_demo(self, server: str) -> bool:
+        entry = self.settings.mcp.servers.get(server)
+        return entry is not None and entry.demo
+
+    def _simulated(self, expert: str, name: str, abstract: AbstractTool | None) -> list[Tool]:
+        if not self.dry_run:
+            raise ToolUnavailable(
+                f"a rehearsal acts only on servers marked demo, and {name!r} of {expert} is not bound to one",
+                hint="add --dry-run, or bind it to a demo server",
+            )
+        return [SimulatedTool.of(name, operation) for operation in (abstract.operations if abstract else ())]
+
+    async def _served(self, name: str, binding: ToolBinding) -> list[McpTool]:
+        try:
+            return await self.servers.tools(binding.server)
+        except McpError as error:
+            message = f"{name} is bound to {binding.server}, which cannot be used: {error.message}"
+            entry = self.settings.mcp.servers.get(binding.server)
+            passing = entry is not None and entry.enabled
+            raise ToolUnavailable(message, hint=error.hint, passing=passing) from None
+
+
+def _bound(
+    servers: Servers, name: str, abstract: AbstractTool | None, binding: ToolBinding, served: list[McpTool]
+) -> list[Tool]:
+    """Without a tool file the server's own tools are the operations."""
+    by_name = {tool.name: tool for tool in served}
+    if abstract is None or not abstract.operations:
+        return [
+            served_tool(servers, tool, f"{name}.{tool.name}", repeatable=tool.name in binding.repeatable)
+            for tool in served
+        ]
+    tools: list[Tool] = []
+    for operation in abstract.operations:
+        found = by_name.get(server_tool_name(binding, operation.name))
+        if found is None:
+            log.warning("%s has no tool for %s.%s", binding.server, name, operation.name)
+            continue
+        repeatable = operation.name in binding.repeatable
+        made = served_tool(servers, found, f"{name}.{operation.name}", repeatable=repeatable)
+        spec = replace(
+            made.spec,
+            parameters=offered_schema(operation, found),
+            description=found.description or operation.description,
+        )
+        tools.append(replace(made, spec=spec))
+    return tools
+
+
+def _with_fallback(name: str, abstract: AbstractTool | None, tools: list[Tool]) -> list[Tool]:
+    """A rehearsal with made-up inputs goes on where the demo server knows nothing of them."""
+    shapes = {f"{name}.{each.name}": each for each in (abstract.operations if abstract else ())}
+    return [
+        RehearsedTool(tool, SimulatedTool.of(name, shapes[tool.spec.name]))
+        if tool.spec.name in shapes
+        else tool
+        for tool in tools
+    ]
+
+
+@dataclass(frozen=True)
+class RehearsedTool:
+    """A tool of a demo server; when it has no answer, one of the declared shape stands in for it."""
+
+    real: Tool
+    simulated: SimulatedTool
+
+    @property
+    def spec(self) -> ToolSpec:
+        return self.real.spec
+
+    async def call(self, request: ToolRequest) -> ToolOutput:
+        output = await self.real.call(request)
+        return await self.simulated.call(request) if output.is_error else output
+
+
+@dataclass(frozen=True)
+class SimulatedTool:
+    """An operation that a rehearsal only pretends to call; its answer has the declared shape."""
+
+    spec: ToolSpec
+    output: Schema
+
+    @classmethod
+    def of(cls, tool: str, operation: Operation) -> SimulatedTool:
+        name = f"{tool}.{operation.name}"
+        spec = ToolSpec(
+            name, operation.description, operation.input, repeatable=True, server=SIMULATED, server_tool=name
+        )
+        return cls(spec, operation.output)
+
+    async def call(self, request: ToolRequest) -> ToolOutput:  # noqa: ARG002 - nothing is sent anywhere
+        return ToolOutput(json.dumps(sample(self.output), ensure_ascii=False), source=SIMULATED)

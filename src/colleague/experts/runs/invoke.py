@@ -1,0 +1,140 @@
+"""Asking an expert for something: a named process, or a task in a person's own words."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+from colleague.agent.tool import ToolSpec
+from colleague.agent.toolbox import BadArguments, checked_arguments
+from colleague.errors import NotFound, UsageError
+from colleague.experts.expert import Expert
+from colleague.experts.runs.mapping import lane_of
+from colleague.home import Home
+from colleague.packages.fields import nearest
+from colleague.packages.package import Package
+from colleague.packages.parameter import Parameter, object_schema
+from colleague.packages.process import Process
+from colleague.packages.snapshot import take_snapshot
+from colleague.packages.trigger import Trigger
+from colleague.store.accept import Arrival
+from colleague.store.ids import new_id
+from colleague.store.sla import Sla
+
+COMMAND = "command"
+REHEARSAL = "rehearsal/walkthrough"
+"""The model that walks through a checklist by itself."""
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """A run that is to be made of an expert's package as it is now."""
+
+    home: Home
+    expert: Expert
+    package: Package
+    model: str = ""
+    dry_run: bool = False
+
+    def task(self, text: str, *, source: str = COMMAND) -> Arrival:
+        """A free task: one after another in the expert's own session."""
+        inputs = json.dumps({"task": text}, ensure_ascii=False)
+        lane = None if self.dry_run else f"{self.expert.name}/session"
+        return replace(self._arrival(source, self.expert.label, lane), inputs=inputs, payload=inputs)
+
+    def process(self, process: Process, inputs: dict[str, Any], *, source: str = COMMAND) -> Arrival:
+        """A named process, in the lane that its trigger would give it."""
+        checked_inputs(process, inputs)
+        lane = None if self.dry_run else lane_of(self.expert.name, self._trigger_of(process), inputs).name
+        arrival = self._arrival(source, isolated_session(self.expert, process), lane)
+        text = json.dumps(inputs, ensure_ascii=False)
+        return replace(arrival, inputs=text, payload=text, **process_parts(process, self.package))
+
+    def _trigger_of(self, process: Process) -> Trigger:
+        """The trigger that wakes a process; one of its own for a process without any."""
+        named = self.package.trigger(process.trigger) if process.trigger else None
+        woken = next((each for each in self.package.triggers if each.process == process.name), None)
+        found = named or woken
+        return found or Trigger(
+            at=process.at,
+            node=None,
+            name=f"process:{process.name}",
+            type="webhook",
+            process=process.name,
+            concurrency=self.package.manifest.concurrency,
+        )
+
+    def _arrival(self, source: str, session_key: str, lane: str | None) -> Arrival:
+        take_snapshot(self.package, self.home.snapshots)
+        return Arrival(
+            expert=self.expert.name,
+            trigger=source,
+            source=source,
+            payload="{}",
+            session_key=session_key,
+            lane=lane,
+            version=self.package.manifest.version,
+            digest=self.package.digest,
+            model=self.model,
+            dry_run=self.dry_run,
+        )
+
+
+def process_parts(process: Process, package: Package) -> dict[str, Any]:
+    """What a run takes from its process when it is accepted."""
+    delivery = process.delivery
+    sla = None
+    if delivery.sla is not None:
+        channel = package.manifest.policy.escalation.channel
+        sla = Sla(delivery.sla.seconds * 1000, delivery.sla_breach, channel)
+    return {"process": process.name, "steps": tuple(step.text for step in process.steps), "sla": sla}
+
+
+def isolated_session(expert: Expert, process: Process) -> str:
+    """A session of its own for each run of a process."""
+    return f"{expert.label}:{process.name}:{new_id()[-12:]}"
+
+
+def find_process(package: Package, name: str) -> Process:
+    process = package.process(name)
+    if process is None:
+        known = [each.name for each in package.processes]
+        hint = nearest(name, known) or f"it has: {', '.join(known) or 'no process'}"
+        raise NotFound(f"{package.name} has no process {name!r}", hint=hint)
+    return process
+
+
+def parse_inputs(process: Process, given: list[str]) -> dict[str, Any]:
+    """`name=value` pairs as typed values. Raises UsageError."""
+    inputs: dict[str, Any] = {}
+    by_name = {parameter.name: parameter for parameter in process.inputs}
+    for pair in given:
+        name, equals, text = pair.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--input {pair!r} is no name=value", hint="write --input message_id=m-1")
+        if process.inputs and name not in by_name:
+            hint = nearest(name, by_name) or f"it takes: {', '.join(by_name)}"
+            raise UsageError(f"{process.name} has no input {name!r}", hint=hint)
+        inputs[name] = _typed(by_name.get(name), text)
+    return inputs
+
+
+def _typed(parameter: Parameter | None, text: str) -> Any:
+    """Text where text is wanted, JSON where anything else is."""
+    if parameter is not None and parameter.schema.get("type") == "string":
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def checked_inputs(process: Process, inputs: dict[str, Any]) -> None:
+    """Raises UsageError with every input that is missing or does not fit."""
+    try:
+        checked_arguments(ToolSpec(process.name, "", object_schema(process.inputs)), inputs)
+    except BadArguments as error:
+        names = ", ".join(f"{each.name} ({each.schema.get('type', 'any')})" for each in process.inputs)
+        message = str(error).replace("the arguments of", "the inputs of")
+        raise UsageError(message, hint=f"{process.name} takes: {names or 'no inputs'}") from None

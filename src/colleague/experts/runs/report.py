@@ -1,0 +1,64 @@
+"""What leaves the runtime for people and programs to see, with everything private taken out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from colleague.experts.privacy.redactor import private_text_of
+from colleague.home import Home
+from colleague.store import report
+from colleague.store.approvals import Approval
+from colleague.store.event_report import event_document
+from colleague.store.ids import short
+from colleague.store.outbox import Parcel
+from colleague.store.report import iso
+from colleague.store.run import Run, get_run
+from colleague.store.tx import Tx
+
+
+def run_report(tx: Tx, home: Home, run_id: str) -> dict[str, Any]:
+    """Everything the runtime did for one run."""
+    return _public(home, get_run(tx, run_id), report.run_document(tx, run_id))
+
+
+def trajectory_report(tx: Tx, home: Home, session_key: str) -> list[dict[str, Any]]:
+    """A session as records; each is cleaned by what its own run may not tell."""
+    runs: dict[str, Run] = {}
+    records = []
+    for each in report.trajectory(tx, session_key):
+        run_id = each["id"] if each["type"] == "run" else each["run"]
+        run = runs.get(run_id)
+        if run is None:
+            run = runs[run_id] = get_run(tx, run_id)
+        records.append(_public(home, run, each))
+    return records
+
+
+def event_report(tx: Tx, home: Home, event_id: str) -> dict[str, Any]:
+    """What happened to an event: accepted, run, delivered."""
+    document = event_document(tx, event_id)
+    return _public(home, get_run(tx, document["run"]["id"]), document) if document["run"] else document
+
+
+def approval_report(tx: Tx, home: Home, approval: Approval) -> dict[str, Any]:
+    """One question: what would run, why, and how it was decided."""
+    times = ("requested_at", "expires_at", "decided_at")
+    moments = {name: iso(getattr(approval, name)) for name in times}
+    run = get_run(tx, approval.run_id)
+    document = asdict(approval) | moments | {"arguments": json.loads(approval.arguments)}
+    document["behind"] = report.runs_behind(tx, run)
+    document["process"] = run.process
+    return _public(home, run, document)
+
+
+def parcel_report(tx: Tx, home: Home, parcel: Parcel) -> dict[str, Any]:
+    run = get_run(tx, parcel.run_id)
+    return _public(home, run, report.parcel_document(parcel) | {"run": short(run.id)})
+
+
+def _public(home: Home, run: Run, document: dict[str, Any]) -> dict[str, Any]:
+    private = private_text_of(home, run)
+    shown: dict[str, Any] = private.redact_document(document) if private else document
+    return shown

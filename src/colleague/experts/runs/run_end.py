@@ -1,0 +1,74 @@
+"""What follows from the end of an expert's run: delivery, escalation, and a tidy workspace."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+from colleague.agent.privacy import Private
+from colleague.experts.delivery.text import deliver, escalate
+from colleague.experts.runs.tools.names import COMPLETE
+from colleague.experts.workspace.scratch import remove_scratch
+from colleague.experts.workspace.workspace import Workspace, remove_session
+from colleague.packages.limit import MAIN_CHANNEL
+from colleague.packages.package import Package
+from colleague.store.approvals import approvals_of
+from colleague.store.journal import MAIN, Call, read_calls
+from colleague.store.run import Outcome, Run
+from colleague.store.tx import Database, Tx
+from colleague.store.versions import files_written_by, forget_owner, forget_session_files
+
+log = logging.getLogger(__name__)
+
+
+def _delivery_approved(tx: Tx, run: Run) -> bool:
+    """Whether a person approved the result itself, and not that of a function inside the run."""
+    results = {each.id for each in read_calls(tx, run.id) if _is_result(each)}
+    said = approvals_of(tx, run.id)
+    return any(each.call_id in results and each.decision == "approve" for each in said)
+
+
+def _is_result(call: Call) -> bool:
+    ended = call.status == "finished" and not call.is_error
+    return ended and call.operation == COMPLETE and call.session.partition("#")[0] == MAIN
+
+
+@dataclass(frozen=True)
+class ExpertAfterwards:
+    """`owner` is whose file versions they are: the expert's, or a dry run's own."""
+
+    package: Package
+    workspace: Workspace
+    database: Database
+    owner: str
+    private: Private
+    stays_inside: bool = False
+    """Whether nothing goes to a channel that a person has not approved: it stays in `main`."""
+
+    def completed(self, tx: Tx, run: Run, narrative: str, outputs: dict[str, Any] | None) -> None:
+        if not run.dry_run:
+            held = self.stays_inside and not _delivery_approved(tx, run)
+            deliver(tx, self.package, run, narrative, outputs, MAIN_CHANNEL if held else "")
+
+    def failed(self, tx: Tx, run: Run, outcome: Outcome, error: str) -> None:
+        """Abandoned runs are only logged; everything else is told to a person."""
+        log.warning("run %s of %s: %s: %s", run.id, run.expert, outcome, error)
+        if outcome != "abandoned" and not run.dry_run:
+            channel = self.package.manifest.policy.escalation.channel
+            told = MAIN_CHANNEL if self.stays_inside else channel
+            escalate(tx, told, run, outcome, error, self.private)
+
+    async def tidy(self, run: Run, outcome: Outcome) -> None:
+        """A dry run leaves nothing; success needs no scratch files; after a failure they are kept a while."""
+        if run.dry_run:
+            await asyncio.to_thread(self.workspace.remove)
+            await self.database.write(lambda tx: forget_owner(tx, self.owner))
+        elif outcome == "completed":
+            written = await self.database.read(lambda tx: files_written_by(tx, self.owner, run.id))
+            if paths := [path for path in written if path.startswith("scratch/")]:
+                await asyncio.to_thread(remove_scratch, self.workspace, paths)
+            if (self.workspace.sessions / run.id).exists():
+                await asyncio.to_thread(remove_session, self.workspace, run.id)
+                await self.database.write(lambda tx: forget_session_files(tx, self.owner, run.id))

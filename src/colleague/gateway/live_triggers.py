@@ -1,0 +1,41 @@
+"""The triggers of a home for a server: looked up without touching a file, read again beside the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import dataclass
+
+from colleague.errors import ColleagueError
+from colleague.triggers.registry import Wiring
+
+log = logging.getLogger(__name__)
+
+HOME = "experts"
+
+
+@dataclass
+class LiveWiring(Wiring):
+    """A Wiring whose lookups never read; `renew` does, in a thread, and changes everything at once."""
+
+    async def renew(self) -> None:
+        """Takes in what has changed. What cannot be read keeps what it had, and is among the problems."""
+        spare = Wiring(self.home, self.monotonic, dict(self._wired), dict(self._stamps), dict(self._problems))
+        problems = dict(self._problems)
+        try:
+            await asyncio.to_thread(spare.all)
+        except (ColleagueError, OSError) as error:
+            problems = {HOME: getattr(error, "message", str(error))}
+        else:
+            self._wired, self._stamps, problems = spare._wired, spare._stamps, spare._problems
+        for name in problems.keys() - self._problems.keys():
+            log.warning("%s cannot be read, so its triggers stay as they were: %s", name, problems[name])
+        self._problems = problems
+
+    async def run(self, every: float = 1.0) -> None:
+        while True:
+            await asyncio.sleep(every)
+            await self.renew()
+
+    def _refresh(self) -> None:
+        """Nothing: `renew` has done it."""

@@ -1,0 +1,145 @@
+"""Everything that works on a home by itself: worker, postman, schedules, upkeep."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Collection
+from dataclasses import dataclass, field, replace
+
+from colleague.agent.advance import Advancer
+from colleague.agent.events import Event
+from colleague.background import STOP_SECONDS, BackgroundTasks
+from colleague.clock import Clock
+from colleague.config import Settings
+from colleague.errors import DatabaseUnavailable
+from colleague.experts.workspace.snapshots import digests_in_use, forget_snapshots
+from colleague.home import Home
+from colleague.runtime.cleanup import remove_old_scratch
+from colleague.runtime.host import Agents, Host
+from colleague.store.claims import Taken
+from colleague.store.worker import Worker, is_outside_trouble
+from colleague.triggers.gmail.resolve import Resolver
+from colleague.triggers.pausing import end_removed
+from colleague.triggers.registry import Wiring
+from colleague.triggers.scheduler import Scheduler
+
+log = logging.getLogger(__name__)
+
+POST_EVERY = 2.0
+UPKEEP_EVERY = 3600.0
+
+
+class Reins:
+    """Between the worker and the runs: with the settings of now, and none that is new while draining."""
+
+    def __init__(self, advancer: Advancer) -> None:
+        self._advancer = advancer
+        self._draining = False
+        self.active = 0
+
+    async def __call__(self, taken: Taken) -> None:
+        if self._draining:
+            await asyncio.Event().wait()  # held, not begun; the stop gives it back
+        self.active += 1
+        try:
+            await self._advancer(taken)
+        finally:
+            self.active -= 1
+
+    def use(self, settings: Settings) -> None:
+        """For what is advanced from now on."""
+        agents = self._advancer.assembler
+        if isinstance(agents, Agents):
+            self._advancer = replace(self._advancer, assembler=agents.with_settings(settings))
+
+    async def drain(self, seconds: float) -> None:
+        """Lets what is under way come to its end, for so long."""
+        self._draining = True
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self.active:
+                    await asyncio.sleep(0.05)
+
+
+@dataclass
+class Workshop:
+    """All of it for one home. `open` runs it beside the block; leaving the block drains and stops it."""
+
+    home: Home
+    host: Host
+    settings: Settings
+    wiring: Wiring
+    clock: Clock
+    drain_seconds: float = 10.0
+    background: BackgroundTasks = field(default_factory=lambda: BackgroundTasks(passes=is_outside_trouble))
+
+    def __post_init__(self) -> None:
+        host = self.host
+        self.reins = Reins(host.advancer)
+        self.worker = Worker(
+            host.database, self.reins, limit=host.limit, keep_ms=host.keep_ms, background=self.background
+        )
+        window = self.settings.experts.dedupe_window
+        self.resolver = Resolver(self.home, host.database, host.servers, self.wiring, self.clock, window)
+        self.scheduler = Scheduler(self.home, host.database, self.wiring, self.clock, window)
+        self._post = asyncio.Event()
+
+    def use(self, settings: Settings, held: Collection[str] = ()) -> None:
+        """New settings, for what begins from now on. Servers that are `held` wait for a yes."""
+        self.settings = settings
+        self.reins.use(settings)
+        self.scheduler.dedupe_window = self.resolver.dedupe_window = settings.experts.dedupe_window
+        self.host.servers.reconfigure(settings, held)
+
+    def wake_postman(self) -> None:
+        self._post.set()
+
+    @contextlib.asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        unwatch = self.host.bus.watch(self._on_event)
+        working = self.background.start("worker", self.worker.run)
+        self.background.start("postman", self._deliver)
+        self.background.start("scheduler", self.scheduler.run)
+        self.background.start("resolver", self.resolver.run)
+        self.background.start("upkeep", self._keep_up)
+        try:
+            yield
+        finally:
+            unwatch()
+            await self.background.stop("scheduler", "resolver", "upkeep")
+            await self.reins.drain(self.drain_seconds)
+            self.worker.stop()
+            await asyncio.wait([working], timeout=STOP_SECONDS)
+            await self.background.stop("worker", "postman")
+            await self._deliver_the_rest()
+
+    async def _deliver_the_rest(self) -> None:
+        """What cannot be delivered now waits in the store for the next start."""
+        try:
+            await self.host.deliver()
+        except DatabaseUnavailable as error:
+            log.warning("some results were not delivered: %s", error)
+
+    def _on_event(self, event: Event) -> None:
+        if event.kind in ("run_status", "approval_requested"):
+            self._post.set()
+
+    async def _deliver(self) -> None:
+        postman = self.host.postman
+        while postman is not None:
+            self._post.clear()
+            while await postman.deliver_all():
+                pass
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(POST_EVERY):
+                    await self._post.wait()
+
+    async def _keep_up(self) -> None:
+        while True:
+            await remove_old_scratch(self.home, self.host.database, self.settings, self.clock)
+            await self.host.database.write(lambda tx: end_removed(tx, self.wiring))
+            needed = await self.host.database.read(digests_in_use)
+            await asyncio.to_thread(forget_snapshots, self.home, needed, self.clock.now())
+            await asyncio.sleep(UPKEEP_EVERY)

@@ -1,0 +1,255 @@
+"""What a worker does with a run: take it, keep it, give it back, end it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Executable, bindparam, func, select, union_all, update
+
+from colleague.store import lease
+from colleague.store.lanes import free_next, head_of, take_places
+from colleague.store.lease import Lease
+from colleague.store.notify import wake
+from colleague.store.record import columns_of, record
+from colleague.store.run import Hold, Outcome, Run, fenced, get_run, lock_run
+from colleague.store.sla import note_late_end
+from colleague.store.statement import PLUS_ONE
+from colleague.store.tables import attempts, is_ready, runs, word
+from colleague.store.timers import clear_timer, set_timer
+from colleague.store.tx import Fenced, Tx
+
+ALONE_AFTER = 2
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A run in a worker's hands."""
+
+    run: Run
+    hold: Hold
+    lease: Lease = field(default_factory=Lease, compare=False)
+
+    @property
+    def alone(self) -> bool:
+        """Two workers died with it, so nothing else may run beside it."""
+        return self.run.stalls >= ALONE_AFTER
+
+    @property
+    def poisonous(self) -> bool:
+        """It took a worker down that ran nothing else: the attempt has failed."""
+        return self.run.stalls > ALONE_AFTER
+
+
+def take_some(
+    tx: Tx,
+    worker: str,
+    lease_now: int,
+    after_expert: str,
+    most: int,
+    *,
+    only: Collection[str] | None = None,
+) -> list[Taken]:
+    """The fairest runs that may start now. Fewer than `most`: there are no others, or the last is alone."""
+    found: list[Taken] = []
+    while len(found) < most and not (found and found[-1].alone):
+        taken = take(tx, worker, lease_now, after_expert, only=only)
+        if taken is None:
+            break
+        found.append(taken)
+        after_expert = taken.run.expert
+    return found
+
+
+def take(
+    tx: Tx, worker: str, lease_now: int, after_expert: str = "", *, only: Collection[str] | None = None
+) -> Taken | None:
+    """The fairest run that may start now: of the next expert in turn, its oldest one.
+
+    A host for one command takes `only` the runs it made or woke."""
+    row = tx.execute(_ELIGIBLE if only is None else _eligible(only), {"after": after_expert}).first()
+    return None if row is None else _take(tx, row, worker, lease_now)
+
+
+def _eligible(only: Collection[str] | None = None) -> Executable:
+    """The first run of the experts after one; else that of them all. Another worker's is passed over."""
+    mine = () if only is None else (runs.c.id.in_(only),)
+    first = (
+        select(runs.c.id, runs.c.dispatch)
+        .where(is_ready(), *mine)
+        .order_by(runs.c.expert, runs.c.id)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+    )
+    later = first.where(runs.c.expert > bindparam("after"))
+    return union_all(select(later.subquery()), select(first.subquery())).limit(1)
+
+
+_ELIGIBLE = _eligible()
+_TAKE = (
+    update(runs)
+    .where(runs.c.id == bindparam("run"), runs.c.status == "queued", runs.c.dispatch == bindparam("sent"))
+    .values(
+        status="running",
+        epoch=runs.c.epoch + 1,
+        worker=bindparam("by"),
+        lease_until=bindparam("until"),
+        started_at=func.coalesce(runs.c.started_at, bindparam("now")),
+    )
+    .returning(*columns_of(Run, runs))
+)
+
+
+def _take(tx: Tx, row: Any, worker: str, lease_now: int) -> Taken | None:
+    """A compare-and-set of status and dispatch number, which raises the epoch."""
+    given = {
+        "run": row.id,
+        "sent": row.dispatch,
+        "by": worker,
+        "until": lease_now + lease.LEASE_MS,
+        "now": tx.now,
+    }
+    taken = tx.execute(_TAKE, given).first()
+    if taken is None:
+        return None
+    run = record(Run, taken)
+    return Taken(run, Hold(run.id, run.epoch, run.lane))
+
+
+def renew(tx: Tx, hold: Hold, lease_now: int) -> None:
+    """Keeps the lease; `lease_now` was read before this was sent."""
+    _fenced_update(tx, hold, lease_until=lease_now + lease.LEASE_MS)
+
+
+def _fenced_update(tx: Tx, hold: Hold, **values: Any) -> None:
+    """The fence and the change in one statement."""
+    ours = {"id": hold.run_id, "epoch": hold.epoch, "status": "running"}
+    if not tx.update(runs, ours, **values):
+        raise Fenced(hold.run_id)
+
+
+def give_back(tx: Tx, hold: Hold) -> None:
+    """A worker that stops on purpose; the run can be taken again at once."""
+    fenced(tx, hold)
+    _queue(tx, hold.run_id)
+
+
+def release(tx: Tx, run: Run) -> None:
+    """A locked run whose worker is dead can be taken again."""
+    tx.update(runs, {"id": run.id}, stalls=PLUS_ONE)
+    _queue(tx, run.id)
+
+
+def held_by(tx: Tx, worker: str) -> list[Hold]:
+    """What the store says that a worker holds."""
+    mine = runs.c.status == word("running"), runs.c.worker == worker
+    rows = tx.all(select(runs.c.id, runs.c.epoch, runs.c.lane).where(*mine))
+    return [Hold(row.id, row.epoch, row.lane) for row in rows]
+
+
+def first_ready(tx: Tx) -> tuple[str, int] | None:
+    """A run that may start now, with its dispatch number; always the same one while nobody takes it."""
+    query = select(runs.c.id, runs.c.dispatch).where(is_ready()).order_by(runs.c.expert, runs.c.id).limit(1)
+    row = tx.one(query)
+    return (row.id, row.dispatch) if row else None
+
+
+def progress(tx: Tx, hold: Hold, working_ms: int) -> None:
+    """A model answer: the worker is no poison, and its working time is kept. Raises Fenced."""
+    _fenced_update(tx, hold, stalls=0, working_ms=working_ms)
+
+
+def keep_progress(tx: Tx, hold: Hold, working_ms: int) -> None:
+    """The same for a finished call, which counts even when the run is held by another by now."""
+    ours = {"id": hold.run_id, "epoch": hold.epoch, "status": "running"}
+    tx.update(runs, ours, stalls=0, working_ms=working_ms)
+
+
+def finish(tx: Tx, hold: Hold, outcome: Outcome, **result: str | None) -> Run:
+    """Ends a run and frees the next one in its lane, in one transaction. Returns the run as it was."""
+    run = fenced(tx, hold, lane=True)
+    end_run(tx, run, outcome, **result)
+    return run
+
+
+def end_run(tx: Tx, run: Run, outcome: Outcome, **result: str | None) -> None:
+    """For a run that is locked already. Nothing of it stays open."""
+    values: dict[str, Any] = {"status": "done", "outcome": outcome, "ready": 0, "ended_at": tx.now}
+    values |= {"worker": None, "lease_until": None, "epoch": PLUS_ONE, "retry_at": None, **result}
+    tx.update(runs, {"id": run.id}, **values)
+    end_attempt(tx, run, outcome, result.get("error"))
+    note_late_end(tx, run)
+    if run.retry_at is not None:
+        clear_timer(tx, "retry", run.id)
+    if run.sla is not None:
+        clear_timer(tx, "sla", run.id)
+    if run.lane is not None and free_next(tx, run.lane):
+        wake(tx)
+
+
+def ended_by(tx: Tx, hold: Hold) -> bool:
+    """Whether the holder itself ended the run: what it does after that is not to be disturbed."""
+    run = get_run(tx, hold.run_id)
+    return run.status == "done" and run.outcome != "cancelled" and run.epoch == hold.epoch + 1
+
+
+def end_attempt(tx: Tx, run: Run, outcome: str, error: str | None) -> None:
+    this = {"run_id": run.id, "number": run.attempt}
+    tx.update(attempts, this, ended_at=tx.now, outcome=outcome, error=error)
+
+
+def attempt_error(tx: Tx, run_id: str, number: int) -> str | None:
+    row = tx.one(select(attempts.c.error).where(attempts.c.run_id == run_id, attempts.c.number == number))
+    return row[0] if row else None
+
+
+def attempt_started(tx: Tx, run_id: str, number: int) -> int:
+    query = select(attempts.c.started_at).where(attempts.c.run_id == run_id, attempts.c.number == number)
+    row = tx.one(query)
+    return int(row[0]) if row else tx.now
+
+
+def retry_later(tx: Tx, hold: Hold, error: str, delay_ms: int) -> None:
+    """The attempt failed; the next one continues after a pause that survives restarts. The lane is kept."""
+    run = fenced(tx, hold, lane=True)
+    end_attempt(tx, run, "failed", error)
+    due = tx.now + delay_ms
+    let_go = {"worker": None, "lease_until": None, "epoch": PLUS_ONE}
+    tx.update(runs, {"id": run.id}, status="retrying", ready=0, retry_at=due, **let_go)
+    set_timer(tx, "retry", run.id, run.id, due)
+
+
+def next_attempt(tx: Tx, run: Run) -> None:
+    """Begins the next attempt of a locked run that is retrying or dead; alone, if it crashed workers."""
+    number, stalls = run.attempt + 1, min(run.stalls, ALONE_AFTER)
+    tx.insert(attempts, run_id=run.id, number=number, started_at=tx.now)
+    tx.update(runs, {"id": run.id}, attempt=number, stalls=stalls, working_ms=0, retry_at=None)
+    _queue(tx, run.id)
+
+
+def revive(tx: Tx, run_id: str) -> None:
+    """A dead letter goes to the end of its lane, with the same transcript and the next attempt."""
+    run = lock_run(tx, run_id)
+    if run.status != "done":
+        return
+    [place] = take_places(tx, [run.lane])
+    first = run.lane is None or head_of(tx, run.lane) is None
+    tx.update(runs, {"id": run_id}, seq=place, outcome=None, error=None, ended_at=None)
+    next_attempt(tx, run)
+    if not first:
+        tx.update(runs, {"id": run_id}, ready=0)
+
+
+def wake_run(tx: Tx, run: Run) -> None:
+    """A locked run that waited can go on. It kept its lane, so it is first there.
+
+    One that pauses between attempts does so to the end, whatever is decided meanwhile."""
+    if run.status == "waiting":
+        _queue(tx, run.id)
+
+
+def _queue(tx: Tx, run_id: str) -> None:
+    again = {"status": "queued", "ready": 1, "worker": None, "lease_until": None}
+    tx.update(runs, {"id": run_id}, dispatch=PLUS_ONE, epoch=PLUS_ONE, **again)
+    wake(tx)

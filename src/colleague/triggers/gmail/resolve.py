@@ -1,0 +1,259 @@
+"""From "the mailbox changed" to one event for each message: committed first, looked up afterwards.
+
+The event that was committed is the memory: as long as it has no outcome, it is to be resolved, by this
+process or by the next one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import bindparam, select
+
+from colleague.clock import Clock
+from colleague.errors import ColleagueError, DatabaseUnavailable
+from colleague.experts.bindings import ToolBinding, read_bindings
+from colleague.home import Home
+from colleague.mcp.servers import Servers
+from colleague.packages.finding import Findings
+from colleague.store.accept import Accepted, Arrival, Event, accept_all, skip
+from colleague.store.record import columns_of, record
+from colleague.store.tables import events, word
+from colleague.store.tx import Database, Tx
+from colleague.triggers.errors import BadPayload
+from colleague.triggers.gmail.mailbox import CannotLook, Mailbox, Wanted
+from colleague.triggers.gmail.messages import gmail_payloads
+from colleague.triggers.gmail.pubsub import GmailPush, read_push
+from colleague.triggers.intake import arrival_of, fire_all
+from colleague.triggers.registry import Wired, Wiring
+from colleague.triggers.signature import RepeatKeys
+
+log = logging.getLogger(__name__)
+
+SOURCE = "pubsub"
+TRIGGER = "gmail"
+EMAIL = "email"
+
+LOOK_EVERY = 5.0
+LONGEST_PAUSE = 600.0
+GIVE_UP_MS = 86_400_000
+UNKNOWN_START_MS = 3_600_000
+
+
+def push_arrival(expert: str, payload: Any, push: GmailPush, dedupe_ms: int) -> Arrival:
+    """The raw push, for one expert. It has no run of its own."""
+    return Arrival(
+        expert=expert,
+        trigger=TRIGGER,
+        source=SOURCE,
+        payload=json.dumps(payload, ensure_ascii=False),
+        session_key="",
+        lane=None,
+        dedupe_keys=(f"pubsub:{push.message_id}",),
+        dedupe_ms=dedupe_ms,
+        held=True,
+    )
+
+
+def accept_pushes(tx: Tx, arrivals: Sequence[Arrival]) -> list[Accepted]:
+    """Commits pushes. They are not held for a paused trigger; what comes of them may be."""
+    found = accept_all(tx, arrivals)
+    for accepted in found:
+        if not accepted.duplicate:
+            tx.update(events, {"id": accepted.event_id}, held=0)
+    return found
+
+
+@dataclass
+class Resolver:
+    """Looks up what came in pushes, and accepts each message as an event of its own."""
+
+    home: Home
+    database: Database
+    servers: Servers
+    wiring: Wiring
+    clock: Clock
+    dedupe_window: str = "7d"
+    _failures: dict[str, tuple[int, float]] = field(default_factory=dict)
+    _woken: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def wake(self) -> None:
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        while True:
+            self._woken.clear()
+            await self.resolve_all()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_EVERY):
+                    await self._woken.wait()
+
+    async def resolve_all(self) -> int:
+        """Everything that is open and due; returns how many events came to their end."""
+        done = 0
+        for event in await self.database.read(open_pushes):
+            if self._failures.get(event.id, (0, 0.0))[1] <= time.monotonic():
+                done += await self._try(event)
+        return done
+
+    async def _try(self, event: Event) -> bool:
+        try:
+            await self._resolve(event)
+        except (CannotLook, BadPayload) as error:
+            await self._end(event, "skipped", _sentence(error))
+        except ColleagueError as error:
+            return await self._later(event, error.message)
+        except DatabaseUnavailable:
+            raise
+        except Exception as error:
+            # one push that nobody can make sense of must not hold up those behind it
+            log.exception("event %s could not be looked up", event.id[-8:])
+            return await self._later(event, f"{type(error).__name__}: {error}")
+        self._failures.pop(event.id, None)
+        return True
+
+    async def _later(self, event: Event, reason: str) -> bool:
+        """Tried again, for a day."""
+        if self.clock.now() - event.received_at > GIVE_UP_MS:
+            await self._end(event, "skipped", f"could not be looked up for a day: {reason}")
+            return True
+        count = self._failures.get(event.id, (0, 0.0))[0] + 1
+        pause = min(LONGEST_PAUSE, LOOK_EVERY * 2 ** min(count - 1, 10))
+        self._failures[event.id] = (count, time.monotonic() + pause)
+        log.warning("event %s is looked up again in %.0f s: %s", event.id[-8:], pause, reason)
+        return False
+
+    async def _resolve(self, event: Event) -> None:
+        wired = gmail_triggers(self.wiring, event.expert)
+        active = [each for each in wired if not each.problem]
+        if not active:
+            reason = wired[0].problem if wired else "the trigger was removed"
+            return await self._end(event, "skipped", reason)
+        push = read_push(json.loads(event.payload))
+        mailbox = await self._mailbox(active[0], event)
+        wanted = await self.database.read(lambda tx: _wanted(tx, event, push))
+        found = await mailbox.new_messages(wanted)
+        about = {"email_address": push.email_address, "history_id": push.history_id, "messages": found}
+        arrivals = await asyncio.to_thread(self._arrivals, active, gmail_payloads(about))
+        await self.database.write(lambda tx: _accept_all(tx, event, arrivals))
+        return None
+
+    def _arrivals(self, wired: list[Wired], payloads: list[dict[str, Any]]) -> list[Arrival]:
+        return [
+            arrival_of(
+                self.home,
+                each,
+                payload,
+                source=SOURCE,
+                dedupe_window=self.dedupe_window,
+                repeat=RepeatKeys(delivery=f"gmail:{payload['message_id']}"),
+            )
+            for each in wired
+            for payload in payloads
+        ]
+
+    async def _mailbox(self, wired: Wired, event: Event) -> Mailbox:
+        tool = wired.trigger.requires_tool or EMAIL
+        binding = await asyncio.to_thread(_binding, wired, tool)
+        if binding is None:
+            raise CannotLook(
+                f"nothing can look the new messages up: the tool {tool!r} of {event.expert} is not bound",
+                hint=f"colleague expert bind {event.expert} {tool} SERVER --operation list_messages=TOOL",
+            )
+        return Mailbox(self.servers, binding, tool, f"resolve:{event.id}", _withheld(wired, tool))
+
+    async def _end(self, event: Event, outcome: str, reason: str) -> None:
+        log.info("event %s of %s is %s: %s", event.id[-8:], event.expert, outcome, reason)
+        await self.database.write(lambda tx: _close(tx, event, outcome, reason))
+
+
+def gmail_triggers(wiring: Wiring, expert: str | None = None) -> list[Wired]:
+    """The webhook triggers with the gmail preset, of one expert or of all."""
+    hooks = (each for each in wiring.of_type("webhook") if each.trigger.preset == TRIGGER)
+    return [each for each in hooks if expert in (None, each.expert.name)]
+
+
+OPEN = (
+    select(*columns_of(Event, events))
+    .where(
+        events.c.run_id.is_(None),
+        events.c.outcome.is_(None),
+        events.c.source == SOURCE,
+        events.c.trigger_name == TRIGGER,
+        events.c.held == 0,
+    )
+    .order_by(events.c.id)
+)
+LOOKED_UP = (
+    select(events.c.payload, events.c.received_at)
+    .where(
+        events.c.expert == bindparam("of"),
+        events.c.source == word(SOURCE),
+        events.c.trigger_name == TRIGGER,
+        events.c.outcome == "completed",
+        events.c.id < bindparam("before"),
+    )
+    .order_by(events.c.id.desc())
+    .limit(20)
+)
+
+
+def open_pushes(tx: Tx, limit: int = 100) -> list[Event]:
+    """Pushes without an outcome, the oldest first."""
+    return [record(Event, row) for row in tx.all(OPEN.limit(limit))]
+
+
+def _wanted(tx: Tx, event: Event, push: GmailPush) -> Wanted:
+    """From where the last push of this mailbox that was looked up had come to."""
+    for row in tx.execute(LOOKED_UP, {"of": event.expert, "before": event.id}):
+        earlier = read_push(json.loads(row.payload))
+        if earlier.email_address == push.email_address:
+            return Wanted(push.email_address, push.history_id, earlier.history_id, row.received_at)
+    return Wanted(push.email_address, push.history_id, None, event.received_at - UNKNOWN_START_MS)
+
+
+def _accept_all(tx: Tx, event: Event, arrivals: list[Arrival]) -> None:
+    """All messages of a push and its own end, together, so that a crash leaves all or nothing of it."""
+    repeated = 0
+    if not _is_open(tx, event):
+        return
+    for arrival, accepted in zip(arrivals, fire_all(tx, arrivals), strict=True):
+        if accepted.duplicate:
+            repeated += 1
+            skip(tx, arrival, f"duplicate found after acceptance: event {accepted.event_id[-8:]} was first")
+    told = f"{len(arrivals) - repeated} new messages, {repeated} known ones" if arrivals else "no new message"
+    tx.update(events, {"id": event.id}, outcome="completed", reason=told)
+
+
+def _close(tx: Tx, event: Event, outcome: str, reason: str) -> None:
+    if _is_open(tx, event):
+        tx.update(events, {"id": event.id}, outcome=outcome, reason=reason)
+
+
+def _is_open(tx: Tx, event: Event) -> bool:
+    """Another process may have been quicker."""
+    [now] = tx.find(Event, events, {"id": event.id}, lock=True)
+    return now.outcome is None
+
+
+def _binding(wired: Wired, tool: str) -> ToolBinding | None:
+    bound = read_bindings(wired.expert.bindings_file, Findings()).tools.get(tool)
+    return bound if bound and bound.type == "mcp" else None
+
+
+def _withheld(wired: Wired, tool: str) -> frozenset[str]:
+    """What needs a person: a push is looked up before there is a run in which one could be asked."""
+    declared = wired.package.tool(tool)
+    names = [operation.name for operation in declared.operations] if declared else []
+    return frozenset(name for name in names if wired.package.tier(f"{tool}.{name}") != "auto")
+
+
+def _sentence(error: ColleagueError) -> str:
+    return f"{error.message}; {error.hint}" if error.hint else error.message

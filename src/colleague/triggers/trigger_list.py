@@ -1,0 +1,59 @@
+"""The triggers of a home as documents. Looking never changes a schedule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import func, select
+
+from colleague.store.accept import queued_runs
+from colleague.store.report import iso
+from colleague.store.schedules import TriggerState, trigger_states
+from colleague.store.tables import events
+from colleague.store.tx import Tx
+from colleague.triggers.registry import Wired, Wiring
+from colleague.triggers.schedule import next_slot
+
+
+def trigger_documents(tx: Tx, wiring: Wiring, expert: str = "") -> list[dict[str, Any]]:
+    states = trigger_states(tx)
+    wanted = [wired for wired in wiring.all() if not expert or wired.expert.name == expert]
+    return [_document(tx, wired, states.get(wired.key)) for wired in wanted]
+
+
+def _document(tx: Tx, wired: Wired, state: TriggerState | None) -> dict[str, Any]:
+    trigger, (expert, name) = wired.trigger, wired.key
+    paused = state is not None and state.paused_at is not None
+    coming = next_slot(trigger.cron, tx.now) if trigger.cron and not wired.problem and not paused else None
+    return {
+        "expert": expert,
+        "trigger": name,
+        "type": trigger.type,
+        "handler": trigger.handler,
+        "process": trigger.process,
+        "address": f"/hooks/{expert}/{name}" if trigger.type == "webhook" else None,
+        "concurrency": trigger.concurrency.mode,
+        "concurrency_key": trigger.concurrency.key.text if trigger.concurrency.key else None,
+        "state": "paused" if paused else "inactive" if wired.problem else "active",
+        "active": not wired.problem,
+        "problem": wired.problem or None,
+        "paused": paused,
+        "paused_at": iso(state.paused_at) if state else None,
+        "paused_by": state.paused_by if state else None,
+        "next_at": iso(coming),
+        "last_at": iso(_last_event(tx, expert, name)),
+        "queued": queued_runs(tx, expert, name),
+        "held": _held(tx, expert, name),
+    }
+
+
+def _last_event(tx: Tx, expert: str, trigger: str) -> int | None:
+    query = select(events.c.received_at).where(events.c.expert == expert, events.c.trigger_name == trigger)
+    row = tx.one(query.order_by(events.c.id.desc()).limit(1))
+    return row[0] if row else None
+
+
+def _held(tx: Tx, expert: str, trigger: str) -> int:
+    query = select(func.count()).select_from(events)
+    held = query.where(events.c.expert == expert, events.c.trigger_name == trigger, events.c.held == 1)
+    return int(tx.execute(held).scalar_one())
