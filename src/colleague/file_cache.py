@@ -17,7 +17,7 @@ SETTLED_NS = 2_000_000_000
 MOST_KEPT = 256
 
 
-class Kept(Generic[T]):
+class FileCache(Generic[T]):
     """Reads a file when it is asked for the first time, and when it is no longer the one that was read."""
 
     def __init__(self, read: Callable[[Path], T]) -> None:

@@ -15,7 +15,7 @@ from colleague.agent.toolbox import target_of
 from colleague.config import load_settings
 from colleague.experts.bindings import read_bindings
 from colleague.experts.expert import find_expert
-from colleague.experts.runs.bound_tools import Workbench
+from colleague.experts.runs.bound_tools import BoundTools
 from colleague.experts.runs.invoke import Invocation, find_process
 from colleague.experts.workspace.learnings import Entry, append_entry
 from colleague.home import Home
@@ -143,7 +143,7 @@ class Siege:
         """Of the call that the attacker wants, so that the grant is for nothing else."""
         package, tool = self._packages[attack.expert], attack.grant.partition(".")[0]
         bindings = read_bindings(find_expert(self.home, attack.expert).bindings_file, Findings())
-        bench = Workbench(load_settings(self.home), self.host.servers)
+        bench = BoundTools(load_settings(self.home), self.host.servers)
         found = await bench.operations(attack.expert, package, bindings, [tool])
         [spec] = [each.spec for each in found if each.spec.name == attack.grant]
         return target_of(package.digest, spec)

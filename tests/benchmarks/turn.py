@@ -20,7 +20,7 @@ from colleague.agent.models.connections import Connections
 from colleague.agent.models.request import ThinkRequest
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.models.think import think
-from colleague.agent.run_spec import Setting
+from colleague.agent.run_spec import RunSpec
 from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec
 from colleague.agent.toolbox import Toolbox
 from colleague.clock import SystemClock
@@ -77,8 +77,8 @@ class Echo:
 class Assembler:
     """The same setting for every run."""
 
-    async def assemble(self, run: Run) -> Setting:
-        return Setting(owner="bench", model=MODEL, system="", toolbox=Toolbox([Echo()]))
+    async def assemble(self, run: Run) -> RunSpec:
+        return RunSpec(owner="bench", model=MODEL, system="", toolbox=Toolbox([Echo()]))
 
 
 async def durable(database: Database) -> float:

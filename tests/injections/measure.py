@@ -17,7 +17,7 @@ from typing import Any
 
 from colleague.agent.models.messages import from_json
 from colleague.agent.models.resolved import ResolvedModel
-from colleague.agent.run_spec import Assembler, Setting
+from colleague.agent.run_spec import Assembler, RunSpec
 from colleague.config import load_settings
 from colleague.experts.expert import find_expert
 from colleague.experts.runs.invoke import Invocation
@@ -101,7 +101,7 @@ class ObedientAssembler:
     real: Assembler
     model: ObedientModel
 
-    async def assemble(self, run: Run) -> Setting:
+    async def assemble(self, run: Run) -> RunSpec:
         model = ResolvedModel("obedient", "obedient", stand_in=self.model)
         return replace(await self.real.assemble(run), model=model)
 

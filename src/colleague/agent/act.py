@@ -16,7 +16,7 @@ from colleague.agent.child import converse_as, is_session
 from colleague.agent.conversation import Result, as_text
 from colleague.agent.exits import Failed, Waiting
 from colleague.agent.gate import Verdict
-from colleague.agent.session import Scene
+from colleague.agent.session import Session
 from colleague.agent.tool import NotSent, PreparedTool, Tool, ToolOutput, ToolRequest, ToolSpec, UnknownEnd
 from colleague.agent.toolbox import BadArguments, checked_arguments, digest_of, target_of
 from colleague.failpoints import failpoint
@@ -35,29 +35,29 @@ DRAFTED = "Left as a draft for a person; this step is done."
 MAY_HAVE_HAPPENED = "The tool reported an error, but what was asked may have happened."
 
 
-async def act(scene: Scene) -> None:
+async def act(session: Session) -> None:
     """Settles the open calls. Raises Waiting when only a person can, Failed when the step has."""
-    while scene.conversation.open_calls:
-        ready = _ready(scene)
+    while session.conversation.open_calls:
+        ready = _ready(session)
         if ready:
-            await asyncio.gather(*(_settle(scene, call) for call in ready))
-            await scene.conversation.refresh_if_stale()
+            await asyncio.gather(*(_settle(session, call) for call in ready))
+            await session.conversation.refresh_if_stale()
             continue
-        asks = _asks(scene)
-        if await scene.conversation.wait(asks):
-            _tell_asked(scene)
+        asks = _asks(session)
+        if await session.conversation.wait(asks):
+            _tell_asked(session)
             raise Waiting
 
 
-def _ready(scene: Scene) -> list[Call]:
+def _ready(session: Session) -> list[Call]:
     """What can be settled now: everything before the first open question, and reading after it.
 
     Effects go one after another; several readings go together."""
     ready: list[Call] = []
     held = False
-    for call in scene.conversation.open_calls:
-        reading = _is_reading(scene, call)
-        if _needs_person(scene, call):
+    for call in session.conversation.open_calls:
+        reading = _is_reading(session, call)
+        if _needs_person(session, call):
             held = True
         elif reading and call.status == "allowed":
             ready.append(call)
@@ -66,33 +66,33 @@ def _ready(scene: Scene) -> list[Call]:
     return ready
 
 
-def _is_reading(scene: Scene, call: Call) -> bool:
-    tool = scene.setting.toolbox.get(call.operation)
+def _is_reading(session: Session, call: Call) -> bool:
+    tool = session.run_spec.toolbox.get(call.operation)
     return tool is not None and tool.spec.read_only
 
 
-def _needs_person(scene: Scene, call: Call) -> bool:
+def _needs_person(session: Session, call: Call) -> bool:
     if call.status not in ("asked", "unknown"):
         return False
-    approval = scene.conversation.approval_of(call)
+    approval = session.conversation.approval_of(call)
     return approval is None or approval.status == "pending"
 
 
-def _asks(scene: Scene) -> list[Ask]:
+def _asks(session: Session) -> list[Ask]:
     """The questions that have not been raised yet, all together."""
     missing = [
         call
-        for call in scene.conversation.open_calls
-        if call.status in ("asked", "unknown") and scene.conversation.approval_of(call) is None
+        for call in session.conversation.open_calls
+        if call.status in ("asked", "unknown") and session.conversation.approval_of(call) is None
     ]
-    return [_ask(scene, call) for call in missing]
+    return [_ask(session, call) for call in missing]
 
 
-def _ask(scene: Scene, call: Call) -> Ask:
+def _ask(session: Session, call: Call) -> Ask:
     uncertain = call.status == "unknown"
-    private = scene.setting.private
-    tool = scene.setting.toolbox.get(call.operation)
-    verdict = scene.setting.gate.judge(tool.spec, json.loads(call.arguments)) if tool else None
+    private = session.run_spec.private
+    tool = session.run_spec.toolbox.get(call.operation)
+    verdict = session.run_spec.gate.judge(tool.spec, json.loads(call.arguments)) if tool else None
     kind: Kind = "uncertain" if uncertain else verdict.question if verdict else "confirm"
     return Ask(
         call_id=call.id,
@@ -104,15 +104,15 @@ def _ask(scene: Scene, call: Call) -> Ask:
         send=call.sends if uncertain else None,
         expires_ms=verdict.expires_ms if verdict and not uncertain else None,
         on_timeout=verdict.on_timeout if verdict else "reject",
-        channel=scene.setting.ask_channel,
+        channel=session.run_spec.ask_channel,
         told=json.dumps(private.redact_document(json.loads(call.arguments)), ensure_ascii=False),
     )
 
 
-def _tell_asked(scene: Scene) -> None:
-    for approval in scene.conversation.approvals:
+def _tell_asked(session: Session) -> None:
+    for approval in session.conversation.approvals:
         if approval.status == "pending":
-            scene.tell(
+            session.tell(
                 "approval_requested",
                 approval_id=approval.id,
                 question=approval.kind,
@@ -122,45 +122,45 @@ def _tell_asked(scene: Scene) -> None:
             )
 
 
-async def _settle(scene: Scene, call: Call) -> None:
+async def _settle(session: Session, call: Call) -> None:
     """One call that nobody needs to be asked about any more."""
-    approval = scene.conversation.approval_of(call)
+    approval = session.conversation.approval_of(call)
     if call.status == "started":
-        await _recover(scene, call)
+        await _recover(session, call)
     elif approval is None or call.status == "allowed":
-        await execute(scene, call, approval)
+        await execute(session, call, approval)
     elif approval.decision in ("reject", "give_up") or approval.status == "expired":
-        await _reject(scene, call, approval)
+        await _reject(session, call, approval)
     elif approval.decision == "respond":
         await _end(
-            scene,
+            session,
             call,
             "answered",
             Result(as_text(json.loads(approval.answer or '""')), f"person:{approval.decided_by}"),
         )
     elif approval.decision == "happened":
-        await _happened(scene, call, approval)
+        await _happened(session, call, approval)
     else:
-        await execute(scene, call, approval)
+        await execute(session, call, approval)
 
 
 async def _end(
-    scene: Scene, call: Call, status: journal.CallStatus, result: Result, *, error: bool = False
+    session: Session, call: Call, status: journal.CallStatus, result: Result, *, error: bool = False
 ) -> None:
-    hold = scene.conversation.hold
+    hold = session.conversation.hold
     text = result.to_json()
-    await scene.conversation.write(
+    await session.conversation.write(
         lambda tx: journal.settle_call(tx, hold, call.id, status, text, is_error=error)
     )
-    _tell_end(scene, call, result.text, error)
+    _tell_end(session, call, result.text, error)
 
 
-async def _happened(scene: Scene, call: Call, approval: Approval) -> None:
+async def _happened(session: Session, call: Call, approval: Approval) -> None:
     said = json.loads(approval.answer) if approval.answer else "A person checked: it happened."
-    await _end(scene, call, "finished", Result(as_text(said), f"person:{approval.decided_by}"))
+    await _end(session, call, "finished", Result(as_text(said), f"person:{approval.decided_by}"))
 
 
-async def _reject(scene: Scene, call: Call, approval: Approval) -> None:
+async def _reject(session: Session, call: Call, approval: Approval) -> None:
     """The step has failed: this call is refused, later ones are not run, their questions are withdrawn."""
     who = f" by {approval.decided_by}" if approval.decided_by else ""
     why = f": {approval.note}" if approval.note else ""
@@ -169,12 +169,12 @@ async def _reject(scene: Scene, call: Call, approval: Approval) -> None:
     source = f"person:{approval.decided_by or ''}" if approval.status == "decided" else ""
     later = [
         each
-        for each in scene.conversation.open_calls
+        for each in session.conversation.open_calls
         if (each.position, each.place) > (call.position, call.place)
     ]
 
     def work(tx: Tx) -> None:
-        hold = scene.conversation.hold
+        hold = session.conversation.hold
         journal.settle_call(tx, hold, call.id, "refused", Result(reason, source).to_json(), is_error=True)
         for each in later:
             text = Result(f"not run, because {reason}", source).to_json()
@@ -183,33 +183,33 @@ async def _reject(scene: Scene, call: Call, approval: Approval) -> None:
         undone = approvals_table.c.status.in_(("pending", "decided"))
         tx.execute(update(approvals_table).where(open_ones, undone).values(status="withdrawn", note=reason))
 
-    await scene.conversation.write(work)
-    _tell_end(scene, call, reason, True)
-    if scene.setting.rejection == "fail":
+    await session.conversation.write(work)
+    _tell_end(session, call, reason, True)
+    if session.run_spec.rejection == "fail":
         raise Failed(reason, retry=False)
 
 
-async def execute(scene: Scene, call: Call, approval: Approval | None) -> None:
+async def execute(session: Session, call: Call, approval: Approval | None) -> None:
     """Makes one call, if it may be made now."""
-    tool = scene.setting.toolbox.get(call.operation)
+    tool = session.run_spec.toolbox.get(call.operation)
     if tool is None:
-        gone = scene.setting.toolbox.unknown(call.operation)
-        await _end(scene, call, "refused", Result(gone), error=True)
+        gone = session.run_spec.toolbox.unknown(call.operation)
+        await _end(session, call, "refused", Result(gone), error=True)
         return
     try:
         arguments = _arguments(tool.spec, call, approval)
     except BadArguments as error:
-        await _void(scene, call, approval, str(error))
+        await _void(session, call, approval, str(error))
         return
-    verdict = scene.setting.gate.judge(tool.spec, arguments)
+    verdict = session.run_spec.gate.judge(tool.spec, arguments)
     if verdict.kind in ("draft", "refuse"):
-        await _tighten(scene, call, approval, verdict)
+        await _tighten(session, call, approval, verdict)
         return
-    refusal = await _forbidden(scene, call, tool.spec, verdict, approval)
+    refusal = await _forbidden(session, call, tool.spec, verdict, approval)
     if refusal:
-        await _void(scene, call, approval, refusal)
+        await _void(session, call, approval, refusal)
         return
-    await _send(scene, call, tool, arguments)
+    await _send(session, call, tool, arguments)
 
 
 def _arguments(spec: ToolSpec, call: Call, approval: Approval | None) -> dict[str, Any]:
@@ -219,163 +219,163 @@ def _arguments(spec: ToolSpec, call: Call, approval: Approval | None) -> dict[st
 
 
 async def _forbidden(
-    scene: Scene, call: Call, spec: ToolSpec, verdict: Verdict, approval: Approval | None
+    session: Session, call: Call, spec: ToolSpec, verdict: Verdict, approval: Approval | None
 ) -> str:
     """Why the call may not be made now; empty when it may."""
     if verdict.kind == "allow" and call.status == "allowed":
         return ""
-    if await _granted(scene, call, spec):
+    if await _granted(session, call, spec):
         return ""
     if approval is None or approval.decision not in ("approve", "again"):
         return "nobody has approved this"
-    seen = _digest(scene, spec, json.loads(call.arguments))
+    seen = _digest(session, spec, json.loads(call.arguments))
     return "" if seen == approval.digest else "the tool has changed since it was approved"
 
 
-def _digest(scene: Scene, spec: ToolSpec, arguments: dict[str, Any]) -> str:
-    return digest_of(scene.setting.owner, scene.setting.package_digest, spec, arguments)
+def _digest(session: Session, spec: ToolSpec, arguments: dict[str, Any]) -> str:
+    return digest_of(session.run_spec.owner, session.run_spec.package_digest, spec, arguments)
 
 
-def _target(scene: Scene, spec: ToolSpec) -> CallTarget:
-    return target_of(scene.setting.package_digest, spec)
+def _target(session: Session, spec: ToolSpec) -> CallTarget:
+    return target_of(session.run_spec.package_digest, spec)
 
 
-async def _granted(scene: Scene, call: Call, spec: ToolSpec) -> bool:
+async def _granted(session: Session, call: Call, spec: ToolSpec) -> bool:
     """A grant never decides a question already raised."""
     if call.status != "allowed":
         return False
-    expert = scene.conversation.run.expert
-    wanted = WantedCall(call.operation, _target(scene, spec), json.loads(call.arguments))
-    return await scene.conversation.write(lambda tx: use_grant(tx, expert, scene.run_id, wanted))
+    expert = session.conversation.run.expert
+    wanted = WantedCall(call.operation, _target(session, spec), json.loads(call.arguments))
+    return await session.conversation.write(lambda tx: use_grant(tx, expert, session.run_id, wanted))
 
 
-async def _tighten(scene: Scene, call: Call, approval: Approval | None, verdict: Verdict) -> None:
+async def _tighten(session: Session, call: Call, approval: Approval | None, verdict: Verdict) -> None:
     """The policy has become stricter since the call was proposed: a yes given before no longer counts."""
     reason = verdict.reason or f"{call.operation} is {verdict.tier} now"
-    channel = scene.setting.draft_channel
+    channel = session.run_spec.draft_channel
     draft = Ask(call.id, "draft", call.operation, call.arguments, call.digest, reason, channel=channel)
 
     def work(tx: Tx) -> None:
-        run = fenced(tx, scene.conversation.hold, lane=True)
+        run = fenced(tx, session.conversation.hold, lane=True)
         if approval is not None:
             tx.update(approvals_table, {"id": approval.id}, status="void", note=reason)
         if verdict.kind == "draft":
             raise_asks(tx, run, [draft])
 
-    await scene.conversation.write(work)
+    await session.conversation.write(work)
     if verdict.kind == "draft":
-        await _end(scene, call, "drafted", Result(DRAFTED))
+        await _end(session, call, "drafted", Result(DRAFTED))
     else:
-        await _end(scene, call, "refused", Result(reason), error=True)
+        await _end(session, call, "refused", Result(reason), error=True)
 
 
-async def _void(scene: Scene, call: Call, approval: Approval | None, reason: str) -> None:
+async def _void(session: Session, call: Call, approval: Approval | None, reason: str) -> None:
     """What was approved is not what would run: shown as void, and asked anew (or left as a draft)."""
-    tool = scene.setting.toolbox.get(call.operation)
-    digest = _digest(scene, tool.spec, json.loads(call.arguments)) if tool else call.digest
-    target = _target(scene, tool.spec).to_json() if tool else call.target
+    tool = session.run_spec.toolbox.get(call.operation)
+    digest = _digest(session, tool.spec, json.loads(call.arguments)) if tool else call.digest
+    target = _target(session, tool.spec).to_json() if tool else call.target
     now = {"status": "asked", "digest": digest, "target": target, "note": reason}
 
     def work(tx: Tx) -> None:
-        fenced(tx, scene.conversation.hold, lane=True)
+        fenced(tx, session.conversation.hold, lane=True)
         if approval is not None:
             tx.update(approvals_table, {"id": approval.id}, status="void", note=reason)
         tx.update(calls_table, {"id": call.id}, **now)
 
-    await scene.conversation.write(work)
+    await session.conversation.write(work)
 
 
-async def _send(scene: Scene, call: Call, tool: Tool, arguments: dict[str, Any]) -> None:
+async def _send(session: Session, call: Call, tool: Tool, arguments: dict[str, Any]) -> None:
     """*started*, the call itself, *finished*: three facts, kept apart."""
-    request = _request(scene, call, arguments)
+    request = _request(session, call, arguments)
     prepared = await cast(PreparedTool, tool).prepare(request) if _is_prepared(tool) else None
-    hold = scene.conversation.hold
+    hold = session.conversation.hold
     final = replace(
         call,
         arguments=json.dumps(arguments, ensure_ascii=False),
-        digest=_digest(scene, tool.spec, arguments),
-        target=_target(scene, tool.spec).to_json(),
+        digest=_digest(session, tool.spec, arguments),
+        target=_target(session, tool.spec).to_json(),
         note=prepared or call.note,
     )
-    number = await scene.conversation.start(final)
-    scene.tell("tool_execution_start", call_id=call.id, operation=call.operation, arguments=arguments)
+    number = await session.conversation.start(final)
+    session.tell("tool_execution_start", call_id=call.id, operation=call.operation, arguments=arguments)
     failpoint("call.started")
-    scene.conversation.require_lease()
+    session.conversation.require_lease()
     if is_session(tool):
-        await _converse(scene, final, tool, number)
+        await _converse(session, final, tool, number)
         return
     try:
         output = await tool.call(request)
     except UnknownEnd as error:
         note = str(error)
-        await scene.conversation.write(lambda tx: journal.mark_unknown(tx, hold, call.id, note))
-        await _repeat_if_safe(scene, call, tool, arguments, number)
+        await session.conversation.write(lambda tx: journal.mark_unknown(tx, hold, call.id, note))
+        await _repeat_if_safe(session, call, tool, arguments, number)
         return
     except NotSent as error:
-        await _end(scene, call, "not_run", Result(str(error)), error=True)
+        await _end(session, call, "not_run", Result(str(error)), error=True)
         return
     failpoint("call.done")
-    await _finish(scene, final, tool.spec, number, output)
+    await _finish(session, final, tool.spec, number, output)
 
 
-async def _converse(scene: Scene, call: Call, tool: Tool, number: int) -> None:
-    result = await converse_as(scene, call, tool)
-    await scene.conversation.finish(call, number, result, is_error=False)
-    _tell_end(scene, call, result.text, False)
+async def _converse(session: Session, call: Call, tool: Tool, number: int) -> None:
+    result = await converse_as(session, call, tool)
+    await session.conversation.finish(call, number, result, is_error=False)
+    _tell_end(session, call, result.text, False)
 
 
-def _request(scene: Scene, call: Call, arguments: dict[str, Any]) -> ToolRequest:
+def _request(session: Session, call: Call, arguments: dict[str, Any]) -> ToolRequest:
     def progress(text: str) -> None:
-        scene.tell("tool_execution_update", call_id=call.id, text=text)
+        session.tell("tool_execution_update", call_id=call.id, text=text)
 
-    return ToolRequest(scene.run_id, call.id, call.id, arguments, progress)
+    return ToolRequest(session.run_id, call.id, call.id, arguments, progress)
 
 
 async def _repeat_if_safe(
-    scene: Scene, call: Call, tool: Tool, arguments: dict[str, Any], sends: int
+    session: Session, call: Call, tool: Tool, arguments: dict[str, Any], sends: int
 ) -> None:
     """A call without a definite end is sent again when that is safe; otherwise a person is asked later."""
     if tool.spec.repeatable and sends < MOST_SENDS:
-        await _send(scene, call, tool, arguments)
+        await _send(session, call, tool, arguments)
 
 
-async def _recover(scene: Scene, call: Call) -> None:
+async def _recover(session: Session, call: Call) -> None:
     """A call that a dead worker had begun."""
-    tool = scene.setting.toolbox.get(call.operation)
-    hold = scene.conversation.hold
+    tool = session.run_spec.toolbox.get(call.operation)
+    hold = session.conversation.hold
     arguments = json.loads(call.arguments)
     if tool is not None and is_session(tool):
-        await _converse(scene, call, tool, call.sends)
+        await _converse(session, call, tool, call.sends)
         return
     if tool is not None and _is_prepared(tool) and call.note:
-        request = _request(scene, call, arguments)
+        request = _request(session, call, arguments)
         output = await cast(PreparedTool, tool).recover(request, call.note)
-        await _finish(scene, call, tool.spec, call.sends, output)
+        await _finish(session, call, tool.spec, call.sends, output)
         return
     note = "the worker died while the call was under way"
-    await scene.conversation.write(lambda tx: journal.mark_unknown(tx, hold, call.id, note))
+    await session.conversation.write(lambda tx: journal.mark_unknown(tx, hold, call.id, note))
     if tool is None:
         return
-    verdict = scene.setting.gate.judge(tool.spec, arguments)
+    verdict = session.run_spec.gate.judge(tool.spec, arguments)
     if verdict.kind in ("allow", "ask"):
-        await _repeat_if_safe(scene, call, tool, arguments, call.sends)
+        await _repeat_if_safe(session, call, tool, arguments, call.sends)
 
 
 def _is_prepared(tool: Tool) -> bool:
     return hasattr(tool, "prepare")
 
 
-async def _finish(scene: Scene, call: Call, spec: ToolSpec, send: int, output: ToolOutput) -> None:
+async def _finish(session: Session, call: Call, spec: ToolSpec, send: int, output: ToolOutput) -> None:
     harmless = spec.repeatable or spec.read_only or not spec.server
     text = output.text if harmless or not output.is_error else f"{MAY_HAVE_HAPPENED}\n{output.text}"
     result = Result(text, output.source, output.private)
-    await scene.conversation.finish(call, send, result, is_error=output.is_error)
+    await session.conversation.finish(call, send, result, is_error=output.is_error)
     failpoint("call.finished")
-    _tell_end(scene, call, "[private]" if output.private else output.text, output.is_error)
+    _tell_end(session, call, "[private]" if output.private else output.text, output.is_error)
 
 
-def _tell_end(scene: Scene, call: Call, text: str, error: bool) -> None:
-    scene.tell(
+def _tell_end(session: Session, call: Call, text: str, error: bool) -> None:
+    session.tell(
         "tool_execution_end",
         call_id=call.id,
         operation=call.operation,

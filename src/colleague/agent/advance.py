@@ -13,8 +13,8 @@ from colleague.agent.exits import Completed, Failed, Waiting
 from colleague.agent.loop import remaining_seconds, too_long
 from colleague.agent.models.connections import Connections
 from colleague.agent.payload_log import PayloadLog
-from colleague.agent.run_spec import Afterwards, Assembler, CannotAssemble, Setting
-from colleague.agent.session import Scene
+from colleague.agent.run_spec import Assembler, CannotAssemble, RunEndHooks, RunSpec
+from colleague.agent.session import Session
 from colleague.errors import ColleagueError
 from colleague.failpoints import failpoint
 from colleague.shortage import is_shortage
@@ -38,7 +38,7 @@ class Advancer:
     async def __call__(self, taken: Taken) -> None:
         self.bus.tell("agent_start", taken.run.id, attempt=taken.run.attempt)
         try:
-            setting = await self.assembler.assemble(taken.run)
+            run_spec = await self.assembler.assemble(taken.run)
         except CannotAssemble as error:
             _raise_shortage(error)
             await self._fail(taken, error, Failed(_sentence(error), retry=error.retry))
@@ -47,55 +47,55 @@ class Advancer:
             _raise_shortage(error)
             await self._fail(taken, CannotAssemble(""), Failed(_sentence(error), retry=False))
             return
-        await self._work(taken, setting)
+        await self._work(taken, run_spec)
 
-    async def _work(self, taken: Taken, setting: Setting) -> None:
+    async def _work(self, taken: Taken, run_spec: RunSpec) -> None:
         try:
             if taken.poisonous:
                 raise Failed("crashed the worker")
-            await self._converse(taken, setting)
+            await self._converse(taken, run_spec)
         except Waiting:
             self.bus.tell("run_status", taken.run.id, status="waiting")
         except Completed as ending:
-            await self._complete(taken, setting, ending)
+            await self._complete(taken, run_spec, ending)
         except Failed as ending:
-            error = setting.private.redact(ending.error)
-            await self._fail(taken, setting, Failed(error, retry=ending.retry))
+            error = run_spec.private.redact(ending.error)
+            await self._fail(taken, run_spec, Failed(error, retry=ending.retry))
         except ColleagueError as error:
             _raise_shortage(error)
-            await self._fail(taken, setting, Failed(setting.private.redact(_sentence(error)), retry=False))
+            await self._fail(taken, run_spec, Failed(run_spec.private.redact(_sentence(error)), retry=False))
 
-    async def _converse(self, taken: Taken, setting: Setting) -> None:
+    async def _converse(self, taken: Taken, run_spec: RunSpec) -> None:
         """Works within the time that is left; what is under way then has no definite end."""
-        again = setting.starts_over and taken.run.attempt > 1
-        session = f"{MAIN}#{taken.run.attempt}" if again else MAIN
-        conversation = Conversation(self.database, taken, session)
-        scene = Scene(conversation, setting, self.bus, self.connections, self.payloads)
-        left = remaining_seconds(scene)
+        again = run_spec.starts_over and taken.run.attempt > 1
+        name = f"{MAIN}#{taken.run.attempt}" if again else MAIN
+        conversation = Conversation(self.database, taken, name)
+        session = Session(conversation, run_spec, self.bus, self.connections, self.payloads)
+        left = remaining_seconds(session)
         limit = asyncio.timeout(None if left == float("inf") else max(left, 0))
         try:
             async with limit:
                 # nobody has had it before the first take, so there is nothing to load
-                await converse(scene, begun=taken.hold.epoch > 1)
+                await converse(session, begun=taken.hold.epoch > 1)
         except TimeoutError:
             if not limit.expired():
                 raise
-            raise Failed(too_long(setting)) from None
+            raise Failed(too_long(run_spec)) from None
 
-    async def _complete(self, taken: Taken, setting: Setting, ending: Completed) -> None:
-        text = setting.private.redact(ending.text)
-        outputs = setting.private.redact_document(ending.outputs)
+    async def _complete(self, taken: Taken, run_spec: RunSpec, ending: Completed) -> None:
+        text = run_spec.private.redact(ending.text)
+        outputs = run_spec.private.redact_document(ending.outputs)
 
         def work(tx: Tx) -> None:
             stored = None if outputs is None else json.dumps(outputs, ensure_ascii=False)
             held = finish(tx, taken.hold, "completed", narrative=text, outputs=stored)
-            setting.afterwards.completed(tx, held, text, outputs)
+            run_spec.end_hooks.completed(tx, held, text, outputs)
 
         await self.database.write(work)
         failpoint("run.completed")
-        await self._tell_end(setting.afterwards, taken.run, "completed", text)
+        await self._tell_end(run_spec.end_hooks, taken.run, "completed", text)
 
-    async def _fail(self, taken: Taken, about: Setting | CannotAssemble, ending: Failed) -> None:
+    async def _fail(self, taken: Taken, about: RunSpec | CannotAssemble, ending: Failed) -> None:
         """The next attempt continues after a pause; after the last one the run ends."""
         run, retries = taken.run, about.retries
         if ending.retry and run.attempt < retries.max_attempts:
@@ -110,16 +110,16 @@ class Advancer:
             held = fenced(tx, taken.hold, lane=True)
             close_calls(tx, held, ending.error)
             end_run(tx, held, outcome, error=ending.error)
-            about.afterwards.failed(tx, held, outcome, ending.error)
+            about.end_hooks.failed(tx, held, outcome, ending.error)
 
         await self.database.write(work)
         failpoint("run.failed")
-        await self._tell_end(about.afterwards, run, outcome, ending.error)
+        await self._tell_end(about.end_hooks, run, outcome, ending.error)
 
-    async def _tell_end(self, afterwards: Afterwards, run: Run, outcome: Outcome, text: str) -> None:
+    async def _tell_end(self, end_hooks: RunEndHooks, run: Run, outcome: Outcome, text: str) -> None:
         """What cannot be tidied up now is left for the next start; the end is told all the same."""
         try:
-            await afterwards.tidy(run, outcome)
+            await end_hooks.cleanup(run, outcome)
         finally:
             self.bus.tell("run_status", run.id, status="done", outcome=outcome)
             self.bus.tell("agent_end", run.id, outcome=outcome, text=text)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from colleague.agent.session import Scene
+    from colleague.agent.session import Session
 
 
 @dataclass(frozen=True)
@@ -17,17 +17,17 @@ class CallAllowance:
     reason: str
 
 
-async def call_allowance(scene: Scene) -> CallAllowance:
-    setting = scene.setting
-    most = setting.max_calls_per_answer
+async def call_allowance(session: Session) -> CallAllowance:
+    run_spec = session.run_spec
+    most = run_spec.max_calls_per_answer
     found = [
         CallAllowance(
             most, f"Not made: an answer may ask for {most} calls. Ask for the rest in the next one."
         )
     ]
-    budgets = (setting.run_budget.tool_calls, setting.day_budget.tool_calls)
+    budgets = (run_spec.run_budget.tool_calls, run_spec.day_budget.tool_calls)
     if budgets != (None, None):
-        spent = await scene.conversation.spent()
+        spent = await session.conversation.spent()
         for what, budget, used in zip(("run", "day"), budgets, spent, strict=True):
             if budget is not None:
                 left = max(budget - used.tool_calls, 0)

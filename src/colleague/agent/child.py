@@ -11,27 +11,27 @@ from colleague.agent.tool import Tool
 from colleague.store.journal import SESSION, Call
 
 if TYPE_CHECKING:
-    from colleague.agent.run_spec import Setting
-    from colleague.agent.session import Scene
+    from colleague.agent.run_spec import RunSpec
+    from colleague.agent.session import Session
 
 
 class SessionTool(Tool, Protocol):
     """A tool whose call is a child session; its spec has `server_tool` SESSION."""
 
-    async def setting(self, arguments: dict[str, Any]) -> Setting: ...
+    async def run_spec(self, arguments: dict[str, Any]) -> RunSpec: ...
 
 
 def is_session(tool: Tool) -> bool:
     return tool.spec.server_tool == SESSION
 
 
-async def converse_as(scene: Scene, call: Call, tool: Tool) -> Result:
+async def converse_as(session: Session, call: Call, tool: Tool) -> Result:
     """Goes on with the child session until it has its outputs. Raises Waiting or Failed as its run does."""
     from colleague.agent.converse import converse  # the loop acts, and acting may loop
 
-    setting = await cast(SessionTool, tool).setting(json.loads(call.arguments))
+    run_spec = await cast(SessionTool, tool).run_spec(json.loads(call.arguments))
     try:
-        await converse(scene.child(call, setting))
+        await converse(session.child(call, run_spec))
     except Completed as ending:
         outputs = ending.outputs
         text = ending.text if outputs is None else json.dumps(outputs, ensure_ascii=False)

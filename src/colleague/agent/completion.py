@@ -8,7 +8,7 @@ from colleague.agent.conversation import Conversation
 from colleague.agent.exits import Completed
 
 
-class Closing(Protocol):
+class Completion(Protocol):
     """Asked after each answer, once its calls have their results."""
 
     def check(self, conversation: Conversation) -> None:
@@ -16,7 +16,7 @@ class Closing(Protocol):
         ...
 
 
-class TextCloses:
+class TextCompletion:
     """An answer that asks for nothing more is the last one."""
 
     def check(self, conversation: Conversation) -> None:

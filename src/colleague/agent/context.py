@@ -12,7 +12,7 @@ from colleague.agent.render import presenter
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
 
-    from colleague.agent.session import Scene
+    from colleague.agent.session import Session
 
 CHARS_A_TOKEN = 4
 SHARE = 0.8
@@ -20,19 +20,19 @@ SHARE = 0.8
 SHORTER = (1, 5, 25, 100)
 
 
-def fitting_messages(scene: Scene) -> list[ModelMessage]:
+def fitting_messages(session: Session) -> list[ModelMessage]:
     """The transcript, with results cut as far as needed. Raises Failed when even that does not fit."""
-    window = context_window(scene.setting.model)
+    window = context_window(session.run_spec.model)
     for divisor in SHORTER:
-        limit = max(500, scene.setting.result_chars // divisor)
-        messages = scene.conversation.provider_messages(presenter(limit, scene.conversation.approvals))
-        if window is None or _tokens(scene, messages) <= window * SHARE:
+        limit = max(500, session.run_spec.result_chars // divisor)
+        messages = session.conversation.provider_messages(presenter(limit, session.conversation.approvals))
+        if window is None or _tokens(session, messages) <= window * SHARE:
             return messages
     raise Failed(
-        f"the conversation is longer than {scene.setting.model.name} can read ({window:,} tokens)",
+        f"the conversation is longer than {session.run_spec.model.name} can read ({window:,} tokens)",
         retry=False,
     )
 
 
-def _tokens(scene: Scene, messages: list[ModelMessage]) -> int:
-    return (len(scene.setting.system) + len(to_json(messages))) // CHARS_A_TOKEN
+def _tokens(session: Session, messages: list[ModelMessage]) -> int:
+    return (len(session.run_spec.system) + len(to_json(messages))) // CHARS_A_TOKEN

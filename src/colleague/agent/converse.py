@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from colleague.agent.loop import loop
-from colleague.agent.session import Scene
+from colleague.agent.session import Session
 
 
-async def converse(scene: Scene, *, begun: bool = True) -> None:
+async def converse(session: Session, *, begun: bool = True) -> None:
     """Goes on until an Ending is raised. `begun`: whether there may be something to load."""
-    conversation, words = scene.conversation, scene.setting.words
+    conversation, opening = session.conversation, session.run_spec.opening
     if begun:
         await conversation.load()
     if conversation.is_empty:
-        conversation.say(await words.first(conversation.run))
+        conversation.say(await opening.first(conversation.run))
     elif conversation.attempt_is_new:
-        conversation.say(await words.again(conversation.run, await conversation.last_error()))
-    await loop(scene)
+        conversation.say(await opening.again(conversation.run, await conversation.last_error()))
+    await loop(session)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 
-class Ending(Exception):
+class LoopExit(Exception):
     """The loop stops here."""
 
 
-class Completed(Ending):
+class Completed(LoopExit):
     """The agent is done: what it says, and the outputs it owes, where it owes some."""
 
     def __init__(self, text: str, outputs: dict[str, Any] | None = None) -> None:
@@ -18,11 +18,11 @@ class Completed(Ending):
         self.outputs = outputs
 
 
-class Waiting(Ending):
+class Waiting(LoopExit):
     """A person is asked; the run lets go of everything but its lane."""
 
 
-class Failed(Ending):
+class Failed(LoopExit):
     """The attempt has failed. `retry` says whether another one may help."""
 
     def __init__(self, error: str, *, retry: bool = True) -> None:

@@ -16,7 +16,7 @@ from colleague.store.journal import CallStatus, NewCall
 if TYPE_CHECKING:
     from colleague.agent.gate import Verdict
     from colleague.agent.models.reply import Reply
-    from colleague.agent.session import Scene
+    from colleague.agent.session import Session
     from colleague.agent.tool import ToolSpec
 
 STATUS: dict[str, CallStatus] = {
@@ -32,13 +32,13 @@ PRIVATE = (
 )
 
 
-async def proposed_calls(scene: Scene, reply: Reply) -> list[NewCall]:
+async def proposed_calls(session: Session, reply: Reply) -> list[NewCall]:
     """Every call of an answer with its verdict. Calls beyond the allowance are refused, not judged."""
     parts = list(enumerate(reply.tool_calls))
-    allowance = await call_allowance(scene) if parts else CallAllowance(0, "")
-    calls = [_proposed(scene, place, part, reply.text) for place, part in parts[: allowance.calls]]
+    allowance = await call_allowance(session) if parts else CallAllowance(0, "")
+    calls = [_proposed(session, place, part, reply.text) for place, part in parts[: allowance.calls]]
     if any(call.status == "asked" for call in calls):
-        calls = await spare_questions(scene.conversation, calls)
+        calls = await spare_questions(session.conversation, calls)
     return [*calls, *(_one_too_many(place, part, allowance) for place, part in parts[allowance.calls :])]
 
 
@@ -50,16 +50,16 @@ def _raw(part: Any) -> str:
     return part.args if isinstance(part.args, str) else json.dumps(part.args or {}, ensure_ascii=False)
 
 
-def _proposed(scene: Scene, place: int, part: Any, reasoning: str) -> NewCall:
-    tool = scene.setting.toolbox.get(part.tool_name)
+def _proposed(session: Session, place: int, part: Any, reasoning: str) -> NewCall:
+    tool = session.run_spec.toolbox.get(part.tool_name)
     raw = _raw(part)
     if tool is None:
-        return _refused(part, place, raw, scene.setting.toolbox.unknown(part.tool_name))
+        return _refused(part, place, raw, session.run_spec.toolbox.unknown(part.tool_name))
     try:
         arguments = checked_arguments(tool.spec, part.args)
     except BadArguments as error:
         return _refused(part, place, raw, str(error))
-    return _judged(scene, place, part, tool.spec, arguments, reasoning)
+    return _judged(session, place, part, tool.spec, arguments, reasoning)
 
 
 def _refused(part: Any, place: int, raw: str, reason: str) -> NewCall:
@@ -84,16 +84,16 @@ def _valid_json(raw: str) -> str:
 
 
 def _judged(
-    scene: Scene, place: int, part: Any, spec: ToolSpec, arguments: dict[str, Any], reasoning: str
+    session: Session, place: int, part: Any, spec: ToolSpec, arguments: dict[str, Any], reasoning: str
 ) -> NewCall:
-    verdict = scene.setting.gate.judge(spec, arguments)
+    verdict = session.run_spec.gate.judge(spec, arguments)
     text = json.dumps(arguments, ensure_ascii=False)
-    if _tells_private(scene, spec, arguments):
-        shown = json.dumps(scene.setting.private.redact_document(arguments), ensure_ascii=False)
+    if _tells_private(session, spec, arguments):
+        shown = json.dumps(session.run_spec.private.redact_document(arguments), ensure_ascii=False)
         return _refused(part, place, shown, PRIVATE)
     kind = verdict.kind
-    note = scene.setting.private.redact(reasoning)[:2000] or None
-    happened = _may_have_happened(scene, spec, text)
+    note = session.run_spec.private.redact(reasoning)[:2000] or None
+    happened = _may_have_happened(session, spec, text)
     if kind in ("allow", "ask") and happened:
         kind, note = "ask", "the same call ended with an error before; it may have happened"
     status = STATUS[kind]
@@ -107,22 +107,22 @@ def _judged(
         status=status,
         server=spec.server,
         tool=spec.server_tool,
-        digest=digest_of(scene.setting.owner, scene.setting.package_digest, spec, arguments),
+        digest=digest_of(session.run_spec.owner, session.run_spec.package_digest, spec, arguments),
         repeatable=spec.repeatable or spec.read_only,
         result=result.to_json() if result else None,
         is_error=kind == "refuse",
         note=note,
         draft=kind == "draft",
-        channel=scene.setting.draft_channel,
-        target=target_of(scene.setting.package_digest, spec).to_json(),
+        channel=session.run_spec.draft_channel,
+        target=target_of(session.run_spec.package_digest, spec).to_json(),
         grantable=not happened,
     )
 
 
-def _tells_private(scene: Scene, spec: ToolSpec, arguments: dict[str, Any]) -> bool:
+def _tells_private(session: Session, spec: ToolSpec, arguments: dict[str, Any]) -> bool:
     """Whether private text would leave: to a server, to people, or as the name of a file."""
     leaving = arguments if spec.server or spec.told else {"path": arguments.get("path")}
-    return bool(scene.setting.private.redact_document(leaving) != leaving)
+    return bool(session.run_spec.private.redact_document(leaving) != leaving)
 
 
 def _settled(kind: str, verdict: Verdict, spec: ToolSpec) -> Result | None:
@@ -134,7 +134,7 @@ def _settled(kind: str, verdict: Verdict, spec: ToolSpec) -> Result | None:
     return Result(verdict.reason or f"{spec.name} is not allowed") if kind == "refuse" else None
 
 
-def _may_have_happened(scene: Scene, spec: ToolSpec, arguments: str) -> bool:
+def _may_have_happened(session: Session, spec: ToolSpec, arguments: str) -> bool:
     """An error is no proof that nothing happened, so the same call again asks."""
     if spec.repeatable or spec.read_only or not spec.server:
         return False
@@ -143,5 +143,5 @@ def _may_have_happened(scene: Scene, spec: ToolSpec, arguments: str) -> bool:
         and call.arguments == arguments
         and call.is_error
         and call.status == "finished"
-        for call in scene.conversation.calls
+        for call in session.conversation.calls
     )

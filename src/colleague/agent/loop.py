@@ -15,8 +15,8 @@ from colleague.agent.models.failure import ModelFailure
 from colleague.agent.models.reply import Reply
 from colleague.agent.models.request import ThinkRequest
 from colleague.agent.models.retry import Patience, Wait, think_patiently
-from colleague.agent.run_spec import Budget, Setting
-from colleague.agent.session import Scene
+from colleague.agent.run_spec import Budget, RunSpec
+from colleague.agent.session import Session
 
 if TYPE_CHECKING:
     from pydantic_ai.tools import ToolDefinition
@@ -27,56 +27,56 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-async def loop(scene: Scene) -> None:
+async def loop(session: Session) -> None:
     """Goes on until an Ending is raised."""
-    conversation = scene.conversation
+    conversation = session.conversation
     while True:
-        await act(scene)
-        scene.setting.closing.check(conversation)
-        await check_limits(scene)
-        reply = await think(scene)
-        await conversation.answer(reply, await proposed_calls(scene, reply))
-        scene.tell("message_end", text=reply.text)
+        await act(session)
+        session.run_spec.completion.check(conversation)
+        await check_limits(session)
+        reply = await think(session)
+        await conversation.answer(reply, await proposed_calls(session, reply))
+        session.tell("message_end", text=reply.text)
 
 
-async def think(scene: Scene) -> Reply:
+async def think(session: Session) -> Reply:
     """One model answer, streamed to whoever watches; failures that pass are waited out."""
-    setting, conversation = scene.setting, scene.conversation
+    run_spec, conversation = session.run_spec, session.conversation
     request = ThinkRequest(
-        messages=fitting_messages(scene),
-        system=setting.system,
-        tools=[_definition(spec) for spec in setting.toolbox.specs],
-        thinking=setting.thinking,
+        messages=fitting_messages(session),
+        system=run_spec.system,
+        tools=[_definition(spec) for spec in run_spec.toolbox.specs],
+        thinking=run_spec.thinking,
     )
-    scene.tell("message_start", turn=conversation.turns + 1)
+    session.tell("message_start", turn=conversation.turns + 1)
 
     def on_delta(delta: Delta) -> None:
-        if setting.private:
+        if run_spec.private:
             return  # private text cannot be recognised in pieces; the whole answer comes with message_end
         if isinstance(delta, TextDelta):
-            scene.tell("message_update", text=delta.text)
+            session.tell("message_update", text=delta.text)
         elif isinstance(delta, ThinkingDelta):
-            scene.tell("message_update", thinking=delta.text)
+            session.tell("message_update", thinking=delta.text)
 
     try:
-        patience = Patience(lambda: remaining_seconds(scene), lambda wait: _tell_wait(scene, wait))
+        patience = Patience(lambda: remaining_seconds(session), lambda wait: _tell_wait(session, wait))
         reply = await think_patiently(
-            setting.model, request, on_delta, patience, connections=scene.connections
+            run_spec.model, request, on_delta, patience, connections=session.connections
         )
     except ModelFailure as failure:
         hint = f" ({failure.hint})" if failure.hint else ""
         raise Failed(
             f"{failure.message}{hint}", retry=failure.reason not in ("auth", "billing", "not_found")
         ) from None
-    scene.payloads.write(scene.run_id, setting, request, reply)
+    session.payloads.write(session.run_id, run_spec, request, reply)
     return reply
 
 
-def _tell_wait(scene: Scene, wait: Wait) -> None:
+def _tell_wait(session: Session, wait: Wait) -> None:
     """The same request is made again; what was told of its answer so far is void."""
-    error = scene.setting.private.redact(wait.failure.message)
-    log.warning("run %s asks its model again in %.1f s: %s", scene.run_id, wait.seconds, error)
-    scene.tell("message_retry", error=error, in_ms=round(wait.seconds * 1000), attempt=wait.attempt)
+    error = session.run_spec.private.redact(wait.failure.message)
+    log.warning("run %s asks its model again in %.1f s: %s", session.run_id, wait.seconds, error)
+    session.tell("message_retry", error=error, in_ms=round(wait.seconds * 1000), attempt=wait.attempt)
 
 
 def _definition(spec: ToolSpec) -> ToolDefinition:
@@ -87,38 +87,40 @@ def _definition(spec: ToolSpec) -> ToolDefinition:
     )
 
 
-def remaining_seconds(scene: Scene) -> float:
-    limit = scene.setting.timeout_seconds
-    return float("inf") if limit is None else limit - scene.conversation.working_ms / 1000
+def remaining_seconds(session: Session) -> float:
+    limit = session.run_spec.timeout_seconds
+    return float("inf") if limit is None else limit - session.conversation.working_ms / 1000
 
 
-def too_long(setting: Setting) -> str:
-    return f"the attempt took longer than {setting.timeout_seconds:.0f} seconds of work"
+def too_long(run_spec: RunSpec) -> str:
+    return f"the attempt took longer than {run_spec.timeout_seconds:.0f} seconds of work"
 
 
-async def check_limits(scene: Scene) -> None:
+async def check_limits(session: Session) -> None:
     """Raises Failed when the run has had its time, turns, calls or money."""
-    setting, conversation = scene.setting, scene.conversation
-    if remaining_seconds(scene) <= 0:
-        raise Failed(too_long(setting))
-    if conversation.turns >= setting.max_turns:
-        raise Failed(f"no final answer after {setting.max_turns} turns", retry=False)
-    if _repeats(scene):
-        raise Failed(f"the same call succeeded {setting.same_call_limit} times in a row", retry=False)
-    if setting.run_budget == setting.day_budget == Budget():
+    run_spec, conversation = session.run_spec, session.conversation
+    if remaining_seconds(session) <= 0:
+        raise Failed(too_long(run_spec))
+    if conversation.turns >= run_spec.max_turns:
+        raise Failed(f"no final answer after {run_spec.max_turns} turns", retry=False)
+    if _repeats(session):
+        raise Failed(f"the same call succeeded {run_spec.same_call_limit} times in a row", retry=False)
+    if run_spec.run_budget == run_spec.day_budget == Budget():
         await conversation.require_hold()
         return
     run, day = await conversation.spent()
-    for used, budget, what in ((run, setting.run_budget, "run"), (day, setting.day_budget, "day")):
+    for used, budget, what in ((run, run_spec.run_budget, "run"), (day, run_spec.day_budget, "day")):
         over = _over(used, budget)
         if over:
             raise Failed(f"the budget of the {what} is used up: {over}", retry=False)
 
 
-def _repeats(scene: Scene) -> bool:
-    last = scene.conversation.calls[-scene.setting.same_call_limit :]
+def _repeats(session: Session) -> bool:
+    last = session.conversation.calls[-session.run_spec.same_call_limit :]
     same = {(call.operation, json.dumps(json.loads(call.arguments), sort_keys=True)) for call in last}
-    return len(last) == scene.setting.same_call_limit and len(same) == 1 and not any(c.is_error for c in last)
+    return (
+        len(last) == session.run_spec.same_call_limit and len(same) == 1 and not any(c.is_error for c in last)
+    )
 
 
 def _over(used: Spent, budget: Budget) -> str:

@@ -14,7 +14,7 @@ from colleague.agent.models.resolve import resolve_model
 from colleague.agent.models.thinking import Thinking
 from colleague.agent.render import wrapped
 from colleague.agent.restrictions import NoRestrictions, Restrictions
-from colleague.agent.run_spec import Setting
+from colleague.agent.run_spec import RunSpec
 from colleague.agent.tool import Tool
 from colleague.agent.toolbox import Toolbox
 from colleague.agent.tools.fence import Fence
@@ -59,10 +59,10 @@ class MainAgent:
     servers: Servers
     restrictions: Restrictions = field(default_factory=NoRestrictions)
 
-    async def assemble(self, run: Run) -> Setting:
+    async def assemble(self, run: Run) -> RunSpec:
         require_safe_workspace(self.home, self.settings)
         defaults = self.settings.agents.defaults
-        return Setting(
+        return RunSpec(
             owner=OWNER,
             model=resolve_model(self.settings, self.environ, run.model, folder=self.home.root),
             system=self._system(),

@@ -9,14 +9,14 @@ from colleague.agent.render import attempt_failed
 from colleague.store.run import Run
 
 
-class Words(Protocol):
+class OpeningMessages(Protocol):
     """Said again after a crash, so they follow from the run itself."""
 
     async def first(self, run: Run) -> str: ...
     async def again(self, run: Run, error: str) -> str: ...
 
 
-class PlainWords:
+class PlainOpening:
     """The message of a person, or the inputs as they are."""
 
     async def first(self, run: Run) -> str:

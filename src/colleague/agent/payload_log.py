@@ -16,7 +16,7 @@ from colleague.redaction import redact
 if TYPE_CHECKING:
     from colleague.agent.models.reply import Reply
     from colleague.agent.models.request import ThinkRequest
-    from colleague.agent.run_spec import Setting
+    from colleague.agent.run_spec import RunSpec
 
 SWITCH = "OPENCLAW_ANTHROPIC_PAYLOAD_LOG"
 FILE = "anthropic-payload.jsonl"
@@ -32,10 +32,10 @@ class PayloadLog:
     def of(cls, logs: Path, environ: Mapping[str, str]) -> PayloadLog:
         return cls(logs / FILE if environ.get(SWITCH) == "1" else None)
 
-    def write(self, run_id: str, setting: Setting, request: ThinkRequest, reply: Reply) -> None:
+    def write(self, run_id: str, run_spec: RunSpec, request: ThinkRequest, reply: Reply) -> None:
         if self.file is None:
             return
-        model = setting.model
+        model = run_spec.model
         entry = {
             "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "run": run_id,
@@ -47,5 +47,5 @@ class PayloadLog:
         }
         private_folder(self.file.parent)
         with open(self.file, "a", encoding="utf-8", opener=private_opener) as file:
-            shown = setting.private.redact_document(entry)
+            shown = run_spec.private.redact_document(entry)
             file.write(redact(json.dumps(shown, ensure_ascii=False), model.secrets) + "\n")

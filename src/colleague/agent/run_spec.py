@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from colleague.agent.completion import Closing, TextCloses
+from colleague.agent.completion import Completion, TextCompletion
 from colleague.agent.gate import CautiousGate, Gate
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.models.thinking import Thinking
-from colleague.agent.opening import PlainWords, Words
+from colleague.agent.opening import OpeningMessages, PlainOpening
 from colleague.agent.privacy import NothingPrivate, Private
 from colleague.agent.toolbox import Toolbox
 from colleague.errors import ColleagueError
@@ -38,7 +38,7 @@ class Retries:
         return self.delay_ms * 2 ** (attempt - 1) if self.exponential else self.delay_ms
 
 
-class Afterwards(Protocol):
+class RunEndHooks(Protocol):
     """What else happens when a run ends."""
 
     def completed(self, tx: Tx, run: Run, narrative: str, outputs: dict[str, Any] | None) -> None:
@@ -49,12 +49,12 @@ class Afterwards(Protocol):
         """Stored in the commit that ends the run after its last attempt."""
         ...
 
-    async def tidy(self, run: Run, outcome: Outcome) -> None:
+    async def cleanup(self, run: Run, outcome: Outcome) -> None:
         """After the commit. A crash may come before it, so nothing may depend on it."""
         ...
 
 
-class NothingAfterwards:
+class NoRunEndHooks:
     """For a run that only answers."""
 
     def completed(self, tx: Tx, run: Run, narrative: str, outputs: dict[str, Any] | None) -> None:
@@ -63,12 +63,12 @@ class NothingAfterwards:
     def failed(self, tx: Tx, run: Run, outcome: Outcome, error: str) -> None:
         pass
 
-    async def tidy(self, run: Run, outcome: Outcome) -> None:
+    async def cleanup(self, run: Run, outcome: Outcome) -> None:
         pass
 
 
 @dataclass(frozen=True)
-class Setting:
+class RunSpec:
     """The surroundings of a run."""
 
     owner: str
@@ -89,9 +89,9 @@ class Setting:
     on_failure: Outcome = "failed"
     rejection: Literal["tell", "fail"] = "tell"
     """Whether the agent is told of a no and goes on, or the step has failed."""
-    words: Words = field(default_factory=PlainWords)
-    closing: Closing = field(default_factory=TextCloses)
-    afterwards: Afterwards = field(default_factory=NothingAfterwards)
+    opening: OpeningMessages = field(default_factory=PlainOpening)
+    completion: Completion = field(default_factory=TextCompletion)
+    end_hooks: RunEndHooks = field(default_factory=NoRunEndHooks)
     private: Private = field(default_factory=NothingPrivate)
     starts_over: bool = False
     """Whether another attempt begins with an empty transcript, and really repeats."""
@@ -111,18 +111,18 @@ class CannotAssemble(ColleagueError):
         retry: bool = False,
         retries: Retries | None = None,
         on_failure: Outcome = "failed",
-        afterwards: Afterwards | None = None,
+        end_hooks: RunEndHooks | None = None,
         starts_over: bool = False,
     ) -> None:
         super().__init__(message, hint=hint)
         self.retry = retry
         self.retries = retries or Retries()
         self.on_failure = on_failure
-        self.afterwards = afterwards or NothingAfterwards()
+        self.end_hooks = end_hooks or NoRunEndHooks()
         self.starts_over = starts_over
 
 
 class Assembler(Protocol):
     """Makes the setting of a run anew each time it is advanced, so that today's policy counts."""
 
-    async def assemble(self, run: Run) -> Setting: ...
+    async def assemble(self, run: Run) -> RunSpec: ...

@@ -9,16 +9,16 @@ from colleague.agent.conversation import Conversation
 from colleague.agent.events import Bus, Kind
 from colleague.agent.models.connections import Connections
 from colleague.agent.payload_log import PayloadLog
-from colleague.agent.run_spec import Setting
+from colleague.agent.run_spec import RunSpec
 from colleague.store.journal import Call
 
 
 @dataclass(frozen=True)
-class Scene:
+class Session:
     """A conversation in its setting, and whoever watches."""
 
     conversation: Conversation
-    setting: Setting
+    run_spec: RunSpec
     bus: Bus
     connections: Connections
     payloads: PayloadLog = PayloadLog()
@@ -29,9 +29,9 @@ class Scene:
 
     def tell(self, kind: Kind, **data: Any) -> None:
         """Lets the watchers know, without what is private."""
-        private = self.setting.private
+        private = self.run_spec.private
         self.bus.tell(kind, self.run_id, **(private.redact_document(data) if private else data))
 
-    def child(self, call: Call, setting: Setting) -> Scene:
+    def child(self, call: Call, run_spec: RunSpec) -> Session:
         """The session that a call is, inside the same run."""
-        return replace(self, conversation=self.conversation.child(call.id), setting=setting)
+        return replace(self, conversation=self.conversation.child(call.id), run_spec=run_spec)

@@ -46,7 +46,7 @@ def checked_arguments(spec: ToolSpec, raw: str | dict[str, Any] | None) -> dict[
         validator = jsonschema_rs.validator_for(spec.parameters, offline=True)
     except jsonschema_rs.ValidationError:
         return arguments  # the tool's own schema is broken; the tool will judge
-    problems = [_told(error) for error in validator.iter_errors(arguments)]
+    problems = [_describe_error(error) for error in validator.iter_errors(arguments)]
     if problems:
         raise BadArguments(f"the arguments of {spec.name} do not fit: " + "; ".join(problems[:10]))
     return arguments
@@ -80,7 +80,7 @@ def _is_deep(arguments: dict[str, Any]) -> bool:
     return True
 
 
-def _told(error: Any) -> str:
+def _describe_error(error: Any) -> str:
     where = "/".join(str(part) for part in error.instance_path)
     return f"{where}: {error.message}" if where else str(error.message)
 

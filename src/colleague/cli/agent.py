@@ -20,15 +20,15 @@ def agent(
 ) -> None:
     """Run one turn of the main agent. Exit code 4: a person is asked, and a printed command continues it."""
     from colleague.cli.run_view import end_with
-    from colleague.cli.working import with_hands
+    from colleague.cli.working import with_client
 
-    with_hands(home, lambda using: _turn(using, message, model, as_json))
+    with_client(home, lambda using: _turn(using, message, model, as_json))
     end_with()
 
 
 async def _turn(using: Hands, message: str, model: str, as_json: bool) -> None:
     from colleague.cli.run_view import say_documents
 
-    accepted = await using.operator.say(message, model=model)
+    accepted = await using.service.say(message, model=model)
     documents = await using.follow([str(accepted.run_id)], quiet=as_json)
     await say_documents(using.database, using.home, documents, as_json=as_json)

@@ -210,11 +210,11 @@ def decide_all(
     place, settings = opened(home)
 
     async def go() -> None:
-        from colleague.cli.client import hands
+        from colleague.cli.client import open_client
         from colleague.cli.run_view import say_documents
         from colleague.runtime.service import Verdict
 
-        async with hands(place, settings) as using:
+        async with open_client(place, settings) as using:
             seen = await using.database.read(lambda tx: [_find(tx, ending) for ending in endings])
             verdicts = [Verdict(a.id, decision, who, a.digest, note, answer, lasts, only) for a in seen]
             runs = await using.decide(verdicts)

@@ -20,28 +20,28 @@ from colleague.experts.runs.report import run_report
 from colleague.home import LOCK_SECONDS, Home
 from colleague.runtime.gateway_file import gateway_runs
 from colleague.runtime.host import Host, open_host
-from colleague.runtime.remote_service import RemoteOperator
-from colleague.runtime.service import Operator, Verdict
+from colleague.runtime.remote_service import RemoteService
+from colleague.runtime.service import LocalService, Verdict
 from colleague.store.opening import open_database
 from colleague.store.run import get_run
 from colleague.store.tx import Database
-from colleague.triggers.registry import Wiring
+from colleague.triggers.registry import TriggerRegistry
 
 POLL_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
-class OwnHands:
+class LocalClient:
     """This process holds the home, and advances only the runs it made or woke."""
 
     home: Home
     database: Database
-    operator: Operator
+    service: LocalService
     host: Host
 
     async def decide(self, verdicts: Sequence[Verdict]) -> list[str]:
         """The runs that were decided about."""
-        return [approval.run_id for approval in await self.operator.decide(verdicts)]
+        return [approval.run_id for approval in await self.service.decide(verdicts)]
 
     async def follow(self, run_ids: Sequence[str], *, quiet: bool) -> list[dict[str, Any]]:
         """Waits until each run is done, or waits for a person; their documents. Shows what happens."""
@@ -53,15 +53,15 @@ class OwnHands:
 
 
 @dataclass(frozen=True)
-class GatewaysHands:
+class GatewayClient:
     """The gateway does the work; this process asks, and looks on."""
 
     home: Home
     database: Database
-    operator: RemoteOperator
+    service: RemoteService
 
     async def decide(self, verdicts: Sequence[Verdict]) -> list[str]:
-        return await self.operator.decide(verdicts)
+        return await self.service.decide(verdicts)
 
     async def follow(self, run_ids: Sequence[str], *, quiet: bool) -> list[dict[str, Any]]:
         return [await self._follow(run_id, quiet) for run_id in dict.fromkeys(run_ids)]
@@ -87,7 +87,7 @@ class GatewaysHands:
         return await self.database.read(lambda tx: _head_waits(tx, get_run(tx, run_id).lane))
 
 
-Hands = OwnHands | GatewaysHands
+Hands = LocalClient | GatewayClient
 
 
 def _head_waits(tx: Any, lane: str | None) -> bool:
@@ -102,7 +102,7 @@ async def _document(database: Database, home: Home, run_id: str) -> dict[str, An
 
 
 @asynccontextmanager
-async def hands(home: Home, settings: Settings) -> AsyncIterator[Hands]:
+async def open_client(home: Home, settings: Settings) -> AsyncIterator[Hands]:
     """Own hands where nobody else holds the home; on PostgreSQL always, since many may work there."""
     async with contextlib.AsyncExitStack() as stack:
         served = gateway_runs(home)
@@ -112,9 +112,11 @@ async def hands(home: Home, settings: Settings) -> AsyncIterator[Hands]:
         try:
             host = await stack.enter_async_context(opening)
         except HomeBusy:
-            operator = RemoteOperator.of(home, settings)
+            service = RemoteService.of(home, settings)
             database = open_database(home, settings, os.environ, home_clock(home))
             stack.push_async_callback(database.close)
-            yield GatewaysHands(home, database, operator)
+            yield GatewayClient(home, database, service)
             return
-        yield OwnHands(home, host.database, Operator(home, settings, host.database, Wiring(home)), host)
+        yield LocalClient(
+            home, host.database, LocalService(home, settings, host.database, TriggerRegistry(home)), host
+        )

@@ -78,8 +78,8 @@ def drop(run: IdArgument, home: HomeOption = None) -> None:
     import getpass
 
     from colleague.cli.output import TICK, say
-    from colleague.cli.working import with_hands
+    from colleague.cli.working import with_client
 
     who = getpass.getuser()
-    with_hands(home, lambda using: using.operator.drop(run, who))
+    with_client(home, lambda using: using.service.drop(run, who))
     say(f"{TICK} {run} is dropped")

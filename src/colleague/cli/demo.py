@@ -34,7 +34,7 @@ def demo(
 
     root = Path(tempfile.mkdtemp(prefix="colleague-demo-"))
     try:
-        Stage(root, model or REHEARSAL, yes).play()
+        DemoHome(root, model or REHEARSAL, yes).play()
     finally:
         if not keep:
             shutil.rmtree(root, ignore_errors=True)
@@ -48,7 +48,7 @@ def _next(root: Path, keep: bool) -> str:
 
 
 @dataclass(frozen=True)
-class Stage:
+class DemoHome:
     """A temporary home and the office beside it."""
 
     root: Path
@@ -177,7 +177,7 @@ class Stage:
         from colleague.cli.output import note, say
         from colleague.errors import ColleagueError
 
-        say(typer.style(f"$ colleague {' '.join(_shown(arguments))}", bold=True))
+        say(typer.style(f"$ colleague {' '.join(_display_command(arguments))}", bold=True))
         sys.stdout.flush()
         done = self._process(arguments, capture=not live)
         if not live:
@@ -199,7 +199,7 @@ class Stage:
         return subprocess.run(command, capture_output=capture, text=True, check=False, env=environment)
 
 
-def _shown(arguments: tuple[str, ...]) -> list[str]:
+def _display_command(arguments: tuple[str, ...]) -> list[str]:
     """A command line without the long paths of this machine."""
     return [Path(each).name if each.startswith("/") else each for each in arguments]
 

@@ -279,10 +279,10 @@ async def _gateway(home: Home, settings: Settings) -> AsyncIterator[Checked]:
 async def _gateway_problems(home: Home, settings: Settings) -> AsyncIterator[Checked]:
     """What the gateway itself says is wrong."""
     from colleague.errors import ColleagueError
-    from colleague.runtime.remote_service import RemoteOperator
+    from colleague.runtime.remote_service import RemoteService
 
     try:
-        problems = await RemoteOperator.of(home, settings).problems()
+        problems = await RemoteService.of(home, settings).problems()
     except ColleagueError as error:
         cure = "if gateway.auth has changed, start the gateway again"
         yield Checked("gateway", "warning", error.message, cure)

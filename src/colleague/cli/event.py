@@ -98,11 +98,11 @@ def _lines(document: dict[str, Any]) -> list[str]:
         behind = f", behind {run['behind']} earlier runs" if run["behind"] else ""
         error = f": {run['error']}" if run["error"] else ""
         lines.append(f"  run: {run['id'][-8:]} {run['outcome'] or run['status']}{behind}{error}")
-        lines.append(f"  {_told(delivery)}")
+        lines.append(f"  {_delivery_text(delivery)}")
     return lines
 
 
-def _told(delivery: dict[str, Any] | None) -> str:
+def _delivery_text(delivery: dict[str, Any] | None) -> str:
     if delivery is None:
         return "delivered: nothing yet"
     when = f" {delivery['at']}" if delivery["at"] else ""

@@ -39,7 +39,7 @@ def run(
     """Have an expert do something. Exit code 4: a person is asked, and a printed command continues it."""
     from colleague.cli.hosting import opened
     from colleague.cli.run_view import end_with
-    from colleague.cli.working import with_hands
+    from colleague.cli.working import with_client
     from colleague.errors import UsageError
 
     if bool(task) == bool(process):
@@ -51,7 +51,7 @@ def run(
     given = _inputs(package, process, inputs or []) if process else {}
 
     async def go(using: Hands) -> None:
-        accepted = await using.operator.start(
+        accepted = await using.service.start(
             name, task=task, process=process, inputs=given, model=model, dry_run=dry_run
         )
         if wait:
@@ -59,7 +59,7 @@ def run(
         else:
             _leave(accepted, as_json)
 
-    with_hands(home, go)
+    with_client(home, go)
     end_with()
 
 
@@ -73,7 +73,7 @@ def rehearse(
     """Walk through a process without a model: every step, call, approval and output. No key needed."""
     from colleague.cli.hosting import opened
     from colleague.cli.output import say, say_json
-    from colleague.cli.working import with_hands
+    from colleague.cli.working import with_client
     from colleague.errors import UsageError
     from colleague.experts.runs.invoke import find_process
 
@@ -85,7 +85,7 @@ def rehearse(
     if not chosen:
         raise UsageError(f"{name} has no process to rehearse")
     given = _inputs(package, process, inputs or [], complete=False) if process else {}
-    reports = with_hands(home, lambda using: _rehearse(using, name, package, chosen, given))
+    reports = with_client(home, lambda using: _rehearse(using, name, package, chosen, given))
     if as_json:
         say_json(reports[0].to_json() if process else [report.to_json() for report in reports])
     else:
@@ -154,7 +154,7 @@ async def _rehearse(
         for process in processes:
             tell(f"Rehearsing {process.name}")
             inputs = sample(object_schema(process.inputs)) | given
-            accepted = await using.operator.start(
+            accepted = await using.service.start(
                 name, process=process.name, inputs=inputs, model=REHEARSAL, dry_run=True
             )
             [document] = await using.follow([str(accepted.run_id)], quiet=True)

@@ -98,7 +98,7 @@ def grant_documents(home: Path | None, find: Callable[[Tx], list[Grant]]) -> lis
 def revoke(grant: GrantArgument, home: HomeOption = None) -> None:
     """End a grant."""
     from colleague.cli.output import TICK, say
-    from colleague.cli.working import with_hands
+    from colleague.cli.working import with_client
 
-    with_hands(home, lambda using: using.operator.revoke(grant))
+    with_client(home, lambda using: using.service.revoke(grant))
     say(f"{TICK} grant {grant} is revoked")

@@ -31,12 +31,12 @@ def main() -> NoReturn:
     except Exception as error:
         if debug:
             raise
-        note(f"✗ {_told(error)}")
+        note(f"✗ {_error_text(error)}")
         sys.exit(1)
     sys.exit(0)
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         where = f" ({error.filename})" if error.filename else ""
         return f"{error.strerror}{where}"

@@ -156,11 +156,11 @@ def accept(name: ServerArgument, home: HomeOption = None) -> None:
 
 def _accept(home: Path | None, settings: Settings, name: str) -> str:
     """The command, or URL, that may be started from now on."""
-    from colleague.cli.working import with_hands
+    from colleague.cli.working import with_client
     from colleague.experts.launch_acceptance import find_entry, user_name
 
     entry = find_entry(settings, name)
-    with_hands(home, lambda using: using.operator.accept_server(name, entry.digest, user_name()))
+    with_client(home, lambda using: using.service.accept_server(name, entry.digest, user_name()))
     return entry.command
 
 

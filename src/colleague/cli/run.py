@@ -137,16 +137,16 @@ def retry(
 
 
 async def _retry(home: Home, settings: Settings, ending: str, given: list[str], as_json: bool) -> None:
-    from colleague.cli.client import hands
+    from colleague.cli.client import open_client
     from colleague.cli.run_view import say_documents
     from colleague.experts.runs.retry import changed_inputs
     from colleague.store.lookup import full_id
     from colleague.store.tables import runs
 
-    async with hands(home, settings) as using:
+    async with open_client(home, settings) as using:
         run_id = await using.database.read(lambda tx: full_id(tx, runs, "run", ending))
         changes = await using.database.read(lambda tx: changed_inputs(tx, home, run_id, given))
-        await using.operator.retry(run_id, changes)
+        await using.service.retry(run_id, changes)
         documents = await using.follow([run_id], quiet=as_json)
         await say_documents(using.database, home, documents, as_json=as_json)
 
@@ -159,9 +159,9 @@ def cancel(
 ) -> None:
     """End a run at once. A call under way stays unknown until someone says what came of it."""
     from colleague.cli.output import TICK, say
-    from colleague.cli.working import with_hands
+    from colleague.cli.working import with_client
 
-    done = with_hands(home, lambda using: using.operator.cancel(run, note))
+    done = with_client(home, lambda using: using.service.cancel(run, note))
     say(f"{TICK} run {run} is cancelled" if done else f"run {run} had ended already")
     if not done:
         raise typer.Exit(1)

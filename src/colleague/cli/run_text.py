@@ -21,7 +21,7 @@ def run_lines(document: dict[str, Any]) -> list[str]:
         *_steps(document),
         *_calls(document),
         *_waits(document),
-        *_told(document),
+        *_delivery_lines(document),
         *_cost(document),
         *_result(document),
     ]
@@ -72,7 +72,7 @@ def _waits(document: dict[str, Any]) -> Iterator[str]:
         yield f"  next attempt: {document['retry_at']}"
 
 
-def _told(document: dict[str, Any]) -> Iterator[str]:
+def _delivery_lines(document: dict[str, Any]) -> Iterator[str]:
     delivery = document["delivery"]
     if delivery:
         error = f": {delivery['error']}" if delivery["error"] else ""
@@ -116,7 +116,7 @@ def progress_lines(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def end_lines(document: dict[str, Any]) -> list[str]:
     """How it stands now that there is nothing more to watch."""
-    lines = [*_head(document)[:1], *_waits(document), *_told(document), *_result(document)]
+    lines = [*_head(document)[:1], *_waits(document), *_delivery_lines(document), *_result(document)]
     for approval in document["waiting_on"]:
         lines.append(f"  look: colleague approval show {short(approval)}")
     return lines

@@ -99,10 +99,10 @@ def _not_accepted(home: Home) -> list[dict[str, str]]:
 
 def _schedules(tx: Tx, home: Home) -> list[dict[str, Any]]:
     """The next times, the soonest first."""
-    from colleague.triggers.registry import Wiring
+    from colleague.triggers.registry import TriggerRegistry
     from colleague.triggers.trigger_list import trigger_documents
 
-    coming = [each for each in trigger_documents(tx, Wiring(home)) if each["next_at"]]
+    coming = [each for each in trigger_documents(tx, TriggerRegistry(home)) if each["next_at"]]
     keys = ("expert", "trigger", "next_at", "last_at")
     return [{key: each[key] for key in keys} for each in sorted(coming, key=lambda each: each["next_at"])]
 
@@ -128,7 +128,7 @@ def _lines(document: dict[str, Any]) -> list[str]:
     if document["undelivered"]:
         lines.append(f"Not delivered yet: {document['undelivered']}")
     for each in (*document["not_delivered"], *document["delivered"]):
-        lines.append(_told(each))
+        lines.append(_message_line(each))
     for spent in document["spent_today"]:
         lines.append(
             f"Spent today: {spent['expert']} {spent['tokens']:,} tokens, {spent['cost']:.2f} dollars"
@@ -150,7 +150,7 @@ def _waiting(approvals: list[dict[str, Any]], total: int) -> list[str]:
     return lines
 
 
-def _told(parcel: dict[str, Any]) -> str:
+def _message_line(parcel: dict[str, Any]) -> str:
     body = parcel["body"]
     text = body.get("narrative") or body.get("reason") or body.get("title") or ""
     where = "" if parcel["channel"] == "main" else f" to {parcel['channel']}"

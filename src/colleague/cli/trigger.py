@@ -26,12 +26,12 @@ def list_(
     """Every trigger: where its events come from, when it fires next, when it fired last, what waits."""
     from colleague.cli.hosting import opened, with_database
     from colleague.cli.output import note, say, say_json, say_table
-    from colleague.triggers.registry import Wiring
+    from colleague.triggers.registry import TriggerRegistry
     from colleague.triggers.trigger_list import trigger_documents
 
     place, _ = opened(home)
-    wiring = Wiring(place)
-    found = with_database(home, lambda db: db.read(lambda tx: trigger_documents(tx, wiring, name)))
+    registry = TriggerRegistry(place)
+    found = with_database(home, lambda db: db.read(lambda tx: trigger_documents(tx, registry, name)))
     if as_json:
         say_json(found)
     elif found:
@@ -50,7 +50,7 @@ def list_(
         say_table(("EXPERT", "TRIGGER", "FROM", "STATE", "NEXT", "LAST", "WAITING"), rows)
     else:
         say("There are no triggers.")
-    for expert, problem in wiring.problems.items():
+    for expert, problem in registry.problems.items():
         note(f"{expert} cannot be read: {problem}")
 
 
@@ -67,10 +67,10 @@ def fire(
 ) -> None:
     """Make an event happen, as if it had come from outside."""
     from colleague.cli.run_view import end_with
-    from colleague.cli.working import with_hands
+    from colleague.cli.working import with_client
 
     document = _payload(payload)
-    with_hands(home, lambda using: _fire(using, name, trigger, document, wait=wait, as_json=as_json))
+    with_client(home, lambda using: _fire(using, name, trigger, document, wait=wait, as_json=as_json))
     end_with()
 
 
@@ -81,7 +81,7 @@ async def _fire(using: Hands, name: str, trigger: str, payload: Any, *, wait: bo
     from colleague.cli.run_view import say_documents
     from colleague.store.ids import short
 
-    accepted = await using.operator.fire(name, trigger, payload)
+    accepted = await using.service.fire(name, trigger, payload)
     if accepted.duplicate:
         note(f"the same event is known already: {short(accepted.event_id)}")
     if accepted.run_id is None or not wait:
@@ -119,10 +119,10 @@ def pause(name: ExpertArgument, trigger: TriggerArgument, home: HomeOption = Non
     import getpass
 
     from colleague.cli.output import TICK, say
-    from colleague.cli.working import with_hands
+    from colleague.cli.working import with_client
 
     who = getpass.getuser()
-    changed = with_hands(home, lambda using: using.operator.pause(name, trigger, who))
+    changed = with_client(home, lambda using: using.service.pause(name, trigger, who))
     say(f"{TICK} {name}/{trigger} is paused" if changed else f"{name}/{trigger} was paused already")
 
 
@@ -130,9 +130,9 @@ def pause(name: ExpertArgument, trigger: TriggerArgument, home: HomeOption = Non
 def resume(name: ExpertArgument, trigger: TriggerArgument, home: HomeOption = None) -> None:
     """Let a trigger go on; events that were held get their runs, in order."""
     from colleague.cli.output import TICK, say
-    from colleague.cli.working import with_hands
+    from colleague.cli.working import with_client
 
-    released = with_hands(home, lambda using: using.operator.resume(name, trigger))
+    released = with_client(home, lambda using: using.service.resume(name, trigger))
     if released is None:
         say(f"{name}/{trigger} was not paused")
     else:

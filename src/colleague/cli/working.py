@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def with_hands(home: Path | None, work: Callable[[Hands], Awaitable[T]]) -> T:
+def with_client(home: Path | None, work: Callable[[Hands], Awaitable[T]]) -> T:
     import asyncio
 
     from colleague.cli.hosting import opened
@@ -20,9 +20,9 @@ def with_hands(home: Path | None, work: Callable[[Hands], Awaitable[T]]) -> T:
     place, settings = opened(home)
 
     async def go() -> T:
-        from colleague.cli.client import hands
+        from colleague.cli.client import open_client
 
-        async with hands(place, settings) as using:
+        async with open_client(place, settings) as using:
             return await work(using)
 
     return asyncio.run(go())

@@ -104,14 +104,14 @@ def _check_tokens(settings: Settings, tree: Node) -> None:
 
 
 def _config_error(tree: Node, problems: list[ErrorDetails]) -> ConfigError:
-    lines = [f"{place}: {text}" for place, text in sorted(_worded(tree, each) for each in problems)]
+    lines = [f"{place}: {text}" for place, text in sorted(_describe_problem(tree, each) for each in problems)]
     if len(lines) > _MAX_PROBLEMS:
         lines[_MAX_PROBLEMS:] = [f"and {len(lines) - _MAX_PROBLEMS} more"]
     what = "this" if len(problems) == 1 else "these"
     return ConfigError("\n".join(lines), hint=f"correct {what}, then try again")
 
 
-def _worded(tree: Node, problem: ErrorDetails) -> tuple[Place, str]:
+def _describe_problem(tree: Node, problem: ErrorDetails) -> tuple[Place, str]:
     path: Keys = problem["loc"]
     node, name = tree.find(path), dotted(path)
     context: dict[str, Any] = problem.get("ctx", {})

@@ -105,7 +105,7 @@ class Document:
     def problems(self, value: Any) -> list[str]:
         """Where a value does not fit the whole document, and why."""
         validator = self._validator(self.root, formats=False)
-        return [_told(error) for error in validator.iter_errors(value)] if validator else []
+        return [_describe_error(error) for error in validator.iter_errors(value)] if validator else []
 
     def _validator(self, schema: Any, *, formats: bool) -> Any:
         import jsonschema_rs
@@ -146,7 +146,7 @@ def merge(first: Schema, second: Schema) -> Schema:
     return merged
 
 
-def _told(error: Any) -> str:
+def _describe_error(error: Any) -> str:
     where = "/".join(map(str, error.instance_path))
     return f"{where}: {error.message}" if where else str(error.message)
 

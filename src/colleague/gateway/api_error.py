@@ -44,7 +44,7 @@ _KINDS: tuple[tuple[type[ColleagueError], int, str], ...] = (
 
 
 @dataclass
-class Refusal(Exception):
+class ApiError(Exception):
     """An answer that is no. `more` stands beside code and message."""
 
     status: int
@@ -65,20 +65,20 @@ class Refusal(Exception):
         return json.dumps(self.document, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def refusal_of(error: ColleagueError) -> Refusal:
+def refusal_of(error: ColleagueError) -> ApiError:
     """What an error of ours is to somebody outside."""
     status, code = next((status, code) for kind, status, code in _KINDS if isinstance(error, kind))
     if isinstance(error, BadSignature):
         code = error.code
     headers = {"Retry-After": str(QUEUE_PAUSE)} if status == 429 else {}
     headers |= {"WWW-Authenticate": "Bearer"} if status == 401 else {}
-    return Refusal(status, code, error.message, headers, {"hint": error.hint} if error.hint else {})
+    return ApiError(status, code, error.message, headers, {"hint": error.hint} if error.hint else {})
 
 
-def unavailable(error: DatabaseUnavailable) -> Refusal:
+def unavailable(error: DatabaseUnavailable) -> ApiError:
     """Which database it is, and where, stays in here."""
     happened = (
         "whether this was accepted is not known" if isinstance(error, CommitUnknown) else "nothing changed"
     )
     message = f"the database cannot be used at the moment; {happened}: try again"
-    return Refusal(503, "database-unavailable", message, {"Retry-After": str(DATABASE_PAUSE)})
+    return ApiError(503, "database-unavailable", message, {"Retry-After": str(DATABASE_PAUSE)})

@@ -30,9 +30,17 @@ from colleague.gateway.api import (
     status,
     triggers,
 )
-from colleague.gateway.api_error import Refusal, refusal_of, unavailable
+from colleague.gateway.api_error import ApiError, refusal_of, unavailable
 from colleague.gateway.gateway import Gateway
-from colleague.gateway.middleware import SHORT, UNEXPECTED, Answered, Bounded, Counted, Doorman, Verbs
+from colleague.gateway.middleware import (
+    SHORT,
+    UNEXPECTED,
+    AuthMiddleware,
+    ErrorMiddleware,
+    LimitMiddleware,
+    MethodMiddleware,
+    MetricsMiddleware,
+)
 from colleague.gateway.openapi import describe
 from colleague.shortage import is_shortage
 
@@ -65,11 +73,11 @@ def build(gateway: Gateway) -> ASGIApp:
     def most_bytes() -> int:
         return gateway.live.settings.hooks.max_body_bytes
 
-    return Counted(
-        Answered(
-            Doorman(
-                Bounded(
-                    Verbs(routes, lambda scope: allowed_methods(routes, scope)),
+    return MetricsMiddleware(
+        ErrorMiddleware(
+            AuthMiddleware(
+                LimitMiddleware(
+                    MethodMiddleware(routes, lambda scope: allowed_methods(routes, scope)),
                     gateway.limits,
                     most_bytes,
                 ),
@@ -93,7 +101,7 @@ def build_routes(gateway: Gateway) -> FastAPI:
         app.include_router(router, dependencies=token)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _wrong_shape)
-    app.add_exception_handler(Refusal, _refused)
+    app.add_exception_handler(ApiError, _refused)
     app.add_exception_handler(ColleagueError, _refused)
     app.add_exception_handler(DatabaseUnavailable, _unavailable)
     app.add_exception_handler(OSError, _short_or_unexpected)
@@ -116,7 +124,7 @@ def allowed_methods(app: FastAPI, scope: dict[str, Any]) -> list[str]:
     return sorted(found | ({"HEAD"} if "GET" in found else set()) | ({"OPTIONS"} if found else set()))
 
 
-def _answer(refusal: Refusal) -> JSONResponse:
+def _answer(refusal: ApiError) -> JSONResponse:
     return JSONResponse(refusal.document, refusal.status, headers=dict(refusal.headers))
 
 
@@ -125,7 +133,7 @@ async def _refused(_: Request, error: Exception) -> JSONResponse:
         return _answer(SHORT)
     if isinstance(error, ColleagueError):
         return _answer(refusal_of(error))
-    if not isinstance(error, Refusal):
+    if not isinstance(error, ApiError):
         raise error
     return _answer(error)
 
@@ -159,16 +167,16 @@ async def _http_error(request: Request, error: Exception) -> JSONResponse:
     if error.status_code == 405:
         headers["Allow"] = ", ".join(allowed_methods(request.app, dict(request.scope)))
     message = messages.get(error.status_code, str(error.detail))
-    return _answer(Refusal(error.status_code, _CODES.get(error.status_code, "refused"), message, headers))
+    return _answer(ApiError(error.status_code, _CODES.get(error.status_code, "refused"), message, headers))
 
 
 async def _wrong_shape(_: Request, error: Exception) -> JSONResponse:
     if not isinstance(error, RequestValidationError):
         raise error
-    return _answer(Refusal(422, "bad-request", "; ".join(_told(error.errors()))))
+    return _answer(ApiError(422, "bad-request", "; ".join(_field_errors(error.errors()))))
 
 
-def _told(found: Iterable[dict[str, Any]]) -> list[str]:
+def _field_errors(found: Iterable[dict[str, Any]]) -> list[str]:
     """Which part, and what is wrong with it; never what was sent, which may be a secret."""
     return [
         f"{'.'.join(str(part) for part in each['loc'])}: {each['msg']}" for each in list(found)[:MOST_NAMED]

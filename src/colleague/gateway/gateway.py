@@ -13,16 +13,16 @@ from fastapi import Depends, Request
 from colleague.clock import CheckedClock, Clock
 from colleague.gateway.limits import Limits
 from colleague.gateway.live_settings import LiveSettings, held_text
-from colleague.gateway.live_triggers import LiveWiring
+from colleague.gateway.live_triggers import LiveTriggerRegistry
 from colleague.gateway.metrics import Metrics
 from colleague.gateway.readiness import Readiness
 from colleague.gateway.signature_checks import SignatureChecks
 from colleague.gateway.streams import Streams
 from colleague.gateway.throttle import Throttle
 from colleague.home import Home
-from colleague.runtime.background import Workshop
+from colleague.runtime.background import BackgroundServices
 from colleague.runtime.host import Host
-from colleague.runtime.service import Operator
+from colleague.runtime.service import LocalService
 from colleague.store.tx import Database
 from colleague.triggers.gmail.google_token import GoogleTokens
 
@@ -36,8 +36,8 @@ class Gateway:
     clock: Clock
     host: Host
     live: LiveSettings
-    wiring: LiveWiring
-    workshop: Workshop
+    registry: LiveTriggerRegistry
+    services: BackgroundServices
     streams: Streams
     throttle: Throttle
     readiness: Readiness
@@ -53,18 +53,18 @@ class Gateway:
         return self.host.database
 
     @property
-    def operator(self) -> Operator:
-        return Operator(self.home, self.live.settings, self.database, self.wiring)
+    def service(self) -> LocalService:
+        return LocalService(self.home, self.live.settings, self.database, self.registry)
 
     @property
     def problems(self) -> list[str]:
         """What a person should look at, in sentences."""
-        found = [f"{name}: {why}" for name, why in sorted(self.wiring.problems.items())]
+        found = [f"{name}: {why}" for name, why in sorted(self.registry.problems.items())]
         found += [self.live.problem] if self.live.problem else []
         doubt = self.clock.doubt() if isinstance(self.clock, CheckedClock) else ""
-        found += [each for each in (self.workshop.worker.health.trouble, doubt) if each]
+        found += [each for each in (self.services.worker.health.trouble, doubt) if each]
         found += [held_text(name) for name in sorted(self.live.held)]
-        background = self.workshop.background
+        background = self.services.background
         found += [
             f"the {name} failed and was started again ({count} times)"
             for name, count in background.restarts.items()
@@ -78,4 +78,4 @@ async def _gateway_of(request: Request) -> Gateway:
     return found
 
 
-Here = Annotated[Gateway, Depends(_gateway_of)]
+GatewayDep = Annotated[Gateway, Depends(_gateway_of)]

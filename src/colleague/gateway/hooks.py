@@ -15,7 +15,7 @@ from colleague.config import resolve
 from colleague.duration import parse_duration
 from colleague.errors import ConfigError, NotFound
 from colleague.gateway.client_address import client_address
-from colleague.gateway.gateway import Gateway, Here
+from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.middleware import slow_down
 from colleague.gateway.openapi import JSON_BODY, errors
 from colleague.gateway.payload import read_payload
@@ -30,7 +30,7 @@ from colleague.triggers.gmail.pubsub import is_push, read_push
 from colleague.triggers.gmail.resolve import SOURCE as PUBSUB
 from colleague.triggers.gmail.resolve import accept_pushes, gmail_triggers, push_arrival
 from colleague.triggers.intake import arrival_of, fire_all
-from colleague.triggers.registry import Inactive, Wired
+from colleague.triggers.registry import BoundTrigger, Inactive
 from colleague.triggers.signature import RepeatKeys, Verified, verify
 
 log = logging.getLogger(__name__)
@@ -48,16 +48,16 @@ WEBHOOK = "webhook"
     responses={200: {"model": EventsAccepted, "description": "Nothing new"}, **errors(400, 401, 429, 503)},
     openapi_extra=JSON_BODY,
 )
-async def gmail(request: Request, response: Response, here: Here) -> EventsAccepted:
+async def gmail(request: Request, response: Response, here: GatewayDep) -> EventsAccepted:
     """The gmail preset, for every enabled expert that has it: messages, or a Pub/Sub push.
 
     The secret is hooks.token, as a bearer; with hooks.pubsub set, also the token that Google signs."""
-    desk = Desk(here, request, await request.body())
-    await desk.verified_by_google_or_token(GMAIL)
-    payload = desk.payload()
-    triggers = [wired for wired in gmail_triggers(here.wiring) if not wired.problem]
-    arrivals = await asyncio.to_thread(desk.gmail_arrivals, triggers, payload)
-    found = await desk.accept(arrivals)
+    incoming = WebhookRequest(here, request, await request.body())
+    await incoming.verified_by_google_or_token(GMAIL)
+    payload = incoming.payload()
+    triggers = [bound_trigger for bound_trigger in gmail_triggers(here.registry) if not bound_trigger.problem]
+    arrivals = await asyncio.to_thread(incoming.gmail_arrivals, triggers, payload)
+    found = await incoming.accept(arrivals)
     response.status_code = _code(found)
     return EventsAccepted(events=found)
 
@@ -69,19 +69,25 @@ async def gmail(request: Request, response: Response, here: Here) -> EventsAccep
     responses={200: {"model": HookAnswer, "description": "A repeat"}, **errors(400, 401, 404, 409, 429)},
     openapi_extra=JSON_BODY,
 )
-async def hook(expert: str, trigger: str, request: Request, response: Response, here: Here) -> HookAnswer:
+async def hook(
+    expert: str, trigger: str, request: Request, response: Response, here: GatewayDep
+) -> HookAnswer:
     """One webhook trigger, signed as its binding says; without a secret there, hooks.token as a bearer."""
-    desk = Desk(here, request, await request.body())
-    wired = desk.find(expert, trigger)
-    verified = await desk.verified(wired)
-    payload = desk.payload()
-    if wired.trigger.preset == GMAIL:
-        arrivals = await asyncio.to_thread(desk.gmail_arrivals, [wired], payload)
+    incoming = WebhookRequest(here, request, await request.body())
+    bound_trigger = incoming.find(expert, trigger)
+    verified = await incoming.verified(bound_trigger)
+    payload = incoming.payload()
+    if bound_trigger.trigger.preset == GMAIL:
+        arrivals = await asyncio.to_thread(incoming.gmail_arrivals, [bound_trigger], payload)
         if not arrivals:
-            raise desk.refused(BadPayload("there is no message in this payload"), "payload")
+            raise incoming.refused(BadPayload("there is no message in this payload"), "payload")
     else:
-        arrivals = [await asyncio.to_thread(desk.arrival, wired, payload, desk.repeat_keys(wired, verified))]
-    found = await desk.accept(arrivals)
+        arrivals = [
+            await asyncio.to_thread(
+                incoming.arrival, bound_trigger, payload, incoming.repeat_keys(bound_trigger, verified)
+            )
+        ]
+    found = await incoming.accept(arrivals)
     response.status_code = _code(found)
     return HookAnswer(**found[0].model_dump(), events=found if len(found) > 1 else None)
 
@@ -91,33 +97,35 @@ def _code(found: Sequence[EventAccepted]) -> int:
 
 
 @dataclass(frozen=True)
-class Desk:
+class WebhookRequest:
     """One request at the door. What is turned away is counted by why."""
 
     here: Gateway
     request: Request
     body: bytes
 
-    def find(self, expert: str, trigger: str) -> Wired:
+    def find(self, expert: str, trigger: str) -> BoundTrigger:
         try:
-            wired = self.here.wiring.find(expert, trigger)
-            if wired.trigger.type != WEBHOOK:
-                raise NotFound(f"{trigger} of {expert} is no webhook: it is of type {wired.trigger.type}")
-            wired.require_active()
+            bound_trigger = self.here.registry.find(expert, trigger)
+            if bound_trigger.trigger.type != WEBHOOK:
+                raise NotFound(
+                    f"{trigger} of {expert} is no webhook: it is of type {bound_trigger.trigger.type}"
+                )
+            bound_trigger.require_active()
         except NotFound as error:
             raise self.refused(error, "unknown") from None
         except Inactive as error:
             raise self.refused(error, "inactive") from None
-        return wired
+        return bound_trigger
 
-    async def verified(self, wired: Wired) -> Verified:
+    async def verified(self, bound_trigger: BoundTrigger) -> Verified:
         """By the trigger's own secrets, any of them; without one by the secret of all hooks."""
-        binding = wired.binding
+        binding = bound_trigger.binding
         if binding is None or not binding.secrets:
-            return await self.verified_by_token("/".join(wired.key))
-        secrets = self._secrets(wired, binding.secrets)
+            return await self.verified_by_token("/".join(bound_trigger.key))
+        secrets = self._secrets(bound_trigger, binding.secrets)
         return await self._verify(
-            "/".join(wired.key),
+            "/".join(bound_trigger.key),
             scheme=binding.signature or "bearer",
             secrets=secrets,
             tolerance_ms=binding.tolerance.seconds * 1000,
@@ -174,8 +182,8 @@ class Desk:
                 slow_down(self.here.throttle, (self._network, hook))
             raise refused from None
 
-    def _secrets(self, wired: Wired, written: Sequence[str]) -> list[str]:
-        name = "/".join(wired.key)
+    def _secrets(self, bound_trigger: BoundTrigger, written: Sequence[str]) -> list[str]:
+        name = "/".join(bound_trigger.key)
         try:
             found = [resolve(each, self.here.environ, key=f"the secret of {name}") for each in written]
         except ConfigError as error:
@@ -197,28 +205,30 @@ class Desk:
         except BadPayload as error:
             raise self.refused(error, "payload") from None
 
-    def repeat_keys(self, wired: Wired, verified: Verified) -> RepeatKeys:
-        equal_bodies = wired.binding.equal_bodies if wired.binding else "repeat"
+    def repeat_keys(self, bound_trigger: BoundTrigger, verified: Verified) -> RepeatKeys:
+        equal_bodies = bound_trigger.binding.equal_bodies if bound_trigger.binding else "repeat"
         return verified.repeat_keys(equal_bodies=equal_bodies)
 
-    def arrival(self, wired: Wired, payload: Any, repeat: RepeatKeys) -> Arrival:
+    def arrival(self, bound_trigger: BoundTrigger, payload: Any, repeat: RepeatKeys) -> Arrival:
         window = self.here.live.settings.experts.dedupe_window
-        return arrival_of(self.here.home, wired, payload, source=WEBHOOK, dedupe_window=window, repeat=repeat)
+        return arrival_of(
+            self.here.home, bound_trigger, payload, source=WEBHOOK, dedupe_window=window, repeat=repeat
+        )
 
-    def gmail_arrivals(self, triggers: Sequence[Wired], payload: Any) -> list[Arrival]:
+    def gmail_arrivals(self, triggers: Sequence[BoundTrigger], payload: Any) -> list[Arrival]:
         """One for each message and trigger; a push is one for each expert, and looked up later."""
         try:
             if is_push(payload):
                 push = read_push(payload)
                 window = parse_duration(self.here.live.settings.experts.dedupe_window).seconds * 1000
-                experts = dict.fromkeys(wired.expert.name for wired in triggers)
+                experts = dict.fromkeys(bound_trigger.expert.name for bound_trigger in triggers)
                 return [push_arrival(expert, payload, push, window) for expert in experts]
             payloads = gmail_payloads(payload)
         except BadPayload as error:
             raise self.refused(error, "payload") from None
         return [
-            self.arrival(wired, each, RepeatKeys(delivery=f"gmail:{each['message_id']}"))
-            for wired in triggers
+            self.arrival(bound_trigger, each, RepeatKeys(delivery=f"gmail:{each['message_id']}"))
+            for bound_trigger in triggers
             for each in payloads
         ]
 
@@ -229,10 +239,10 @@ class Desk:
         except QueueFull as error:
             raise self.refused(error, "queue") from None
         if any(arrival.source == PUBSUB for arrival in arrivals):
-            self.here.workshop.resolver.wake()
-        return [self._told(arrival, each) for arrival, each in zip(arrivals, found, strict=True)]
+            self.here.services.resolver.wake()
+        return [self._accepted_document(arrival, each) for arrival, each in zip(arrivals, found, strict=True)]
 
-    def _told(self, arrival: Arrival, accepted: Accepted) -> EventAccepted:
+    def _accepted_document(self, arrival: Arrival, accepted: Accepted) -> EventAccepted:
         held = accepted.run_id is None and not accepted.duplicate and arrival.source != PUBSUB
         self.here.metrics.event("duplicate" if accepted.duplicate else "held" if held else "accepted")
         return EventAccepted(

@@ -7,7 +7,7 @@ import logging
 from dataclasses import dataclass
 
 from colleague.errors import ColleagueError
-from colleague.triggers.registry import Wiring
+from colleague.triggers.registry import TriggerRegistry
 
 log = logging.getLogger(__name__)
 
@@ -15,19 +15,25 @@ HOME = "experts"
 
 
 @dataclass
-class LiveWiring(Wiring):
+class LiveTriggerRegistry(TriggerRegistry):
     """A Wiring whose lookups never read; `renew` does, in a thread, and changes everything at once."""
 
     async def renew(self) -> None:
         """Takes in what has changed. What cannot be read keeps what it had, and is among the problems."""
-        spare = Wiring(self.home, self.monotonic, dict(self._wired), dict(self._stamps), dict(self._problems))
+        spare = TriggerRegistry(
+            self.home, self.monotonic, dict(self._bound_triggers), dict(self._stamps), dict(self._problems)
+        )
         problems = dict(self._problems)
         try:
             await asyncio.to_thread(spare.all)
         except (ColleagueError, OSError) as error:
             problems = {HOME: getattr(error, "message", str(error))}
         else:
-            self._wired, self._stamps, problems = spare._wired, spare._stamps, spare._problems
+            self._bound_triggers, self._stamps, problems = (
+                spare._bound_triggers,
+                spare._stamps,
+                spare._problems,
+            )
         for name in problems.keys() - self._problems.keys():
             log.warning("%s cannot be read, so its triggers stay as they were: %s", name, problems[name])
         self._problems = problems

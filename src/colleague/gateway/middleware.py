@@ -11,7 +11,7 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from colleague.errors import ColleagueError, DatabaseUnavailable
-from colleague.gateway.api_error import Refusal, refusal_of, unavailable
+from colleague.gateway.api_error import ApiError, refusal_of, unavailable
 from colleague.gateway.client_address import client_address
 from colleague.gateway.limits import Limits
 from colleague.gateway.live_settings import LiveSettings
@@ -25,10 +25,10 @@ log = logging.getLogger(__name__)
 OPEN = frozenset(("/", "/healthz", "/readyz", "/openapi.json"))
 """What anybody may see. Hooks have secrets of their own."""
 HOOKS = "/hooks/"
-UNEXPECTED = Refusal(
+UNEXPECTED = ApiError(
     500, "internal", "something went wrong here; the log of the gateway has it", {"Connection": "close"}
 )
-SHORT = Refusal(
+SHORT = ApiError(
     503,
     "short-of-resources",
     "this machine is short of descriptors, threads or memory now; send it again",
@@ -38,7 +38,7 @@ ENDLESS = "/events"
 """Streams, of which nobody could tell the head alone."""
 
 
-class Counted:
+class MetricsMiddleware:
     """Outermost: one line of the metrics for each answer."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
@@ -61,7 +61,7 @@ class Counted:
             self._metrics.answered(scope["method"], route, seen, time.monotonic() - began)
 
 
-class Answered:
+class ErrorMiddleware:
     """Every error becomes an answer in one shape; what nobody expected is in the log, not in the answer."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -77,7 +77,7 @@ class Answered:
 
         try:
             await self._app(scope, receive, noting)
-        except Refusal as refusal:
+        except ApiError as refusal:
             await answer(refusal, send)
         except ColleagueError as error:
             await answer(refusal_of(error), send)
@@ -99,7 +99,7 @@ class Answered:
             await answer(UNEXPECTED, send)
 
 
-async def answer(refusal: Refusal, send: Send) -> None:
+async def answer(refusal: ApiError, send: Send) -> None:
     """The connection is closed after it: something of the request may be left unread, and without an end."""
     size = str(len(refusal.body))
     headers = {"Content-Type": "application/json", "Content-Length": size, "Connection": "close"}
@@ -108,7 +108,7 @@ async def answer(refusal: Refusal, send: Send) -> None:
     await send({"type": "http.response.body", "body": refusal.body})
 
 
-class Doorman:
+class AuthMiddleware:
     """Who may come in: the right Host on loopback, no page of another site, and the gateway's token."""
 
     def __init__(self, app: ASGIApp, live: LiveSettings, throttle: Throttle) -> None:
@@ -123,7 +123,7 @@ class Doorman:
             self._check_token(scope)
             check_json(scope)
         if "\x00" in path:
-            raise Refusal(404, "not-found", "there is nothing here")
+            raise ApiError(404, "not-found", "there is nothing here")
         await self._app(scope, receive, send)
 
     def _check_token(self, scope: Scope) -> None:
@@ -139,16 +139,16 @@ class Doorman:
         message = (
             "the token is missing: send Authorization: Bearer TOKEN" if not given else "the token is wrong"
         )
-        raise Refusal(401, "unauthorized", message, {"WWW-Authenticate": "Bearer"})
+        raise ApiError(401, "unauthorized", message, {"WWW-Authenticate": "Bearer"})
 
 
 def slow_down(throttle: Throttle, key: tuple[str, ...]) -> None:
     """Counts a failed try; raises a Refusal when there were too many."""
     if left := throttle.failed(key):
-        raise Refusal(429, "too-many-failures", "too many failed tries; wait", {"Retry-After": str(left)})
+        raise ApiError(429, "too-many-failures", "too many failed tries; wait", {"Retry-After": str(left)})
 
 
-class Bounded:
+class LimitMiddleware:
     """Reads the whole body first, within its limits of size and time; bounds how long a reader may take."""
 
     def __init__(self, app: ASGIApp, limits: Limits, most_bytes: Callable[[], int]) -> None:
@@ -161,7 +161,7 @@ class Bounded:
             async with asyncio.timeout(self._limits.body_seconds):
                 body = await _read(receive, most)
         except TimeoutError:
-            raise Refusal(408, "too-slow", "the body of the request took too long") from None
+            raise ApiError(408, "too-slow", "the body of the request took too long") from None
         if body is None:
             return
         given = [{"type": "http.request", "body": body, "more_body": False}]
@@ -179,7 +179,7 @@ class Bounded:
 def _check_length(scope: Scope, most: int) -> None:
     for length in header_values(scope, b"content-length"):
         if not length.isascii() or not length.isdigit():
-            raise Refusal(400, "bad-request", "Content-Length is no number")
+            raise ApiError(400, "bad-request", "Content-Length is no number")
         if len(length) > 18 or int(length) > most:
             raise _too_large(most)
 
@@ -199,11 +199,11 @@ async def _read(receive: Receive, most: int) -> bytes | None:
             return b"".join(parts)
 
 
-def _too_large(most: int) -> Refusal:
-    return Refusal(413, "too-large", f"the body is larger than {most} bytes")
+def _too_large(most: int) -> ApiError:
+    return ApiError(413, "too-large", f"the body is larger than {most} bytes")
 
 
-class Verbs:
+class MethodMiddleware:
     """HEAD is GET without the body; OPTIONS says what an address takes."""
 
     def __init__(self, app: ASGIApp, allowed: Callable[[dict[str, Any]], list[str]]) -> None:
@@ -214,7 +214,7 @@ class Verbs:
             await self._tell(scope, send)
         elif scope["method"] == "HEAD":
             if scope["path"].endswith(ENDLESS):
-                raise Refusal(405, "method-not-allowed", "this address takes other verbs", {"Allow": "GET"})
+                raise ApiError(405, "method-not-allowed", "this address takes other verbs", {"Allow": "GET"})
             await self._app({**scope, "method": "GET"}, receive, _without_body(send))
         else:
             await self._app(scope, receive, send)
@@ -222,7 +222,7 @@ class Verbs:
     async def _tell(self, scope: Scope, send: Send) -> None:
         methods = self._allowed(dict(scope))
         if not methods:
-            raise Refusal(404, "not-found", "there is nothing at this address; see /openapi.json")
+            raise ApiError(404, "not-found", "there is nothing at this address; see /openapi.json")
         headers = [(b"allow", ", ".join(methods).encode())]
         await send({"type": "http.response.start", "status": 204, "headers": headers})
         await send({"type": "http.response.body", "body": b""})

@@ -10,15 +10,15 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from colleague.gateway.api_error import Refusal
+from colleague.gateway.api_error import ApiError
 from colleague.gateway.limits import Limits
 
 log = logging.getLogger(__name__)
 
-MALFORMED = Refusal(400, "bad-request", "this is no HTTP request that makes sense")
-TOO_SLOW = Refusal(408, "too-slow", "the headers of the request took too long")
-TOO_LARGE = Refusal(431, "headers-too-large", "the headers of the request are too many or too long")
-TOO_MANY = Refusal(503, "too-many-connections", "too many connections are open; try again later")
+MALFORMED = ApiError(400, "bad-request", "this is no HTTP request that makes sense")
+TOO_SLOW = ApiError(408, "too-slow", "the headers of the request took too long")
+TOO_LARGE = ApiError(431, "headers-too-large", "the headers of the request are too many or too long")
+TOO_MANY = ApiError(503, "too-many-connections", "too many connections are open; try again later")
 
 
 _WHOLE_URL = re.compile(rb"https?://([^/?#]*)/.*", re.IGNORECASE | re.DOTALL)
@@ -106,7 +106,7 @@ class GuardedProtocol(HttpToolsProtocol):
         elif not self.transport.is_closing():
             self._refuse(TOO_SLOW)
 
-    def _refuse(self, refusal: Refusal) -> None:
+    def _refuse(self, refusal: ApiError) -> None:
         if self.transport.is_closing():
             return
         if self.cycle is None or self.cycle.response_complete:

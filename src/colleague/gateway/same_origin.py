@@ -6,7 +6,7 @@ import re
 
 from starlette.types import Scope
 
-from colleague.gateway.api_error import Refusal
+from colleague.gateway.api_error import ApiError
 
 _LOOPBACK_HOST = re.compile(
     r"(?:localhost|127(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}|\[::1\])(?::([0-9]{1,5}))?",
@@ -21,9 +21,9 @@ def check_host(scope: Scope, *, loopback: bool) -> None:
     """A page whose own name points to this machine sends that name; only ours are answered on loopback."""
     hosts = header_values(scope, b"host")
     if len(hosts) > 1:
-        raise Refusal(400, "bad-request", "the header Host is there more than once")
+        raise ApiError(400, "bad-request", "the header Host is there more than once")
     if loopback and not (hosts and is_loopback_host(hosts[0])):
-        raise Refusal(403, "wrong-host", "this gateway answers to localhost and 127.0.0.1 only")
+        raise ApiError(403, "wrong-host", "this gateway answers to localhost and 127.0.0.1 only")
 
 
 def is_loopback_host(host: str) -> bool:
@@ -41,7 +41,7 @@ def check_origin(scope: Scope) -> None:
     foreign = any(origin.lower() not in own for origin in origins)
     foreign = foreign or (any(site not in _OWN_PAGES for site in sites) and not _is_link(scope))
     if foreign:
-        raise Refusal(403, "wrong-origin", "pages of other sites may not call this gateway")
+        raise ApiError(403, "wrong-origin", "pages of other sites may not call this gateway")
 
 
 def _is_link(scope: Scope) -> bool:
@@ -55,7 +55,7 @@ def check_json(scope: Scope) -> None:
     if scope["method"] in (*_SAFE_METHODS, "OPTIONS"):
         return
     if any(_JSON.fullmatch(kind) is None for kind in header_values(scope, b"content-type")):
-        raise Refusal(415, "not-json", "send JSON, with the header Content-Type: application/json")
+        raise ApiError(415, "not-json", "send JSON, with the header Content-Type: application/json")
 
 
 def header_values(scope: Scope, name: bytes) -> list[str]:

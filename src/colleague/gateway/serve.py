@@ -25,7 +25,7 @@ from colleague.gateway.gateway import Gateway
 from colleague.gateway.limits import Limits
 from colleague.gateway.listening import Listening
 from colleague.gateway.live_settings import LiveSettings
-from colleague.gateway.live_triggers import LiveWiring
+from colleague.gateway.live_triggers import LiveTriggerRegistry
 from colleague.gateway.metrics import Metrics
 from colleague.gateway.protocol import GuardedProtocol
 from colleague.gateway.readiness import Readiness
@@ -33,7 +33,7 @@ from colleague.gateway.streams import Streams
 from colleague.gateway.throttle import Throttle
 from colleague.home import Home
 from colleague.logs import write_log_summaries
-from colleague.runtime.background import Workshop
+from colleague.runtime.background import BackgroundServices
 from colleague.runtime.gateway_file import announced, only_gateway, path_of
 from colleague.runtime.host import Host, open_host
 from colleague.threads import started_pool
@@ -131,18 +131,18 @@ async def _opened(
     home: Home, host: Host, live: LiveSettings, environ: Mapping[str, str], clock: Clock, limits: Limits
 ) -> AsyncIterator[Gateway]:
     """With its work going on beside the block, and the watch over files and loop."""
-    wiring = LiveWiring(home)
-    await wiring.renew()
-    workshop = Workshop(home, host, live.settings, wiring, clock, limits.drain_seconds)
-    live.listeners.append(workshop.use)
+    registry = LiveTriggerRegistry(home)
+    await registry.renew()
+    services = BackgroundServices(home, host, live.settings, registry, clock, limits.drain_seconds)
+    live.listeners.append(services.use)
     live.find_held = functools.partial(held_servers, host.database)
     streams, throttle = Streams(host.bus), Throttle(limits.failed_tries)
-    background = workshop.background
-    ready = Readiness(host.database, workshop.worker.health, background)
-    gateway = Gateway(home, environ, clock, host, live, wiring, workshop, streams, throttle, ready, limits)
-    async with workshop.open():
+    background = services.background
+    ready = Readiness(host.database, services.worker.health, background)
+    gateway = Gateway(home, environ, clock, host, live, registry, services, streams, throttle, ready, limits)
+    async with services.open():
         background.start("settings", live.run)
-        background.start("triggers", wiring.run)
+        background.start("triggers", registry.run)
         background.start("loop watch", lambda: _watch_loop(gateway.metrics))
         try:
             yield gateway
@@ -187,7 +187,11 @@ async def _serve_http(
 
 
 def _ready(gateway: Gateway) -> Ready:
-    enabled = {wired.key[0] for wired in gateway.wiring.all() if wired.expert.record.enabled}
+    enabled = {
+        bound_trigger.key[0]
+        for bound_trigger in gateway.registry.all()
+        if bound_trigger.expert.record.enabled
+    }
     return Ready(gateway.live.listening.url, tuple(sorted(enabled)), tuple(gateway.problems))
 
 
@@ -223,15 +227,15 @@ async def work_until_signalled(home: Home, settings: Settings, say: Callable[[st
     stop, clock = Stop(), home_clock(home)
     with stop.on_signals():
         async with open_host(home, settings, clock=clock) as host:
-            wiring = LiveWiring(home)
-            await wiring.renew()
-            workshop = Workshop(home, host, settings, wiring, clock)
-            async with workshop.open():
-                workshop.background.start("triggers", wiring.run)
-                workshop.background.start("log counts", _write_log_counts)
+            registry = LiveTriggerRegistry(home)
+            await registry.renew()
+            services = BackgroundServices(home, host, settings, registry, clock)
+            async with services.open():
+                services.background.start("triggers", registry.run)
+                services.background.start("log counts", _write_log_counts)
                 say(f"A worker for {home.root} is at work")
                 await stop.asked.wait()
-                await workshop.background.stop("triggers", "log counts")
+                await services.background.stop("triggers", "log counts")
 
 
 async def _write_log_counts() -> None:

@@ -74,7 +74,7 @@ def encoded(server: str, tool: str, arguments: Mapping[str, Any], key: str) -> d
         plain = json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
         raise NotSent(
-            f"{server}/{tool}: the arguments cannot be written as JSON: {_told(error)}",
+            f"{server}/{tool}: the arguments cannot be written as JSON: {_error_text(error)}",
             server=server,
             hint="call it again with plain texts, numbers, lists and objects",
         ) from None
@@ -83,5 +83,5 @@ def encoded(server: str, tool: str, arguments: Mapping[str, Any], key: str) -> d
     return plain
 
 
-def _told(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return "a text is not valid Unicode" if isinstance(error, UnicodeError) else str(error)

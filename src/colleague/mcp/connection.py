@@ -19,7 +19,7 @@ from colleague.mcp.launch import Launch
 from colleague.mcp.log import ServerLog
 from colleague.mcp.pid_file import Records
 from colleague.mcp.tool import McpTool
-from colleague.mcp.tool_list import Listing
+from colleague.mcp.tool_list import ToolList
 
 if TYPE_CHECKING:
     from mcp.client import Client
@@ -54,14 +54,14 @@ class Parts:
     on_late: OnLate | None = None
 
 
-class Link:
+class Connection:
     """Opened once and closed once. `lost` is set when it takes no more calls."""
 
     def __init__(self, parts: Parts, *, mode: str = "auto") -> None:
         self._launch, self._log, self._on_late = parts.launch, parts.log, parts.on_late
         self._mode = mode
         self._client: Client | None = None
-        self._listing: Listing | None = None
+        self._listing: ToolList | None = None
         self._error: BaseException | None = None
         self._owner: asyncio.Task[None] | None = None
         self._opened, self._closing = asyncio.Event(), asyncio.Event()
@@ -120,7 +120,7 @@ class Link:
             await self._end_tasks()
 
     def _begin(self, client: Client) -> None:
-        self._client, self._listing = client, Listing(self._launch.name, client, self._launch.digest)
+        self._client, self._listing = client, ToolList(self._launch.name, client, self._launch.digest)
         self.since = time.monotonic()
         self._spawn(self._listing.follow_changes())
         self._opened.set()

@@ -66,7 +66,7 @@ class HttpServer:
 
     def failed(self, error: httpx2.TransportError) -> None:
         """A request got no response."""
-        self.problem = _worded(error)
+        self.problem = _transport_error(error)
         call = under_way.get()
         if not isinstance(error, _NEVER_SENT):
             if call:
@@ -130,8 +130,8 @@ class _Body(httpx2.AsyncByteStream):
                 yield chunk
         except httpx2.TransportError as error:
             if call := under_way.get():
-                call.trouble = _worded(error)
-            raise httpx2.StreamError(_worded(error)) from None
+                call.trouble = _transport_error(error)
+            raise httpx2.StreamError(_transport_error(error)) from None
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -145,7 +145,7 @@ async def _is_answer(response: httpx2.Response) -> bool:
         return False
 
 
-def _worded(error: httpx2.TransportError) -> str:
+def _transport_error(error: httpx2.TransportError) -> str:
     cause = str(error)
     if isinstance(error, httpx2.ConnectTimeout):
         return "cannot be reached: nothing answers there"

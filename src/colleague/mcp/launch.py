@@ -130,11 +130,11 @@ def shown_command(server: McpServer) -> str:
     if not server.command:
         return plain_url(server.url or "")
     hidden = set(_telling(server.args))
-    shown = [_shown(arg, hidden) for arg in server.args]
+    shown = [_redacted_argument(arg, hidden) for arg in server.args]
     return " ".join([server.command, *shown])
 
 
-def _shown(arg: str, hidden: set[str]) -> str:
+def _redacted_argument(arg: str, hidden: set[str]) -> str:
     if arg in hidden:
         return HIDDEN
     flag, equals, value = arg.partition("=")

@@ -14,7 +14,7 @@ from colleague.errors import ConfigError
 from colleague.mcp import diagnosis
 from colleague.mcp.backoff import Backoff, Pace
 from colleague.mcp.call import Call, OnLate, OnProgress, encoded
-from colleague.mcp.connection import Link, Parts, load_library
+from colleague.mcp.connection import Connection, Parts, load_library
 from colleague.mcp.errors import NotSent, ServerDown, UnknownTool
 from colleague.mcp.launch import prepare, shown_command
 from colleague.mcp.launch_digest import launch_digest
@@ -85,11 +85,11 @@ class Server:
         self.launch_digest = launch_digest(settings, around.environ)
         self._settings, self._around = settings, around
         self._mode = "auto"
-        self._link: Link | None = None
+        self._link: Connection | None = None
         self._keeper: asyncio.Task[None] | None = None
-        self._retiring: dict[asyncio.Task[None], Link] = {}
+        self._retiring: dict[asyncio.Task[None], Connection] = {}
         self._wanted = asyncio.Event()
-        self._waiters: list[asyncio.Future[Link]] = []
+        self._waiters: list[asyncio.Future[Connection]] = []
         self._backoff = Backoff(around.pace)
         self._error: NotSent | None = None
         self._state: State = "disabled" if not settings.enabled else "held" if held else "idle"
@@ -142,19 +142,19 @@ class Server:
             f"MCP server {self.name} has no tool {tool!r} that may be used", server=self.name, hint=hint
         )
 
-    async def _up(self) -> Link:
+    async def _up(self) -> Connection:
         """The open link; starts the server when there is none. ServerDown when it cannot be had."""
         if self._link and not self._link.lost.is_set():
             return self._link
         self._check_usable()
         if self._keeper is None or self._keeper.done():
             self._keeper = asyncio.create_task(self._keep(), name=f"mcp keeper {self.name}")
-        waiter: asyncio.Future[Link] = asyncio.get_running_loop().create_future()
+        waiter: asyncio.Future[Connection] = asyncio.get_running_loop().create_future()
         self._waiters.append(waiter)
         self._wanted.set()
         return await self._link_of(waiter)
 
-    async def _link_of(self, waiter: asyncio.Future[Link]) -> Link:
+    async def _link_of(self, waiter: asyncio.Future[Connection]) -> Connection:
         """What the keeper gives, within the time of two starts: the second is one in the older protocol."""
         seconds = (
             self._around.pace.patience + 2 * self._settings.connection_timeout_ms / 1000 + START_AGAIN_SECONDS
@@ -210,7 +210,7 @@ class Server:
         if self._settings.protocol == "stdio":
             await asyncio.wait({retiring})
 
-    async def _open(self) -> Link:
+    async def _open(self) -> Connection:
         try:
             launch = prepare(self.name, self._settings, self._around.environ)
         except ConfigError as error:
@@ -219,14 +219,14 @@ class Server:
         self._starts += 1
         own_log = ServerLog(self._log_file, launch.redact)
         parts = Parts(launch, own_log, self._around.records, self._around.on_late)
-        link = Link(parts, mode=self._mode)
+        link = Connection(parts, mode=self._mode)
         try:
             await link.open()
         except ServerDown:
             if self._mode == "legacy" or not link.hung_up:
                 raise
             # Some older servers end when the first message is not the one they know.
-            link = Link(parts, mode="legacy")
+            link = Connection(parts, mode="legacy")
             await link.open()
             self._mode = "legacy"
         return link
@@ -235,7 +235,7 @@ class Server:
     def _log_file(self) -> Path:
         return log_file(self._around.logs, self.name)
 
-    def _opened(self, link: Link) -> None:
+    def _opened(self, link: Connection) -> None:
         self._link, self._error, self._state = link, None, "up"
         for waiter in self._take_waiters():
             waiter.set_result(link)
@@ -248,7 +248,7 @@ class Server:
         for waiter in self._take_waiters():
             waiter.set_exception(error)
 
-    def _lost(self, link: Link) -> asyncio.Task[None]:
+    def _lost(self, link: Connection) -> asyncio.Task[None]:
         """Wanted still, so that it is warm again soon; not beside what is left of the old process."""
         self._link, self._state = None, "waiting"
         self._backoff.failed(time.monotonic() - link.since)
@@ -258,7 +258,7 @@ class Server:
         retiring.add_done_callback(lambda task: self._retiring.pop(task, None))
         return retiring
 
-    def _take_waiters(self) -> list[asyncio.Future[Link]]:
+    def _take_waiters(self) -> list[asyncio.Future[Connection]]:
         waiters, self._waiters = self._waiters, []
         return [each for each in waiters if not each.done()]
 

@@ -14,7 +14,7 @@ _MOST_PAGES = 100
 _LISTEN_AGAIN_SECONDS = 5.0
 
 
-class Listing:
+class ToolList:
     """The tools of one connection."""
 
     def __init__(self, server: str, client: Client, launch_digest: str = "") -> None:

@@ -120,14 +120,15 @@ def _trigger_changes(old: Package, new: Package) -> Iterator[Change]:
         was = old.trigger(trigger.name)
         if was is None:
             yield Change(f"new trigger: {trigger.name} ({trigger.handler}) → {trigger.process}", loosens=True)
-        elif _told(was) != _told(trigger):
+        elif _describe_trigger(was) != _describe_trigger(trigger):
             yield Change(
-                f"trigger {trigger.name}: {_told(was)} → {_told(trigger)}", trigger.wakes != was.wakes
+                f"trigger {trigger.name}: {_describe_trigger(was)} → {_describe_trigger(trigger)}",
+                trigger.matches != was.matches,
             )
     yield from _part_changes("trigger", (t.name for t in old.triggers if new.trigger(t.name) is None), ())
 
 
-def _told(trigger: Trigger) -> str:
+def _describe_trigger(trigger: Trigger) -> str:
     session = " in the main session" if trigger.session == "main" else ""
     tool = f" with {trigger.requires_tool}" if trigger.requires_tool and trigger.preset else ""
     return f"{trigger.handler}{tool} → {trigger.process}{session} [{trigger.concurrency}]"

@@ -47,7 +47,7 @@ class Findings:
 
     def add(self, code: str, at: Mark, message: str, hint: str = "") -> None:
         severity, _, _ = RULES[code]
-        file, message, hint = _shown(at.file), _shown(message), _shown(hint)
+        file, message, hint = _escaped(at.file), _escaped(message), _escaped(hint)
         self._found[Finding(severity, code, file, at.line, message, hint)] = None
 
     def __iter__(self) -> Iterator[Finding]:
@@ -66,7 +66,7 @@ class Findings:
         return not any(finding.severity == "error" for finding in self._found)
 
 
-def _shown(text: str) -> str:
+def _escaped(text: str) -> str:
     """A file name, or what a server said, may hold what would break or steer whatever prints the finding."""
     shown = _CONTROL.sub("?", text.encode(errors="replace").decode())
     return shown if len(shown) <= _MOST else shown[: _MOST - 3] + "..."

@@ -127,7 +127,7 @@ def _execution(now: Execution, was: Execution) -> Execution:
 def _triggers(current: Package, accepted: Package) -> tuple[Trigger, ...]:
     """Those that were accepted; one that would wake in another way wakes as it did."""
     found = ((each, accepted.trigger(each.name)) for each in current.triggers)
-    return tuple(each if each.wakes == was.wakes else was for each, was in found if was is not None)
+    return tuple(each if each.matches == was.matches else was for each, was in found if was is not None)
 
 
 def _tools(current: Package, accepted: Package) -> tuple[Tool, ...]:

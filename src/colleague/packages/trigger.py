@@ -36,7 +36,7 @@ class Trigger(Parsed):
     description: str = ""
 
     @property
-    def wakes(self) -> tuple[str, ...]:
+    def matches(self) -> tuple[str, ...]:
         """What wakes which process in which session."""
         return self.handler, self.type, self.preset, self.requires_tool, self.session, self.process
 

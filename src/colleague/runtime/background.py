@@ -22,7 +22,7 @@ from colleague.store.claims import Taken
 from colleague.store.worker import Worker, is_outside_trouble
 from colleague.triggers.gmail.resolve import Resolver
 from colleague.triggers.pausing import end_removed
-from colleague.triggers.registry import Wiring
+from colleague.triggers.registry import TriggerRegistry
 from colleague.triggers.scheduler import Scheduler
 
 log = logging.getLogger(__name__)
@@ -64,13 +64,13 @@ class Reins:
 
 
 @dataclass
-class Workshop:
+class BackgroundServices:
     """All of it for one home. `open` runs it beside the block; leaving the block drains and stops it."""
 
     home: Home
     host: Host
     settings: Settings
-    wiring: Wiring
+    registry: TriggerRegistry
     clock: Clock
     drain_seconds: float = 10.0
     background: BackgroundTasks = field(default_factory=lambda: BackgroundTasks(passes=is_outside_trouble))
@@ -82,8 +82,8 @@ class Workshop:
             host.database, self.reins, limit=host.limit, keep_ms=host.keep_ms, background=self.background
         )
         window = self.settings.experts.dedupe_window
-        self.resolver = Resolver(self.home, host.database, host.servers, self.wiring, self.clock, window)
-        self.scheduler = Scheduler(self.home, host.database, self.wiring, self.clock, window)
+        self.resolver = Resolver(self.home, host.database, host.servers, self.registry, self.clock, window)
+        self.scheduler = Scheduler(self.home, host.database, self.registry, self.clock, window)
         self._post = asyncio.Event()
 
     def use(self, settings: Settings, held: Collection[str] = ()) -> None:
@@ -93,7 +93,7 @@ class Workshop:
         self.scheduler.dedupe_window = self.resolver.dedupe_window = settings.experts.dedupe_window
         self.host.servers.reconfigure(settings, held)
 
-    def wake_postman(self) -> None:
+    def wake_sender(self) -> None:
         self._post.set()
 
     @contextlib.asynccontextmanager
@@ -127,10 +127,10 @@ class Workshop:
             self._post.set()
 
     async def _deliver(self) -> None:
-        postman = self.host.postman
-        while postman is not None:
+        sender = self.host.sender
+        while sender is not None:
             self._post.clear()
-            while await postman.deliver_all():
+            while await sender.deliver_all():
                 pass
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(POST_EVERY):
@@ -139,7 +139,7 @@ class Workshop:
     async def _keep_up(self) -> None:
         while True:
             await remove_old_scratch(self.home, self.host.database, self.settings, self.clock)
-            await self.host.database.write(lambda tx: end_removed(tx, self.wiring))
+            await self.host.database.write(lambda tx: end_removed(tx, self.registry))
             needed = await self.host.database.read(digests_in_use)
             await asyncio.to_thread(forget_snapshots, self.home, needed, self.clock.now())
             await asyncio.sleep(UPKEEP_EVERY)

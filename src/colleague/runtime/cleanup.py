@@ -17,7 +17,7 @@ from colleague.experts.workspace.scratch import forget_scratch, scratchpad_path
 from colleague.experts.workspace.workspace import Workspace
 from colleague.home import Home
 from colleague.store.run import Run, get_run
-from colleague.store.tables import is_open, runs, word
+from colleague.store.tables import is_open, runs, sql_literal
 from colleague.store.tx import Database, Tx
 
 log = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ async def remove_old_scratch(home: Home, database: Database, settings: Settings,
 
 def _needed(tx: Tx, expert: str) -> list[Run]:
     """Runs that may go on: unfinished ones, and dead letters that a person may retry."""
-    unfinished = is_open() | (runs.c.outcome == word("dead_letter"))
+    unfinished = is_open() | (runs.c.outcome == sql_literal("dead_letter"))
     rows = tx.all(select(runs.c.id).where(runs.c.expert == expert, unfinished))
     return [get_run(tx, row.id) for row in rows]
 

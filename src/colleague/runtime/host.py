@@ -15,16 +15,16 @@ from colleague.agent.events import Bus
 from colleague.agent.main_agent import MainAgent
 from colleague.agent.models.connections import Connections
 from colleague.agent.payload_log import PayloadLog
-from colleague.agent.run_spec import Assembler, Setting
+from colleague.agent.run_spec import Assembler, RunSpec
 from colleague.clock import Clock
 from colleague.clock_file import home_clock, remembered
 from colleague.config import Settings
 from colleague.duration import parse_duration
-from colleague.experts.delivery.sender import Postman, channels
+from colleague.experts.delivery.sender import OutboxSender, channels
 from colleague.experts.launch_acceptance import accept_all, held_servers
 from colleague.experts.restrictions import ExpertRestrictions
-from colleague.experts.runs.assembly import ExpertAgent
-from colleague.experts.runs.run_package import Pinned
+from colleague.experts.runs.assembly import ExpertRuns
+from colleague.experts.runs.run_package import RunPackages
 from colleague.experts.workspace.cleanup import remove_leftovers
 from colleague.home import LOCK_SECONDS, Home
 from colleague.logs import logging_to
@@ -47,9 +47,9 @@ class Agents:
     """A run's kind, never its name, decides who assembles it: the main agent, or an expert."""
 
     main: MainAgent
-    experts: ExpertAgent
+    experts: ExpertRuns
 
-    async def assemble(self, run: Run) -> Setting:
+    async def assemble(self, run: Run) -> RunSpec:
         owner: Assembler = self.main if run.kind == "agent" else self.experts
         return await owner.assemble(run)
 
@@ -70,7 +70,7 @@ class Host:
     advancer: Advancer
     limit: int
     keep_ms: int | None = None
-    postman: Postman | None = None
+    sender: OutboxSender | None = None
 
     async def advance_only(self, run_ids: Collection[str]) -> list[Run]:
         """Works on these runs until each is done, waiting, or stands behind a waiting one; returns them.
@@ -103,8 +103,8 @@ class Host:
 
     async def deliver(self) -> None:
         """Sends what waits in the outbox."""
-        if self.postman is not None:
-            await self.postman.deliver_all()
+        if self.sender is not None:
+            await self.sender.deliver_all()
 
 
 def _can_go_on(run: Run) -> bool:
@@ -162,15 +162,15 @@ async def _served(
         Connections() as connections,
     ):
         main = MainAgent(home, settings, environ, database, servers, ExpertRestrictions(home, settings))
-        experts = ExpertAgent(home, settings, environ, database, servers, Pinned(home))
+        experts = ExpertRuns(home, settings, environ, database, servers, RunPackages(home))
         await main.mend_files()
         await experts.mend_files()
         await remove_leftovers(database, settings.workspace)
         payloads = PayloadLog.of(home.logs, environ)
         advancer = Advancer(database, Agents(main, experts), bus, connections, payloads)
         keep_ms = parse_duration(settings.experts.retention).seconds * 1000
-        postman = Postman(database, channels(settings.workspace))
-        yield Host(database, servers, bus, advancer, settings.experts.max_concurrent_runs, keep_ms, postman)
+        sender = OutboxSender(database, channels(settings.workspace))
+        yield Host(database, servers, bus, advancer, settings.experts.max_concurrent_runs, keep_ms, sender)
 
 
 async def record_late_answer(database: Database, key: str, answer: ToolAnswer) -> None:

@@ -31,14 +31,14 @@ class GatewayUnreachable(ColleagueError):
 
 
 @dataclass(frozen=True)
-class RemoteOperator:
+class RemoteService:
     """Does what Operator does, through the gateway that holds the home."""
 
     url: str
     token: str = field(default="", repr=False)
 
     @classmethod
-    def of(cls, home: Home, settings: Settings, environ: Mapping[str, str] = os.environ) -> RemoteOperator:
+    def of(cls, home: Home, settings: Settings, environ: Mapping[str, str] = os.environ) -> RemoteService:
         found = read_gateway_file(home)
         if found is None:
             raise GatewayUnreachable(

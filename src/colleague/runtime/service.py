@@ -30,7 +30,7 @@ from colleague.triggers.errors import BadPayload
 from colleague.triggers.gmail.messages import gmail_payloads
 from colleague.triggers.intake import arrival_of, fire
 from colleague.triggers.pausing import pause, resume
-from colleague.triggers.registry import Wired, Wiring
+from colleague.triggers.registry import BoundTrigger, TriggerRegistry
 
 Source = Literal["command", "api", "page", "chat", "link"]
 
@@ -53,13 +53,13 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Operator:
+class LocalService:
     """Acts on an open database. What it changes wakes the worker by itself."""
 
     home: Home
     settings: Settings
     database: Database
-    wiring: Wiring
+    registry: TriggerRegistry
 
     async def decide(self, verdicts: Sequence[Verdict]) -> list[Approval]:
         """All of them or none; raises on the first that does not count."""
@@ -106,7 +106,7 @@ class Operator:
 
     async def fire(self, expert: str, trigger: str, payload: Any, *, source: Source = "command") -> Accepted:
         """An event by hand, in the way a real one takes. Raises Inactive when the trigger is not active."""
-        wired = self.wiring.find(expert, trigger)
+        wired = self.registry.find(expert, trigger)
         wired.require_active()
         window = self.settings.experts.dedupe_window
         arrival = await asyncio.to_thread(
@@ -116,12 +116,12 @@ class Operator:
 
     async def pause(self, expert: str, trigger: str, by: str) -> bool:
         """False when it was paused already."""
-        wired = self.wiring.find(expert, trigger)
+        wired = self.registry.find(expert, trigger)
         return await self.database.write(lambda tx: pause(tx, wired, by))
 
     async def resume(self, expert: str, trigger: str) -> int | None:
         """How many held events were released; None when it was not paused."""
-        wired = self.wiring.find(expert, trigger)
+        wired = self.registry.find(expert, trigger)
         return await self.database.write(lambda tx: resume(tx, self.home, wired))
 
     async def cancel(self, run: str, reason: str) -> bool:
@@ -145,7 +145,7 @@ class Operator:
         await self.database.write(lambda tx: revoke_grant(tx, full_id(tx, grants, "grant", grant)))
 
 
-def _enriched(wired: Wired, payload: Any) -> Any:
+def _enriched(wired: BoundTrigger, payload: Any) -> Any:
     """As the preset makes it of what comes from outside."""
     if wired.trigger.preset != "gmail":
         return payload

@@ -17,7 +17,7 @@ from colleague.store.record import columns_of, record
 from colleague.store.run import RunKind
 from colleague.store.sla import Sla
 from colleague.store.steps import add_steps
-from colleague.store.tables import attempts, events, is_open, runs, word
+from colleague.store.tables import attempts, events, is_open, runs, sql_literal
 from colleague.store.timers import set_timer
 from colleague.store.tx import Tx
 
@@ -185,7 +185,7 @@ def queued_runs(tx: Tx, expert: str, trigger: str) -> int:
         .where(
             runs.c.expert == expert,
             is_open(),
-            runs.c.status == word("queued"),
+            runs.c.status == sql_literal("queued"),
             events.c.trigger_name == trigger,
         )
     )

@@ -17,7 +17,7 @@ from colleague.store.paging import Order, Page, count_rows
 from colleague.store.record import columns_of, record
 from colleague.store.run import Hold, Run, fenced, lock_run
 from colleague.store.statement import PLUS_ONE
-from colleague.store.tables import approvals, calls, runs, word
+from colleague.store.tables import approvals, calls, runs, sql_literal
 from colleague.store.timers import clear_timer, set_timer
 from colleague.store.tx import Tx
 
@@ -159,7 +159,7 @@ def count_approvals(tx: Tx, *, every: bool = False, learnings: bool | None = Non
 
 
 def _conditions(*, every: bool = False, learnings: bool | None = None) -> list[ColumnElement[bool]]:
-    found = [] if every else [approvals.c.status == word("pending")]
+    found = [] if every else [approvals.c.status == sql_literal("pending")]
     if learnings is not None:
         found.append((approvals.c.kind == "learning") if learnings else (approvals.c.kind != "learning"))
     return found
@@ -193,11 +193,11 @@ def _raise(tx: Tx, run: Run, ask: Ask) -> str:
     if expires_at is not None:
         set_timer(tx, "expiry", approval_id, run.id, expires_at)
     if ask.channel is not None:
-        put_in_outbox(tx, run.id, _NOTICE[ask.kind], approval_id, ask.channel, _told(run, ask))
+        put_in_outbox(tx, run.id, _NOTICE[ask.kind], approval_id, ask.channel, _question_body(run, ask))
     return approval_id
 
 
-def _told(run: Run, ask: Ask) -> str:
+def _question_body(run: Run, ask: Ask) -> str:
     body = {
         "expert": run.expert,
         "process": run.process,
@@ -223,7 +223,7 @@ def wait(tx: Tx, hold: Hold, asks: Sequence[Ask] = (), *, working_ms: int | None
     return True
 
 
-_COUNTS = or_(*(approvals.c.status == word(status) for status in ("pending", "decided", "expired")))
+_COUNTS = or_(*(approvals.c.status == sql_literal(status) for status in ("pending", "decided", "expired")))
 _OPEN_CALL = and_(approvals.c.call_id.is_not(None), calls.c.result.is_(None), _COUNTS)
 _WITHOUT_CALL = and_(approvals.c.call_id.is_(None), approvals.c.status == "pending")
 _OPEN = (
@@ -231,7 +231,7 @@ _OPEN = (
     .select_from(approvals.outerjoin(calls, approvals.c.call_id == calls.c.id))
     .where(
         approvals.c.run_id == bindparam("run"),
-        *(approvals.c.kind != word(kind) for kind in FREE),
+        *(approvals.c.kind != sql_literal(kind) for kind in FREE),
         or_(_OPEN_CALL, _WITHOUT_CALL),
     )
     .order_by(calls.c.position, calls.c.place, approvals.c.requested_at, approvals.c.id)

@@ -16,7 +16,7 @@ from colleague.store.record import columns_of, record
 from colleague.store.run import Hold, Outcome, Run, fenced, get_run, lock_run
 from colleague.store.sla import note_late_end
 from colleague.store.statement import PLUS_ONE
-from colleague.store.tables import attempts, is_ready, runs, word
+from colleague.store.tables import attempts, is_ready, runs, sql_literal
 from colleague.store.timers import clear_timer, set_timer
 from colleague.store.tx import Fenced, Tx
 
@@ -143,7 +143,7 @@ def release(tx: Tx, run: Run) -> None:
 
 def held_by(tx: Tx, worker: str) -> list[Hold]:
     """What the store says that a worker holds."""
-    mine = runs.c.status == word("running"), runs.c.worker == worker
+    mine = runs.c.status == sql_literal("running"), runs.c.worker == worker
     rows = tx.all(select(runs.c.id, runs.c.epoch, runs.c.lane).where(*mine))
     return [Hold(row.id, row.epoch, row.lane) for row in rows]
 

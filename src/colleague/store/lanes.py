@@ -11,7 +11,7 @@ from sqlalchemy import BigInteger, Executable, bindparam, select
 from sqlalchemy.dialects.postgresql import insert as pg_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
-from colleague.store.tables import is_open, lanes, runs, word
+from colleague.store.tables import is_open, lanes, runs, sql_literal
 from colleague.store.tx import Tx
 
 _LOCK = select(lanes.c.lane).where(lanes.c.lane == bindparam("lane")).with_for_update()
@@ -77,6 +77,6 @@ def free_next(tx: Tx, lane: str) -> str | None:
 def with_earlier(tx: Tx, run_ids: Collection[str]) -> list[str]:
     """These runs, and every unfinished one that stands before them in their lanes."""
     one, other = runs.alias(), runs.alias()
-    ahead = (other.c.lane == one.c.lane) & (other.c.seq < one.c.seq) & (other.c.status != word("done"))
+    ahead = (other.c.lane == one.c.lane) & (other.c.seq < one.c.seq) & (other.c.status != sql_literal("done"))
     rows = tx.all(select(other.c.id).select_from(one.join(other, ahead)).where(one.c.id.in_(run_ids)))
     return list(dict.fromkeys([*run_ids, *(row.id for row in rows)]))

@@ -10,12 +10,12 @@ from sqlalchemy import or_, select, update
 from colleague.clock import STEP_MS
 from colleague.store.ids import new_id
 from colleague.store.record import columns_of, record
-from colleague.store.tables import outbox, word
+from colleague.store.tables import outbox, sql_literal
 from colleague.store.tx import Tx
 
 
 @dataclass(frozen=True)
-class Parcel:
+class OutboxMessage:
     """Something to deliver: unique for its run, kind and subject, so that it is told once."""
 
     id: str
@@ -33,7 +33,7 @@ class Parcel:
 
 LONGEST_SEND_MS = 120_000
 LONGEST_PAUSE_MS = 3_600_000
-_COLUMNS = columns_of(Parcel, outbox)
+_COLUMNS = columns_of(OutboxMessage, outbox)
 
 
 def put_in_outbox(tx: Tx, run_id: str, kind: str, subject: str, channel: str, body: str) -> None:
@@ -51,40 +51,40 @@ def put_in_outbox(tx: Tx, run_id: str, kind: str, subject: str, channel: str, bo
     )
 
 
-def waiting_parcels(tx: Tx, limit: int = 100) -> list[Parcel]:
+def waiting_parcels(tx: Tx, limit: int = 100) -> list[OutboxMessage]:
     """What can be sent now: everything that was not sent, and whose next try is due.
 
     A pause longer than the longest was begun by a clock that was ahead, and is over."""
     late = outbox.c.retry_at > tx.now + LONGEST_PAUSE_MS + STEP_MS
     due = or_(outbox.c.retry_at.is_(None), outbox.c.retry_at <= tx.now, late)
-    query = select(*_COLUMNS).where(outbox.c.status != word("sent"), due)
-    return [record(Parcel, row) for row in tx.all(query.order_by(outbox.c.created_at).limit(limit))]
+    query = select(*_COLUMNS).where(outbox.c.status != sql_literal("sent"), due)
+    return [record(OutboxMessage, row) for row in tx.all(query.order_by(outbox.c.created_at).limit(limit))]
 
 
-def parcels_of(tx: Tx, run_id: str) -> list[Parcel]:
-    return tx.find(Parcel, outbox, {"run_id": run_id}, order=("created_at", "id"))
+def parcels_of(tx: Tx, run_id: str) -> list[OutboxMessage]:
+    return tx.find(OutboxMessage, outbox, {"run_id": run_id}, order=("created_at", "id"))
 
 
-def parcel_about(tx: Tx, run_id: str, kind: str, subject: str) -> Parcel | None:
+def parcel_about(tx: Tx, run_id: str, kind: str, subject: str) -> OutboxMessage | None:
     """How something was told first; None when it was not."""
-    found = tx.find(Parcel, outbox, {"run_id": run_id, "kind": kind, "subject": subject})
+    found = tx.find(OutboxMessage, outbox, {"run_id": run_id, "kind": kind, "subject": subject})
     return found[0] if found else None
 
 
-def recent_parcels(tx: Tx, limit: int = 20) -> list[Parcel]:
+def recent_parcels(tx: Tx, limit: int = 20) -> list[OutboxMessage]:
     """The newest first."""
     query = select(*_COLUMNS).order_by(outbox.c.created_at.desc(), outbox.c.id.desc()).limit(limit)
-    return [record(Parcel, row) for row in tx.all(query)]
+    return [record(OutboxMessage, row) for row in tx.all(query)]
 
 
-def start_sending(tx: Tx, parcel: Parcel) -> bool:
+def start_sending(tx: Tx, parcel: OutboxMessage) -> bool:
     """Claims one send; False when someone else did. Nobody else tries it while it may be under way."""
     same = (outbox.c.id == parcel.id, outbox.c.sends == parcel.sends, outbox.c.status != "sent")
     claimed = {"status": "sending", "sends": parcel.sends + 1, "retry_at": tx.now + LONGEST_SEND_MS}
     return tx.changed(update(outbox).where(*same).values(**claimed))
 
 
-def release_parcels(tx: Tx) -> None:
+def release_messages(tx: Tx) -> None:
     """For whoever knows that every earlier sender is dead: what they were sending can be sent at once."""
     tx.update(outbox, {"status": "sending"}, status="waiting", retry_at=None)
 

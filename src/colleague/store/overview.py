@@ -11,10 +11,10 @@ from colleague.store.paging import Order, Page, count_rows
 from colleague.store.record import record
 from colleague.store.run import Run, get_run
 from colleague.store.spend import day_of
-from colleague.store.tables import approvals, is_open, outbox, runs, spend, word
+from colleague.store.tables import approvals, is_open, outbox, runs, spend, sql_literal
 from colleague.store.tx import Tx
 
-_DEAD = (runs.c.outcome == word("dead_letter"),)
+_DEAD = (runs.c.outcome == sql_literal("dead_letter"),)
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ def runs_by_status(tx: Tx) -> dict[str, int]:
 
 
 def pending_by_kind(tx: Tx) -> dict[str, int]:
-    pending = approvals.c.status == word("pending")
+    pending = approvals.c.status == sql_literal("pending")
     return _counted(tx, select(approvals.c.kind, func.count()).where(pending).group_by(approvals.c.kind))
 
 
 def _counted(tx: Tx, query: Executable) -> dict[str, int]:
     rows: Any = tx.all(query)
-    return {str(word): int(count) for word, count in rows}
+    return {str(sql_literal): int(count) for sql_literal, count in rows}
 
 
 def dead_letters(tx: Tx, *, limit: int, after: str | None = None) -> Page[Run]:
@@ -54,7 +54,7 @@ def count_dead_letters(tx: Tx) -> int:
 
 
 def unsent(tx: Tx) -> int:
-    query = select(func.count()).select_from(outbox).where(outbox.c.status != word("sent"))
+    query = select(func.count()).select_from(outbox).where(outbox.c.status != sql_literal("sent"))
     return int(tx.execute(query).scalar_one())
 
 
@@ -68,6 +68,8 @@ def spent_today_by_expert(tx: Tx) -> list[SpentByExpert]:
 def workers(tx: Tx) -> list[dict[str, Any]]:
     """Who works on how many runs now."""
     query = (
-        select(runs.c.worker, func.count()).where(runs.c.status == word("running")).group_by(runs.c.worker)
+        select(runs.c.worker, func.count())
+        .where(runs.c.status == sql_literal("running"))
+        .group_by(runs.c.worker)
     )
     return [{"worker": name, "runs": count} for name, count in _counted(tx, query).items()]

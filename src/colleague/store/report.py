@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, func, select
 
 from colleague.store.approvals import approvals_of
 from colleague.store.journal import Call, all_messages, read_calls
-from colleague.store.outbox import Parcel, parcels_of
+from colleague.store.outbox import OutboxMessage, parcels_of
 from colleague.store.paging import Order, Page
 from colleague.store.run import Run, get_run
 from colleague.store.sla import Sla
@@ -92,7 +92,7 @@ def _delivery(tx: Tx, run_id: str) -> dict[str, Any] | None:
     return parcel_document(found[-1]) if found else None
 
 
-def parcel_document(parcel: Parcel) -> dict[str, Any]:
+def parcel_document(parcel: OutboxMessage) -> dict[str, Any]:
     """What was, or is to be, told to people. `delivered` is only said of what was sent."""
     return {
         "kind": parcel.kind,

@@ -17,9 +17,9 @@ from colleague.store.tables import (
     sends,
     slots,
     spend,
+    sql_literal,
     steps,
     timers,
-    word,
 )
 from colleague.store.tx import Tx
 
@@ -33,7 +33,7 @@ def forget_old(tx: Tx, keep_ms: int = 30 * DAY_MS, *, limit: int = 500) -> int:
     old = (
         select(runs.c.id, runs.c.event_id)
         .where(
-            runs.c.status == word("done"),
+            runs.c.status == sql_literal("done"),
             runs.c.ended_at < limit_at,
             runs.c.outcome != "dead_letter",
             ~unsettled,

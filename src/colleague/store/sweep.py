@@ -11,11 +11,11 @@ from colleague.errors import DatabaseUnavailable
 from colleague.store.approvals import expire
 from colleague.store.claims import next_attempt, release
 from colleague.store.notify import wake
-from colleague.store.outbox import release_parcels
+from colleague.store.outbox import release_messages
 from colleague.store.retention import forget_old
 from colleague.store.run import lock_run
 from colleague.store.sla import note_breach
-from colleague.store.tables import is_ready, runs, word
+from colleague.store.tables import is_ready, runs, sql_literal
 from colleague.store.timers import Timer, claim, due_timers, retries_of_a_wrong_clock
 from colleague.store.tx import Database, Tx
 
@@ -80,7 +80,8 @@ def lost_runs(tx: Tx, lease_now: int) -> list[str]:
     """Runs whose worker has not renewed its lease for longer than a lease."""
     late = runs.c.lease_until < lease_now - GRACE_MS
     return [
-        row[0] for row in tx.all(select(runs.c.id).where(runs.c.status == word("running"), late).limit(100))
+        row[0]
+        for row in tx.all(select(runs.c.id).where(runs.c.status == sql_literal("running"), late).limit(100))
     ]
 
 
@@ -96,10 +97,10 @@ def take_over(tx: Tx, run_id: str, lease_now: int) -> bool:
 
 def release_all(tx: Tx) -> int:
     """On SQLite holding the home's lock proves that every earlier worker is dead."""
-    held = [row[0] for row in tx.all(select(runs.c.id).where(runs.c.status == word("running")))]
+    held = [row[0] for row in tx.all(select(runs.c.id).where(runs.c.status == sql_literal("running")))]
     for run_id in held:
         release(tx, lock_run(tx, run_id))
-    release_parcels(tx)
+    release_messages(tx)
     return len(held)
 
 

@@ -114,16 +114,16 @@ file_reads = _table(
 file_pending = _table("file_pending", key="expert path", text="expert path before", number="version")
 
 
-def word(text: str) -> ColumnElement[str]:
+def sql_literal(text: str) -> ColumnElement[str]:
     """A constant inside the SQL: a partial index is only used when its condition stands there."""
     return literal_column(f"'{text}'", Text)
 
 
 def is_ready() -> ColumnElement[bool]:
     """The condition of the index of runs that may start now."""
-    return and_(runs.c.status == word("queued"), runs.c.ready == literal_column("1"))
+    return and_(runs.c.status == sql_literal("queued"), runs.c.ready == literal_column("1"))
 
 
 def is_open() -> ColumnElement[bool]:
     """The condition of the index of unfinished runs."""
-    return runs.c.status != word("done")
+    return runs.c.status != sql_literal("done")

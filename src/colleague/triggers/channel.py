@@ -51,7 +51,7 @@ def read_message(raw: Mapping[str, Any]) -> ChannelMessage:
     return message
 
 
-def wakes(binding: TriggerBinding | None, message: ChannelMessage) -> bool:
+def matches(binding: TriggerBinding | None, message: ChannelMessage) -> bool:
     """Whether the message fits all that the binding asks for; without a binding every message does."""
     if binding is None:
         return True

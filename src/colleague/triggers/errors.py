@@ -6,7 +6,7 @@ from typing import Literal
 
 from colleague.errors import ColleagueError
 
-Refusal = Literal[
+ApiError = Literal[
     "no-secret",
     "secret-unusable",
     "header-missing",
@@ -22,7 +22,7 @@ Refusal = Literal[
 class BadSignature(ColleagueError):
     """A request that is not from who it says, or not from now. `code` is to count by."""
 
-    def __init__(self, code: Refusal, message: str, *, hint: str = "") -> None:
+    def __init__(self, code: ApiError, message: str, *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.code = code
 

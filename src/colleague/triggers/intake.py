@@ -16,7 +16,7 @@ from colleague.packages.snapshot import take_snapshot
 from colleague.store.accept import Accepted, Arrival, Event, accept_all
 from colleague.store.schedules import is_paused
 from colleague.store.tx import Tx
-from colleague.triggers.registry import Wired
+from colleague.triggers.registry import BoundTrigger
 from colleague.triggers.signature import RepeatKeys
 
 NO_KEYS = RepeatKeys()
@@ -25,7 +25,7 @@ CRON_QUEUE = 1
 
 def arrival_of(
     home: Home,
-    wired: Wired,
+    bound_trigger: BoundTrigger,
     payload: Any,
     *,
     source: str,
@@ -33,28 +33,28 @@ def arrival_of(
     repeat: RepeatKeys = NO_KEYS,
 ) -> Arrival:
     """All that is to be stored for one event. `repeat` tells what its sender says about repeats."""
-    trigger, binding, package = wired.trigger, wired.binding, wired.package
+    trigger, binding, package = bound_trigger.trigger, bound_trigger.binding, bound_trigger.package
     take_snapshot(package, home.snapshots)
-    inputs = inputs_of(trigger, wired.process, payload)
-    lane = lane_of(wired.expert.name, trigger, payload)
+    inputs = inputs_of(trigger, bound_trigger.process, payload)
+    lane = lane_of(bound_trigger.expert.name, trigger, payload)
     main = trigger.session == "main"
     window = (binding.dedupe_window if binding else None) or parse_duration(dedupe_window)
     arrival = Arrival(
-        expert=wired.expert.name,
+        expert=bound_trigger.expert.name,
         trigger=trigger.name,
         source=source,
         payload=json.dumps(payload, ensure_ascii=False),
-        session_key=MAIN_SESSION if main else isolated_session(wired.expert, wired.process),
+        session_key=MAIN_SESSION if main else isolated_session(bound_trigger.expert, bound_trigger.process),
         lane=lane.name,
         inputs=json.dumps(inputs.values, ensure_ascii=False),
         version=package.manifest.version,
         digest=package.digest,
         dedupe_ms=window.seconds * 1000,
-        max_queued=_max_queued(wired),
+        max_queued=_max_queued(bound_trigger),
         warning=_warning(lane.warning, inputs.missing),
     )
     keys = _dedupe_keys(dedupe_value(trigger, payload), repeat)
-    return replace(arrival, **keys, **process_parts(wired.process, package))
+    return replace(arrival, **keys, **process_parts(bound_trigger.process, package))
 
 
 def _dedupe_keys(value: str | None, repeat: RepeatKeys) -> dict[str, Any]:
@@ -65,10 +65,10 @@ def _dedupe_keys(value: str | None, repeat: RepeatKeys) -> dict[str, Any]:
     return {"dedupe_keys": tuple(key for key in (own, repeat.signed) if key), "unsigned_key": unsigned}
 
 
-def _max_queued(wired: Wired) -> int | None:
+def _max_queued(bound_trigger: BoundTrigger) -> int | None:
     """Schedules do not pile up unless the operator says so."""
-    given = wired.binding.max_queued if wired.binding else None
-    return CRON_QUEUE if given is None and wired.trigger.type == "cron" else given
+    given = bound_trigger.binding.max_queued if bound_trigger.binding else None
+    return CRON_QUEUE if given is None and bound_trigger.trigger.type == "cron" else given
 
 
 def _warning(lane: str | None, missing: list[str]) -> str | None:
@@ -94,7 +94,9 @@ def _held_if_paused(tx: Tx, arrival: Arrival) -> Arrival:
     return replace(arrival, held=True, max_queued=None) if paused else arrival
 
 
-def again(home: Home, wired: Wired, event: Event) -> Arrival:
+def rebuild_arrival(home: Home, bound_trigger: BoundTrigger, event: Event) -> Arrival:
     """The arrival of an event that was held, made anew with the package as it is now."""
-    arrival = arrival_of(home, wired, json.loads(event.payload), source=event.source, dedupe_window="7d")
+    arrival = arrival_of(
+        home, bound_trigger, json.loads(event.payload), source=event.source, dedupe_window="7d"
+    )
     return replace(arrival, dedupe_keys=())

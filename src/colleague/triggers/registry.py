@@ -28,7 +28,7 @@ class Inactive(ColleagueError):
 
 
 @dataclass(frozen=True)
-class Wired:
+class BoundTrigger:
     """A trigger with everything that firing it needs. `problem` says why it does not fire."""
 
     expert: Expert
@@ -49,19 +49,19 @@ class Wired:
 
 
 @dataclass
-class Wiring:
+class TriggerRegistry:
     """All triggers of a home. An expert that cannot be read keeps the triggers it had, and says so."""
 
     home: Home
     monotonic: Callable[[], float] = time.monotonic
-    _wired: dict[tuple[str, str], Wired] = field(default_factory=dict)
+    _bound_triggers: dict[tuple[str, str], BoundTrigger] = field(default_factory=dict)
     _stamps: dict[str, Stamps] = field(default_factory=dict)
     _problems: dict[str, str] = field(default_factory=dict)
     _looked: float = float("-inf")
 
-    def all(self) -> list[Wired]:
+    def all(self) -> list[BoundTrigger]:
         self._refresh()
-        return list(self._wired.values())
+        return list(self._bound_triggers.values())
 
     @property
     def problems(self) -> dict[str, str]:
@@ -69,22 +69,22 @@ class Wiring:
         self._refresh()
         return dict(self._problems)
 
-    def find(self, expert: str, trigger: str) -> Wired:
+    def find(self, expert: str, trigger: str) -> BoundTrigger:
         """Raises NotFound."""
         self._refresh()
-        found = self._wired.get((expert, trigger))
+        found = self._bound_triggers.get((expert, trigger))
         if found is not None:
             return found
-        names = {name for name, _ in self._wired}
+        names = {name for name, _ in self._bound_triggers}
         if expert not in names:
             hint = nearest(expert, names) or "see them with: colleague trigger list"
             raise NotFound(f"there is no expert {expert!r} with triggers", hint=hint)
-        known = [name for owner, name in self._wired if owner == expert]
+        known = [name for owner, name in self._bound_triggers if owner == expert]
         hint = nearest(trigger, known) or f"it has: {', '.join(known)}"
         raise NotFound(f"{expert} has no trigger {trigger!r}", hint=hint)
 
-    def of_type(self, kind: str) -> list[Wired]:
-        return [wired for wired in self.all() if wired.trigger.type == kind]
+    def of_type(self, kind: str) -> list[BoundTrigger]:
+        return [bound_trigger for bound_trigger in self.all() if bound_trigger.trigger.type == kind]
 
     def _refresh(self) -> None:
         now = self.monotonic()
@@ -103,11 +103,13 @@ class Wiring:
     def _forget(self, name: str) -> None:
         self._stamps.pop(name, None)
         self._problems.pop(name, None)
-        self._wired = {key: wired for key, wired in self._wired.items() if key[0] != name}
+        self._bound_triggers = {
+            key: bound_trigger for key, bound_trigger in self._bound_triggers.items() if key[0] != name
+        }
 
     def _read(self, expert: Expert) -> None:
         try:
-            wired = _wire(expert)
+            bound_trigger = _wire(expert)
         except (ColleagueError, OSError) as error:
             self._problems[expert.name] = getattr(error, "message", str(error))
             if is_shortage(error):
@@ -115,16 +117,16 @@ class Wiring:
             if not expert.record.enabled:
                 self._turn_off(expert)
             return
-        others = {key: each for key, each in self._wired.items() if key[0] != expert.name}
-        self._wired = others | {each.key: each for each in wired}
+        others = {key: each for key, each in self._bound_triggers.items() if key[0] != expert.name}
+        self._bound_triggers = others | {each.key: each for each in bound_trigger}
         self._problems.pop(expert.name, None)
 
     def _turn_off(self, expert: Expert) -> None:
         """Whoever disables an expert that cannot be read means it, too."""
-        for key, wired in self._wired.items():
+        for key, bound_trigger in self._bound_triggers.items():
             if key[0] == expert.name:
-                problem, hint = _problem(expert, wired.trigger, bound=set())
-                self._wired[key] = replace(wired, expert=expert, problem=problem, hint=hint)
+                problem, hint = _problem(expert, bound_trigger.trigger, bound=set())
+                self._bound_triggers[key] = replace(bound_trigger, expert=expert, problem=problem, hint=hint)
 
 
 Stamps = tuple[tuple[str, int, int], ...]
@@ -152,13 +154,13 @@ def _stamp(path: Path) -> tuple[str, int, int] | None:
     return str(path), status.st_mtime_ns, status.st_size
 
 
-def _wire(expert: Expert) -> list[Wired]:
+def _wire(expert: Expert) -> list[BoundTrigger]:
     package = expert.load()
     findings = Findings()
     bindings = read_bindings(expert.bindings_file, findings)
     if findings.errors:
         raise ColleagueError(str(findings.errors[0]))
-    wired = []
+    bound_trigger = []
     for trigger in (*package.triggers, *_not_accepted(expert, package)):
         process = package.process(trigger.process)
         if process is None:
@@ -166,10 +168,12 @@ def _wire(expert: Expert) -> list[Wired]:
         problem, hint = _problem(expert, trigger, bound=set(bindings.tools))
         if package.trigger(trigger.name) is None:
             problem, hint = f"nobody has accepted the trigger {trigger.name} yet", accept_command(expert)
-        wired.append(
-            Wired(expert, package, trigger, process, bindings.triggers.get(trigger.name), problem, hint)
+        bound_trigger.append(
+            BoundTrigger(
+                expert, package, trigger, process, bindings.triggers.get(trigger.name), problem, hint
+            )
         )
-    return wired
+    return bound_trigger
 
 
 def _not_accepted(expert: Expert, package: Package) -> list[Trigger]:

@@ -23,7 +23,7 @@ from colleague.store.schedules import (
 )
 from colleague.store.tx import Database, Tx
 from colleague.triggers.intake import arrival_of
-from colleague.triggers.registry import Wired, Wiring
+from colleague.triggers.registry import BoundTrigger, TriggerRegistry
 from colleague.triggers.schedule import GRACE_MS, Due, due, next_slot
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ class Scheduler:
 
     home: Home
     database: Database
-    wiring: Wiring
+    registry: TriggerRegistry
     clock: Clock
     dedupe_window: str = "7d"
     _looked_at: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -54,7 +54,11 @@ class Scheduler:
 
     def _pause(self) -> float:
         now = self.clock.now()
-        times = [next_slot(wired.trigger.cron, now) for wired in self._active() if wired.trigger.cron]
+        times = [
+            next_slot(bound_trigger.trigger.cron, now)
+            for bound_trigger in self._active()
+            if bound_trigger.trigger.cron
+        ]
         soonest = min((slot for slot in times if slot is not None), default=None)
         return LONGEST_SLEEP if soonest is None else max(0.01, min(LONGEST_SLEEP, (soonest - now) / 1000))
 
@@ -63,108 +67,114 @@ class Scheduler:
 
         A schedule that cannot be looked at holds up no other; in the end all such are raised together."""
         begun, failed = 0, []
-        for wired in self._active():
+        for bound_trigger in self._active():
             try:
-                begun += await self._look_at(wired)
+                begun += await self._look_at(bound_trigger)
             except Exception as error:  # noqa: BLE001 - raised below
                 failed.append(error)
         if failed:
             raise ExceptionGroup("some schedules could not be looked at", failed)
         return begun
 
-    def _active(self) -> list[Wired]:
-        return [wired for wired in self.wiring.of_type("cron") if wired.trigger.cron and not wired.problem]
+    def _active(self) -> list[BoundTrigger]:
+        return [
+            bound_trigger
+            for bound_trigger in self.registry.of_type("cron")
+            if bound_trigger.trigger.cron and not bound_trigger.problem
+        ]
 
-    async def _look_at(self, wired: Wired) -> int:
+    async def _look_at(self, bound_trigger: BoundTrigger) -> int:
         """Cheap when nothing is due: one read."""
-        cron = wired.trigger.cron
+        cron = bound_trigger.trigger.cron
         if cron is None:
             return 0
-        state = await self.database.read(lambda tx: _peek(tx, wired))
+        state = await self.database.read(lambda tx: _peek(tx, bound_trigger))
         now = self.clock.now()
         if state is not None and state.last_slot is not None and state.last_slot <= now + STEP_MS:
-            coming = next_slot(cron, _since(wired, state.last_slot, now))
+            coming = next_slot(cron, _since(bound_trigger, state.last_slot, now))
             if coming is None or coming > now:
-                self._looked_at[wired.key] = now
+                self._looked_at[bound_trigger.key] = now
                 return 0
-        begun = await self.database.write(lambda tx: self._settle(tx, wired, cron))
-        self._looked_at[wired.key] = now
+        begun = await self.database.write(lambda tx: self._settle(tx, bound_trigger, cron))
+        self._looked_at[bound_trigger.key] = now
         return begun
 
-    def _settle(self, tx: Tx, wired: Wired, cron: Cron) -> int:
+    def _settle(self, tx: Tx, bound_trigger: BoundTrigger, cron: Cron) -> int:
         """One transaction: the claim of every due slot and what comes of it."""
-        expert, trigger = wired.key
+        expert, trigger = bound_trigger.key
         state = lock_trigger(tx, expert, trigger)
         if state.last_slot is None:
             settle_up_to(tx, expert, trigger, tx.now)
             return 0
         if state.last_slot > tx.now + STEP_MS:
-            self._take_back(tx, wired)
+            self._take_back(tx, bound_trigger)
             return 0
-        found = due(cron, _catch_up(wired), _since(wired, state.last_slot, tx.now), tx.now)
+        found = due(cron, _catch_up(bound_trigger), _since(bound_trigger, state.last_slot, tx.now), tx.now)
         if found.newest is None:
             return 0
-        begun = self._act_on(tx, wired, state, found)
+        begun = self._act_on(tx, bound_trigger, state, found)
         settle_up_to(tx, expert, trigger, max(found.newest, state.last_slot))
         return begun
 
-    def _take_back(self, tx: Tx, wired: Wired) -> None:
+    def _take_back(self, tx: Tx, bound_trigger: BoundTrigger) -> None:
         """Times were settled that have not come: the clock was ahead, and is back.
 
         Another process may be the one whose clock is wrong. It would settle them again and again, so they are
         taken back only when this process comes anew, or saw its own clock go back."""
-        seen = self._looked_at.get(wired.key)
+        seen = self._looked_at.get(bound_trigger.key)
         if seen is None or seen > tx.now + STEP_MS:
-            unsettle_after(tx, *wired.key, tx.now)
+            unsettle_after(tx, *bound_trigger.key, tx.now)
         else:
-            settle_up_to(tx, *wired.key, tx.now)
+            settle_up_to(tx, *bound_trigger.key, tx.now)
 
-    def _act_on(self, tx: Tx, wired: Wired, state: TriggerState, found: Due) -> int:
+    def _act_on(self, tx: Tx, bound_trigger: BoundTrigger, state: TriggerState, found: Due) -> int:
         if found.gap is not None:
             count = f"{found.gap.count}{'' if found.gap.exact else ' or more'}"
             reason = (
                 f"missed: {count} times from {_iso(found.gap.first)} to {_iso(found.gap.last)}, nothing ran"
             )
-            skip_slot(tx, self._arrival(wired, found.gap.last), found.gap.last, reason)
+            skip_slot(tx, self._arrival(bound_trigger, found.gap.last), found.gap.last, reason)
         for slot in found.missed:
-            skip_slot(tx, self._arrival(wired, slot), slot, "missed: nothing ran at that time")
+            skip_slot(tx, self._arrival(bound_trigger, slot), slot, "missed: nothing ran at that time")
         begun = 0
         for slot in found.fire:
-            arrival = self._arrival(wired, slot)
+            arrival = self._arrival(bound_trigger, slot)
             if state.paused_at is not None:
                 skip_slot(tx, arrival, slot, "paused")
                 continue
-            if slot < tx.now - GRACE_MS and _catches_up_on_all(wired):
+            if slot < tx.now - GRACE_MS and _catches_up_on_all(bound_trigger):
                 arrival = replace(arrival, max_queued=None)
             accepted = fire_slot(tx, arrival, slot)
             begun += bool(accepted and accepted.run_id)
         return begun
 
-    def _arrival(self, wired: Wired, slot: int) -> Arrival:
-        payload: dict[str, Any] = {"scheduled_at": _iso(slot), "trigger": wired.trigger.name}
-        return arrival_of(self.home, wired, payload, source="cron", dedupe_window=self.dedupe_window)
+    def _arrival(self, bound_trigger: BoundTrigger, slot: int) -> Arrival:
+        payload: dict[str, Any] = {"scheduled_at": _iso(slot), "trigger": bound_trigger.trigger.name}
+        return arrival_of(self.home, bound_trigger, payload, source="cron", dedupe_window=self.dedupe_window)
 
 
-def _peek(tx: Tx, wired: Wired) -> TriggerState | None:
+def _peek(tx: Tx, bound_trigger: BoundTrigger) -> TriggerState | None:
     from colleague.store.tables import triggers
 
-    found = tx.find(TriggerState, triggers, {"expert": wired.key[0], "trigger_name": wired.key[1]})
+    found = tx.find(
+        TriggerState, triggers, {"expert": bound_trigger.key[0], "trigger_name": bound_trigger.key[1]}
+    )
     return found[0] if found else None
 
 
-def _catch_up(wired: Wired) -> CatchUp:
-    return wired.binding.catch_up if wired.binding else CatchUp()
+def _catch_up(bound_trigger: BoundTrigger) -> CatchUp:
+    return bound_trigger.binding.catch_up if bound_trigger.binding else CatchUp()
 
 
-def _catches_up_on_all(wired: Wired) -> bool:
+def _catches_up_on_all(bound_trigger: BoundTrigger) -> bool:
     """Who asks for all that was missed does not mean only as many as a schedule queues by itself."""
-    limited = wired.binding is not None and wired.binding.max_queued is not None
-    return _catch_up(wired).policy == "all" and not limited
+    limited = bound_trigger.binding is not None and bound_trigger.binding.max_queued is not None
+    return _catch_up(bound_trigger).policy == "all" and not limited
 
 
-def _since(wired: Wired, last_slot: int, now: int) -> int:
+def _since(bound_trigger: BoundTrigger, last_slot: int, now: int) -> int:
     """Times before an expert was enabled are not missed. A later `enabled_at` than now was a wrong clock."""
-    enabled_at = wired.expert.record.enabled_at
+    enabled_at = bound_trigger.expert.record.enabled_at
     return max(last_slot, enabled_at if enabled_at <= now else 0)
 
 

@@ -40,7 +40,7 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Letter:
+class SigningInput:
     """What a sender has to sign. `stamp` is the time in seconds, empty for none."""
 
     body: bytes
@@ -54,7 +54,7 @@ class Scheme(Protocol):
 
     def keys(self, secret: str) -> Sequence[bytes]: ...
     def claim(self, headers: Headers, names: HeaderNames, body: bytes) -> Claim: ...
-    def sign(self, key: bytes, letter: Letter) -> dict[str, str]: ...
+    def sign(self, key: bytes, letter: SigningInput) -> dict[str, str]: ...
 
 
 class StandardWebhooks:
@@ -74,7 +74,7 @@ class StandardWebhooks:
         found = tuple(each for each in sent if each)
         return Claim(found, signed, delivery_id, _milliseconds(stamp), id_is_signed=True)
 
-    def sign(self, key: bytes, letter: Letter) -> dict[str, str]:
+    def sign(self, key: bytes, letter: SigningInput) -> dict[str, str]:
         if not letter.stamp or not letter.delivery_id:
             raise ValueError("standard-webhooks signs a time and a delivery id; give both")
         made = mac(key, _joined(letter.body, letter.delivery_id, letter.stamp))
@@ -96,7 +96,7 @@ class GitHub:
         sent = _signature(name, headers.get(name))
         return Claim((sent,), body, headers.find(names.delivery or "X-GitHub-Delivery"))
 
-    def sign(self, key: bytes, letter: Letter) -> dict[str, str]:
+    def sign(self, key: bytes, letter: SigningInput) -> dict[str, str]:
         name = letter.names.signature or "X-Hub-Signature-256"
         return {name: f"sha256={mac(key, letter.body).hex()}"} | _named("X-GitHub-Delivery", letter)
 
@@ -120,7 +120,7 @@ class HmacSha256:
             raise BadSignature("timestamp-missing", message)
         return Claim(sent, body, delivery_id)
 
-    def sign(self, key: bytes, letter: Letter) -> dict[str, str]:
+    def sign(self, key: bytes, letter: SigningInput) -> dict[str, str]:
         signed = _joined(letter.body, letter.stamp) if letter.stamp else letter.body
         made = {letter.names.signature or "X-Signature-256": mac(key, signed).hex()}
         stamped = {letter.names.timestamp or "X-Timestamp": letter.stamp} if letter.stamp else {}
@@ -141,7 +141,7 @@ class Bearer:
         sent = (token if word.lower() == "bearer" else value).strip().encode("latin-1")
         return Claim((sent,), None, _delivery_id(headers, names))
 
-    def sign(self, key: bytes, letter: Letter) -> dict[str, str]:
+    def sign(self, key: bytes, letter: SigningInput) -> dict[str, str]:
         name = letter.names.signature or "Authorization"
         return {name: f"Bearer {key.decode('latin-1')}"} | _named(_DELIVERY[0], letter)
 
@@ -195,5 +195,5 @@ def _delivery_id(headers: Headers, names: HeaderNames) -> str | None:
     return headers.find(names.delivery) if names.delivery else headers.find(*_DELIVERY)
 
 
-def _named(default: str, letter: Letter) -> dict[str, str]:
+def _named(default: str, letter: SigningInput) -> dict[str, str]:
     return {letter.names.delivery or default: letter.delivery_id} if letter.delivery_id else {}

@@ -10,7 +10,7 @@ from colleague.experts.bindings import EqualBodies, HeaderNames, Signature
 from colleague.experts.key_text import escaped
 from colleague.triggers.errors import BadSignature
 from colleague.triggers.headers import Headers
-from colleague.triggers.scheme import SCHEMES, Claim, Letter, Scheme
+from colleague.triggers.scheme import SCHEMES, Claim, Scheme, SigningInput
 
 USUAL = HeaderNames()
 
@@ -80,7 +80,7 @@ def sign(
     `hmac-sha256` signs the time as well when it is given."""
     stamp = "" if now is None else str(now // 1000)
     [(_, key), *_] = _keys(SCHEMES[scheme], [secret])
-    return SCHEMES[scheme].sign(key, Letter(body, stamp, delivery_id, names))
+    return SCHEMES[scheme].sign(key, SigningInput(body, stamp, delivery_id, names))
 
 
 def _keys(scheme: Scheme, secrets: Sequence[str]) -> list[tuple[int, bytes]]:

@@ -11,20 +11,24 @@ from colleague.store.report import iso
 from colleague.store.schedules import TriggerState, trigger_states
 from colleague.store.tables import events
 from colleague.store.tx import Tx
-from colleague.triggers.registry import Wired, Wiring
+from colleague.triggers.registry import BoundTrigger, TriggerRegistry
 from colleague.triggers.schedule import next_slot
 
 
-def trigger_documents(tx: Tx, wiring: Wiring, expert: str = "") -> list[dict[str, Any]]:
+def trigger_documents(tx: Tx, registry: TriggerRegistry, expert: str = "") -> list[dict[str, Any]]:
     states = trigger_states(tx)
-    wanted = [wired for wired in wiring.all() if not expert or wired.expert.name == expert]
-    return [_document(tx, wired, states.get(wired.key)) for wired in wanted]
+    wanted = [
+        bound_trigger for bound_trigger in registry.all() if not expert or bound_trigger.expert.name == expert
+    ]
+    return [_document(tx, bound_trigger, states.get(bound_trigger.key)) for bound_trigger in wanted]
 
 
-def _document(tx: Tx, wired: Wired, state: TriggerState | None) -> dict[str, Any]:
-    trigger, (expert, name) = wired.trigger, wired.key
+def _document(tx: Tx, bound_trigger: BoundTrigger, state: TriggerState | None) -> dict[str, Any]:
+    trigger, (expert, name) = bound_trigger.trigger, bound_trigger.key
     paused = state is not None and state.paused_at is not None
-    coming = next_slot(trigger.cron, tx.now) if trigger.cron and not wired.problem and not paused else None
+    coming = (
+        next_slot(trigger.cron, tx.now) if trigger.cron and not bound_trigger.problem and not paused else None
+    )
     return {
         "expert": expert,
         "trigger": name,
@@ -34,9 +38,9 @@ def _document(tx: Tx, wired: Wired, state: TriggerState | None) -> dict[str, Any
         "address": f"/hooks/{expert}/{name}" if trigger.type == "webhook" else None,
         "concurrency": trigger.concurrency.mode,
         "concurrency_key": trigger.concurrency.key.text if trigger.concurrency.key else None,
-        "state": "paused" if paused else "inactive" if wired.problem else "active",
-        "active": not wired.problem,
-        "problem": wired.problem or None,
+        "state": "paused" if paused else "inactive" if bound_trigger.problem else "active",
+        "active": not bound_trigger.problem,
+        "problem": bound_trigger.problem or None,
         "paused": paused,
         "paused_at": iso(state.paused_at) if state else None,
         "paused_by": state.paused_by if state else None,

@@ -14,7 +14,7 @@ from colleague.agent.gate import Verdict
 from colleague.agent.models.connections import Connections
 from colleague.agent.models.resolve import resolve_model
 from colleague.agent.payload_log import PayloadLog
-from colleague.agent.run_spec import Setting
+from colleague.agent.run_spec import RunSpec
 from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec, UnknownEnd
 from colleague.agent.toolbox import Toolbox
 from colleague.clock import MovableClock
@@ -110,10 +110,10 @@ class Stage:
         await self.database.close()
         self.database = self.open_database(self.clock)
 
-    async def assemble(self, run: Run) -> Setting:
+    async def assemble(self, run: Run) -> RunSpec:
         model = resolve_model(Settings(), {}, "script/script.yaml", folder=self.folder)
-        base = Setting(owner="test", model=model, system="", toolbox=Toolbox(self.tools), gate=self.gate)
-        return replace(base, **self.setting)
+        base = RunSpec(owner="test", model=model, system="", toolbox=Toolbox(self.tools), gate=self.gate)
+        return replace(base, **self.run_spec)
 
     async def begin(self, **more: Any) -> Run:
         await self.accept(**more)

@@ -28,7 +28,7 @@ def play(opener: Opener, folder: Path, acts: Callable[[Stage], Awaitable[None]],
 
 def test_a_budget_holds_within_one_answer(opener: Opener, tmp_path: Path) -> None:
     async def acts(stage: Stage) -> None:
-        stage.setting = {"run_budget": Budget(tool_calls=10)}
+        stage.run_spec = {"run_budget": Budget(tool_calls=10)}
         run = await stage.begin()
         assert len(stage.ledger.lines) == 10
         assert (run.outcome, run.error) == ("failed", "the budget of the run is used up: 10 of 10 tool calls")
@@ -42,7 +42,7 @@ def test_a_budget_holds_within_one_answer(opener: Opener, tmp_path: Path) -> Non
 
 def test_a_budget_of_the_day_holds_over_runs(opener: Opener, tmp_path: Path) -> None:
     async def acts(stage: Stage) -> None:
-        stage.setting = {"day_budget": Budget(tool_calls=10)}
+        stage.run_spec = {"day_budget": Budget(tool_calls=10)}
         await stage.begin()
         run = await stage.begin()
         assert len(stage.ledger.lines) == 10
@@ -53,7 +53,7 @@ def test_a_budget_of_the_day_holds_over_runs(opener: Opener, tmp_path: Path) -> 
 
 def test_one_answer_has_a_limit_of_its_own(opener: Opener, tmp_path: Path) -> None:
     async def acts(stage: Stage) -> None:
-        stage.setting = {"max_calls_per_answer": 20}
+        stage.run_spec = {"max_calls_per_answer": 20}
         run = await stage.begin()
         assert len(stage.ledger.lines) == 20
         assert run.outcome == "completed", "it is told, and goes on"

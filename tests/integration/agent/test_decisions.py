@@ -80,7 +80,7 @@ def test_edited_arguments_that_do_not_fit_are_asked_about_again(opener: Opener, 
 @pytest.mark.parametrize(("rejection", "outcome"), [("tell", "completed"), ("fail", "failed")])
 def test_a_no(opener: Opener, tmp_path: Path, rejection: str, outcome: str) -> None:
     async def acts(stage: Stage) -> None:
-        stage.setting = {"rejection": rejection}
+        stage.run_spec = {"rejection": rejection}
         await stage.begin()
         await stage.decide("reject", note="not today")
         run = await stage.go_on()

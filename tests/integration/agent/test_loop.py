@@ -64,7 +64,7 @@ def test_a_model_that_falls_silent_in_its_answer_is_asked_again_and_that_is_said
     async def acts(stage: Stage) -> None:
         silent = Stream(openai_wire.spoken("Let me"), end="stall")
         async with serving(silent, Stream(openai_wire.said("Done."))) as server:
-            stage.setting["model"] = at(server, idle_seconds=0.3)
+            stage.run_spec["model"] = at(server, idle_seconds=0.3)
             run = await stage.begin()
         assert (run.outcome, run.narrative, run.attempt) == ("completed", "Done.", 1)
         [again] = [event.data for event in stage.events if event.kind == "message_retry"]
@@ -131,7 +131,7 @@ def test_long_results_are_cut_in_the_middle_for_the_model_only(opener: Opener, t
 
     async def acts(stage: Stage) -> None:
         stage.tools = [Long()]
-        stage.setting = {"result_chars": 1000}
+        stage.run_spec = {"result_chars": 1000}
         await stage.begin()
         payloads = (stage.folder / "payloads.jsonl").read_text().splitlines()
         shown = json.loads(payloads[1])["messages"][-1]["parts"][0]["content"]
@@ -157,7 +157,7 @@ def test_limits_end_the_run_and_say_which(
     opener: Opener, tmp_path: Path, setting: dict[str, Any], error: str
 ) -> None:
     async def acts(stage: Stage) -> None:
-        stage.setting = setting
+        stage.run_spec = setting
         run = await stage.begin()
         assert run.outcome == "failed"
         assert error in str(run.error)
@@ -169,7 +169,7 @@ def test_the_same_call_again_and_again_is_stopped(opener: Opener, tmp_path: Path
     replies = "\n".join("  - calls: [{operation: ledger.append, arguments: {line: x}}]" for _ in range(9))
 
     async def acts(stage: Stage) -> None:
-        stage.setting = {"same_call_limit": 3}
+        stage.run_spec = {"same_call_limit": 3}
         run = await stage.begin()
         assert "the same call succeeded 3 times" in str(run.error)
         assert stage.ledger.lines == ["x"] * 3
@@ -187,7 +187,7 @@ replies:
 """
 
     async def acts(stage: Stage) -> None:
-        stage.setting = {"retries": Retries(max_attempts=2, delay_ms=30_000)}
+        stage.run_spec = {"retries": Retries(max_attempts=2, delay_ms=30_000)}
 
         async def pass_time() -> None:
             while not any(event.data.get("status") == "retrying" for event in stage.events):
@@ -273,7 +273,7 @@ def test_the_loop_through_a_real_provider_class(
 ) -> None:
     async def acts(stage: Stage) -> None:
         async with serving(*answers) as server:
-            stage.setting = {"model": at(server, api)}
+            stage.run_spec = {"model": at(server, api)}
             run = await stage.begin()
             assert (run.outcome, run.narrative, stage.ledger.lines) == ("completed", "All done.", ["one"])
             assert "appended one" in json.dumps(server.requests[-1].body)
@@ -288,7 +288,7 @@ def test_a_stream_cut_in_the_middle_commits_no_half_answer(
     async def acts(stage: Stage) -> None:
         cut = Stream(answers[0].events[:-2], end="cut")
         async with serving(cut) as server:
-            stage.setting = {"model": at(server, api)}
+            stage.run_spec = {"model": at(server, api)}
             run = await stage.begin()
             assert (run.outcome, stage.ledger.lines, await stage.calls()) == ("failed", [], [])
             assert "broke off" in str(run.error)
@@ -299,7 +299,7 @@ def test_a_stream_cut_in_the_middle_commits_no_half_answer(
 def test_a_refused_key_is_said_once_and_not_tried_again(opener: Opener, tmp_path: Path) -> None:
     async def acts(stage: Stage) -> None:
         async with serving(Page(401, {"error": {"message": "bad key"}})) as server:
-            stage.setting = {"model": at(server), "retries": Retries(max_attempts=5)}
+            stage.run_spec = {"model": at(server), "retries": Retries(max_attempts=5)}
             run = await stage.begin()
             assert (run.outcome, run.attempt, len(server.requests)) == ("failed", 1, 1)
             assert "does not accept the key" in str(run.error)

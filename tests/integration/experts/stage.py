@@ -24,13 +24,13 @@ from colleague.agent.models.connections import Connections
 from colleague.agent.payload_log import PayloadLog
 from colleague.clock import MovableClock
 from colleague.config import Settings, load_settings
-from colleague.experts.delivery.sender import Channel, Postman, channels
+from colleague.experts.delivery.sender import Channel, OutboxSender, channels
 from colleague.experts.expert import find_expert
 from colleague.experts.install import install_expert
-from colleague.experts.runs.assembly import ExpertAgent
+from colleague.experts.runs.assembly import ExpertRuns
 from colleague.experts.runs.invoke import Invocation, find_process
 from colleague.experts.runs.report import run_report
-from colleague.experts.runs.run_package import Pinned
+from colleague.experts.runs.run_package import RunPackages
 from colleague.experts.update import apply_update, prepared_update
 from colleague.experts.workspace.workspace import Workspace
 from colleague.home import Home
@@ -41,7 +41,7 @@ from colleague.runtime.host import record_late_answer
 from colleague.store.accept import Arrival, accept
 from colleague.store.approvals import Answer, Approval, approvals_of, decide
 from colleague.store.journal import Call
-from colleague.store.outbox import Parcel, parcels_of
+from colleague.store.outbox import OutboxMessage, parcels_of
 from colleague.store.report import calls_in_order
 from colleague.store.run import Run, get_run
 from colleague.store.sweep import release_all, sweep
@@ -139,12 +139,12 @@ class Stage:
         servers = Servers.of(home, settings, self.environ, on_late=late)
         self.servers = await self._stack.enter_async_context(servers)
         connections = await self._stack.enter_async_context(Connections())
-        experts = ExpertAgent(home, settings, self.environ, self.database, servers, Pinned(home))
+        experts = ExpertRuns(home, settings, self.environ, self.database, servers, RunPackages(home))
         bus = Bus()
         bus.watch(self.events.append)
         payloads = PayloadLog(self.root / "payloads.jsonl")
         self.advancer = Advancer(self.database, experts, bus, connections, payloads)
-        self.postman = Postman(self.database, channels(settings.workspace) | self.connected)
+        self.sender = OutboxSender(self.database, channels(settings.workspace) | self.connected)
 
     def install(self, package: Package, **bindings: Any) -> None:
         folder = package.write(self.root / "source" / package.name)
@@ -212,7 +212,7 @@ class Stage:
         async with _working(worker):
             while worker.busy or await self.database.read(_moves):
                 await asyncio.sleep(0.02)
-        await self.postman.deliver_all()
+        await self.sender.deliver_all()
         return await self.current(run_id)
 
     @contextlib.asynccontextmanager
@@ -244,7 +244,7 @@ class Stage:
         found = await self.database.read(lambda tx: calls_in_order(tx, run_id or self.run_id))
         return [call for call in found if operation in ("", call.operation)]
 
-    async def parcels(self, kind: str = "", run_id: str = "") -> list[Parcel]:
+    async def parcels(self, kind: str = "", run_id: str = "") -> list[OutboxMessage]:
         found = await self.database.read(lambda tx: parcels_of(tx, run_id or self.run_id))
         return [parcel for parcel in found if kind in ("", parcel.kind)]
 

@@ -62,7 +62,7 @@ async def perform(folder: Path, arguments: str) -> tuple[Run, Ledger, dict[str, 
         lambda clock: SqliteDatabase(folder / "db.sqlite", clock),
         "replies: [{text: x}]",
         gate=gate,
-        setting={"model": model},
+        run_spec={"model": model},
     )
     async with stage:
         run = await stage.begin()

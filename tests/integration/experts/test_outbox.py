@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from colleague.errors import ColleagueError
-from colleague.experts.delivery.sender import Postman
-from colleague.store.outbox import Parcel, put_in_outbox, start_sending, waiting_parcels
+from colleague.experts.delivery.sender import OutboxSender
+from colleague.store.outbox import OutboxMessage, put_in_outbox, start_sending, waiting_parcels
 from colleague.store.overview import unsent
 from tests.integration.experts.package import Package, ledger_package, process
 from tests.integration.experts.stage import Stage, on_stage
@@ -28,7 +28,7 @@ class Recorder:
     seconds: float = 0.0
     broken: bool = False
 
-    async def send(self, parcel: Parcel) -> None:
+    async def send(self, parcel: OutboxMessage) -> None:
         if self.broken:
             raise ColleagueError("slack is down")
         self.kept.append(parcel.id)
@@ -138,7 +138,7 @@ async def test_two_postmen_do_not_carry_the_same_parcel(stage: Stage) -> None:
 
     async def carry(number: int) -> int:
         await asyncio.sleep(number * 0.1)
-        return await Postman(databases[number], {"slow": recorder}).deliver_all()
+        return await OutboxSender(databases[number], {"slow": recorder}).deliver_all()
 
     counts = await asyncio.gather(*(carry(number) for number in range(3)))
 

@@ -14,14 +14,14 @@ from colleague.store import approvals, lanes
 from colleague.store import claims as work
 from colleague.store.sqlite import SqliteDatabase
 from colleague.store.statement import select_statement
-from colleague.store.tables import calls, is_ready, messages, runs, word
+from colleague.store.tables import calls, is_ready, messages, runs, sql_literal
 from colleague.triggers.gmail import resolve
 
 HOT: dict[str, Executable] = {
     "the next run": work._ELIGIBLE,
     "the head of a lane": lanes._HEAD,
     "anything ready": select(runs.c.id).where(is_ready()).limit(1),
-    "what is being run": select(runs.c.id).where(runs.c.status == word("running")),
+    "what is being run": select(runs.c.id).where(runs.c.status == sql_literal("running")),
     "open questions of a run": approvals._OPEN,
     "pushes to look up": resolve.OPEN,
     "where the last push came to": resolve.LOOKED_UP,

@@ -25,7 +25,7 @@ from colleague.store.tables import events, runs, slots
 from colleague.store.tx import Database
 from colleague.triggers.intake import arrival_of, fire
 from colleague.triggers.pausing import pause, resume
-from colleague.triggers.registry import Wired, Wiring
+from colleague.triggers.registry import BoundTrigger, TriggerRegistry
 from colleague.triggers.scheduler import Scheduler
 from colleague.triggers.signature import RepeatKeys
 from tests.integration.experts.package import CLERK, Package, process, text
@@ -79,13 +79,13 @@ class Desk:
     async def open(self, clock: Clock | None = None) -> AsyncIterator[Office]:
         database = self.opener(clock or self.clock)
         try:
-            yield Office(self, database, self.wiring())
+            yield Office(self, database, self.registry())
         finally:
             await database.close()
 
-    def wiring(self) -> Wiring:
+    def wiring(self) -> TriggerRegistry:
         """One that looks at the files each time it is asked."""
-        return Wiring(self.home, monotonic=lambda: next(self._looks))
+        return TriggerRegistry(self.home, monotonic=lambda: next(self._looks))
 
 
 @dataclass
@@ -94,10 +94,10 @@ class Office:
 
     desk: Desk
     database: Database
-    wiring: Wiring
+    wiring: TriggerRegistry
 
     def scheduler(self, clock: Clock | None = None) -> Scheduler:
-        return Scheduler(self.desk.home, self.database, self.wiring, clock or self.desk.clock)
+        return Scheduler(self.desk.home, self.database, self.registry, clock or self.desk.clock)
 
     async def tick(self) -> int:
         return await self.scheduler().fire_due()
@@ -105,7 +105,7 @@ class Office:
     async def fire(
         self, payload: Any, trigger: str = "order", expert: str = CLERK, *, sender: str | None = None
     ) -> Accepted:
-        wired = self.wiring.find(expert, trigger)
+        wired = self.registry.find(expert, trigger)
         wired.require_active()
         arrival = arrival_of(
             self.desk.home,
@@ -117,8 +117,8 @@ class Office:
         )
         return await self.database.write(lambda tx: fire(tx, arrival))
 
-    def wired(self, trigger: str = "order", expert: str = CLERK) -> Wired:
-        return self.wiring.find(expert, trigger)
+    def wired(self, trigger: str = "order", expert: str = CLERK) -> BoundTrigger:
+        return self.registry.find(expert, trigger)
 
     async def pause(self, trigger: str = "order") -> bool:
         wired = self.wired(trigger)

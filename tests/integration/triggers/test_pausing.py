@@ -25,7 +25,7 @@ def test_events_of_a_paused_trigger_are_held_and_others_on_the_lane_go_on(desk: 
             assert (document["accepted"]["held"], document["run"], document["outcome"]) == (True, None, None)
             [listed] = [
                 each
-                for each in await office.database.read(lambda tx: trigger_documents(tx, office.wiring))
+                for each in await office.database.read(lambda tx: trigger_documents(tx, office.registry))
                 if each["trigger"] == "order"
             ]
             assert (listed["state"], listed["held"], listed["queued"]) == ("paused", 1, 0)
@@ -93,11 +93,11 @@ def test_events_of_a_removed_trigger_end_skipped_and_say_why(desk: Desk) -> None
             await office.pause("other")
             gone = await office.fire({"id": 1})
             kept = await office.fire({"id": 2}, "other")
-            assert await office.database.write(lambda tx: end_removed(tx, office.wiring)) == []
+            assert await office.database.write(lambda tx: end_removed(tx, office.registry)) == []
             desk.employ(webhook("other"))
-            ended = await office.database.write(lambda tx: end_removed(tx, office.wiring))
+            ended = await office.database.write(lambda tx: end_removed(tx, office.registry))
             assert ended == [(CLERK, "order")]
-            assert await office.database.write(lambda tx: end_removed(tx, office.wiring)) == []
+            assert await office.database.write(lambda tx: end_removed(tx, office.registry)) == []
             document = await office.database.read(lambda tx: event_document(tx, gone.event_id))
             assert (document["outcome"], document["reason"]) == ("skipped", "the trigger was removed")
             page = await office.database.read(lambda tx: events_page(tx, limit=50))
@@ -115,7 +115,7 @@ def test_nothing_ends_while_an_expert_cannot_be_read(desk: Desk) -> None:
             await office.fire({"id": 1})
         (folder / "expert.yaml").write_text("spec: [")
         async with desk.open() as office:
-            assert await office.database.write(lambda tx: end_removed(tx, office.wiring)) == []
+            assert await office.database.write(lambda tx: end_removed(tx, office.registry)) == []
             assert [event.held for event in await office.events()] == [True]
 
     asyncio.run(acts())

@@ -15,7 +15,7 @@ from colleague.home import Home
 from colleague.packages.names import LINK
 from colleague.packages.package import read_package
 from colleague.packages.snapshot import take_snapshot
-from colleague.triggers.registry import Inactive, Wiring
+from colleague.triggers.registry import Inactive, TriggerRegistry
 from tests.integration.experts.package import CLERK, Package
 from tests.integration.triggers.desk import Desk, cron, webhook
 
@@ -26,13 +26,13 @@ def here(tmp_path: Path) -> Desk:
     return Desk(tmp_path / "home", lambda _: pytest.fail("nobody opens it"))
 
 
-def names(wiring: Wiring) -> list[str]:
+def names(wiring: TriggerRegistry) -> list[str]:
     return [wired.trigger.name for wired in wiring.all()]
 
 
 def test_a_change_of_the_package_or_the_bindings_counts_at_the_next_look(here: Desk) -> None:
     here.employ(webhook())
-    wiring = here.wiring()
+    wiring = here.registry()
     assert names(wiring) == ["order"]
     here.employ(webhook(), cron("* * * * *"))
     assert names(wiring) == ["order", "tick"]
@@ -48,7 +48,7 @@ def test_experts_come_and_go(here: Desk) -> None:
     import shutil
 
     here.employ(webhook())
-    wiring = here.wiring()
+    wiring = here.registry()
     here.employ(webhook("other"), name="second")
     assert names(wiring) == ["order", "other"]
     shutil.rmtree(here.home.expert(CLERK))
@@ -71,7 +71,7 @@ def broken_bindings(folder: Path) -> None:
 def test_a_broken_expert_keeps_its_triggers_and_is_told(here: Desk, spoil: Callable[[Path], None]) -> None:
     folder = here.employ(webhook())
     here.employ(webhook("other"), name="second")
-    wiring = here.wiring()
+    wiring = here.registry()
     before = wiring.find(CLERK, "order")
     spoil(folder)
     assert wiring.find(CLERK, "order") == before
@@ -84,14 +84,14 @@ def test_a_broken_expert_keeps_its_triggers_and_is_told(here: Desk, spoil: Calla
 
 def test_an_expert_that_was_broken_from_the_start_is_told(here: Desk) -> None:
     broken_manifest(here.employ(webhook()))
-    wiring = here.wiring()
+    wiring = here.registry()
     assert names(wiring) == []
     assert CLERK in wiring.problems
 
 
 def test_disabled_triggers_do_not_fire_and_say_what_to_do(here: Desk) -> None:
     here.employ(webhook(), enabled=False)
-    wiring = here.wiring()
+    wiring = here.registry()
     with pytest.raises(Inactive) as off:
         wiring.find(CLERK, "order").require_active()
     assert off.value.hint == f"colleague expert enable {CLERK}"
@@ -104,7 +104,7 @@ def test_disabled_triggers_do_not_fire_and_say_what_to_do(here: Desk) -> None:
 
 def test_disabling_counts_also_when_the_package_cannot_be_read(here: Desk) -> None:
     folder = here.employ(webhook())
-    wiring = here.wiring()
+    wiring = here.registry()
     wiring.find(CLERK, "order").require_active()
     broken_manifest(folder)
     wiring.find(CLERK, "order").require_active()
@@ -120,7 +120,7 @@ def test_a_linked_package_is_read_again_when_its_author_saves(here: Desk, tmp_pa
     folder.mkdir(parents=True)
     (folder / LINK).write_text(json.dumps({"path": str(source)}))
     accept(here, source)
-    wiring = here.wiring()
+    wiring = here.registry()
     assert names(wiring) == ["order"]
     Package(manifest={"triggers": [webhook(), webhook("renamed")]}).write(source)
     assert names(wiring) == ["order", "renamed"]
@@ -139,7 +139,7 @@ def test_a_trigger_that_wakes_in_another_way_wakes_as_it_was_accepted(here: Desk
     (folder / LINK).write_text(json.dumps({"path": str(source)}))
     accept(here, source)
     Package(manifest={"triggers": [webhook(session="main", description="Other words")]}).write(source)
-    wired = here.wiring().find(CLERK, "order")
+    wired = here.registry().find(CLERK, "order")
     assert wired.trigger.session == "isolated"
     wired.require_active()
 
@@ -154,14 +154,14 @@ def accept(here: Desk, source: Path) -> None:
 
 def test_a_trigger_waits_for_the_tool_it_needs(here: Desk) -> None:
     here.employ(webhook(requires_tool="crm"))
-    wired = here.wiring().find(CLERK, "order")
+    wired = here.registry().find(CLERK, "order")
     assert "crm" in wired.problem
     assert "expert bind" in wired.hint
 
 
 def test_who_is_not_there_is_told_what_is(here: Desk) -> None:
     here.employ(webhook())
-    wiring = here.wiring()
+    wiring = here.registry()
     with pytest.raises(NotFound) as unknown:
         wiring.find("clark", "order")
     assert CLERK in unknown.value.hint
@@ -173,7 +173,7 @@ def test_who_is_not_there_is_told_what_is(here: Desk) -> None:
 def test_thousands_of_lookups_are_cheap(here: Desk) -> None:
     for number in range(5):
         here.employ(webhook(), name=f"clerk{number}")
-    wiring = Wiring(here.home)
+    wiring = TriggerRegistry(here.home)
     wiring.all()
     started = time.perf_counter()
     for _ in range(20_000):
@@ -182,4 +182,4 @@ def test_thousands_of_lookups_are_cheap(here: Desk) -> None:
 
 
 def test_a_home_without_experts_has_no_triggers(tmp_path: Path) -> None:
-    assert Wiring(Home(tmp_path)).all() == []
+    assert TriggerRegistry(Home(tmp_path)).all() == []

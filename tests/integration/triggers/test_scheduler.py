@@ -303,12 +303,12 @@ class TestOverlap:
             async with desk.open() as office:
                 await start(office)
                 (desk.home.expert("broken") / "README.md").write_text("changed while nobody looked\n")
-                office.wiring.monotonic = lambda: 0.0
+                office.registry.monotonic = lambda: 0.0
                 desk.clock.move(seconds=60)
                 with pytest.raises(ExceptionGroup):
                     await office.tick()
                 assert len(await office.ran()) == 1
-                office.wiring = desk.wiring()
+                office.registry = desk.registry()
                 assert await office.tick() == 1, "it is made good once the package can be read"
 
         asyncio.run(acts())
@@ -321,7 +321,7 @@ def test_a_schedule_that_never_fires_and_one_in_leap_years_do_no_harm(desk: Desk
             await start(office)
             desk.clock.move(seconds=60)
             assert await office.tick() == 1
-            documents = await office.database.read(lambda tx: trigger_documents(tx, office.wiring))
+            documents = await office.database.read(lambda tx: trigger_documents(tx, office.registry))
             assert {each["trigger"]: each["next_at"] for each in documents}["never"] is None
             assert {each["trigger"]: each["next_at"] for each in documents}["leap"].startswith("2028-02-29")
 
@@ -336,7 +336,7 @@ def test_looking_changes_no_schedule(desk: Desk) -> None:
             desk.clock.move(seconds=600)
             before = await office.database.read(trigger_states)
             for _ in range(3):
-                found = await office.database.read(lambda tx: trigger_documents(tx, office.wiring))
+                found = await office.database.read(lambda tx: trigger_documents(tx, office.registry))
             assert [(each["trigger"], each["state"], each["last_at"]) for each in found] == [
                 ("tick", "active", None),
                 ("order", "active", None),

@@ -102,7 +102,7 @@ def moves(dice: random.Random) -> list[int]:
 async def look(desk: Desk, offices: list[Office], dice: random.Random) -> int:
     """Two processes look at the same time, and both may die of it."""
     dying = [Dying(office.database, dice) for office in offices]
-    schedulers = [Scheduler(desk.home, each, offices[0].wiring, desk.clock) for each in dying]  # type: ignore[arg-type]
+    schedulers = [Scheduler(desk.home, each, offices[0].registry, desk.clock) for each in dying]  # type: ignore[arg-type]
     results = await asyncio.gather(*(each.fire_due() for each in schedulers), return_exceptions=True)
     assert all(isinstance(each, int | Crash) for each in results), results
     return sum(each.deaths for each in dying)

@@ -13,7 +13,7 @@ from colleague.home import Home
 from colleague.store.postgresql import PostgresDatabase
 from colleague.store.sqlite import SqliteDatabase
 from colleague.store.tx import Database
-from colleague.triggers.registry import Wiring
+from colleague.triggers.registry import TriggerRegistry
 from colleague.triggers.scheduler import Scheduler
 
 KILLED = -9
@@ -58,6 +58,8 @@ def _main(place: Place, kill: str) -> None:
 
 
 async def _tick(place: Place, database: Database) -> None:
-    scheduler = Scheduler(Home(place.home), database, Wiring(Home(place.home)), MovableClock(place.now))
+    scheduler = Scheduler(
+        Home(place.home), database, TriggerRegistry(Home(place.home)), MovableClock(place.now)
+    )
     await scheduler.fire_due()
     await database.close()

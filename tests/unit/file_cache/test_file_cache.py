@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from colleague import file_cache as kept
-from colleague.file_cache import Kept
+from colleague.file_cache import FileCache
 
 
 class Reader:
@@ -36,14 +36,14 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_an_unchanged_file_is_read_once(reader: Reader, file: Path) -> None:
-    read = Kept(reader)
+    read = FileCache(reader)
     assert [read(file) for _ in range(3)] == ["one"] * 3
     assert reader.times == 1
 
 
 def test_a_change_that_hides_is_seen(reader: Reader, file: Path) -> None:
     """As long as before, and dated back."""
-    read = Kept(reader)
+    read = FileCache(reader)
     read(file)
     before = file.stat()
     time.sleep(0.02)
@@ -53,7 +53,7 @@ def test_a_change_that_hides_is_seen(reader: Reader, file: Path) -> None:
 
 
 def test_another_file_in_its_place_is_seen(reader: Reader, file: Path) -> None:
-    read = Kept(reader)
+    read = FileCache(reader)
     read(file)
     beside = file.with_name("b.yaml")
     beside.write_text("two")
@@ -69,7 +69,7 @@ def test_another_file_in_its_place_is_seen(reader: Reader, file: Path) -> None:
 
 
 def test_a_file_that_is_gone_is_not_kept(reader: Reader, file: Path) -> None:
-    read = Kept(reader)
+    read = FileCache(reader)
     read(file)
     file.unlink()
     assert (read(file), read(file)) == ("", "")
@@ -79,14 +79,14 @@ def test_a_file_that_is_gone_is_not_kept(reader: Reader, file: Path) -> None:
 
 def test_a_file_that_may_still_change_unseen_is_read_each_time(file: Path) -> None:
     reader = Reader()
-    read = Kept(reader)
+    read = FileCache(reader)
     read(file), read(file)
     assert reader.times == 2
 
 
 def test_a_failure_is_not_kept(monkeypatch: pytest.MonkeyPatch, file: Path) -> None:
     monkeypatch.setattr(kept, "SETTLED_NS", -1)
-    read = Kept(lambda path: int(path.read_text()))
+    read = FileCache(lambda path: int(path.read_text()))
     for _ in range(2):
         with pytest.raises(ValueError, match="one"):
             read(file)
@@ -94,7 +94,7 @@ def test_a_failure_is_not_kept(monkeypatch: pytest.MonkeyPatch, file: Path) -> N
 
 def test_it_does_not_grow_for_ever(reader: Reader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "MOST_KEPT", 3)
-    read = Kept(reader)
+    read = FileCache(reader)
     files = [tmp_path / f"{number}.yaml" for number in range(5)]
     for each in files:
         each.write_text(each.name)

@@ -8,7 +8,7 @@ import pytest
 from colleague.experts.bindings import TriggerBinding
 from colleague.experts.safe_regex import parse_pattern
 from colleague.packages.mark import Mark
-from colleague.triggers.channel import ChannelMessage, read_message, wakes
+from colleague.triggers.channel import ChannelMessage, matches, read_message
 from colleague.triggers.errors import BadPayload
 
 MESSAGE = ChannelMessage("U1", "URGENT: deal at risk", "Sales-EU")
@@ -74,8 +74,8 @@ def test_a_strange_name_is_no_reason_to_lose_a_message() -> None:
 
 
 def test_without_a_filter_every_message_wakes() -> None:
-    assert wakes(None, MESSAGE)
-    assert wakes(binding(), MESSAGE)
+    assert matches(None, MESSAGE)
+    assert matches(binding(), MESSAGE)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_without_a_filter_every_message_wakes() -> None:
     ],
 )
 def test_what_wakes(fields: dict[str, Any]) -> None:
-    assert wakes(binding(**fields), MESSAGE)
+    assert matches(binding(**fields), MESSAGE)
 
 
 @pytest.mark.parametrize(
@@ -107,16 +107,16 @@ def test_what_wakes(fields: dict[str, Any]) -> None:
     ],
 )
 def test_what_does_not(fields: dict[str, Any]) -> None:
-    assert not wakes(binding(**fields), MESSAGE)
+    assert not matches(binding(**fields), MESSAGE)
 
 
 def test_a_channel_may_have_a_name_that_looks_like_a_pattern() -> None:
-    assert wakes(binding(channel="[ops]"), ChannelMessage("U1", "", "[ops]"))
+    assert matches(binding(channel="[ops]"), ChannelMessage("U1", "", "[ops]"))
 
 
 def test_no_message_makes_it_hang() -> None:
     hostile = ChannelMessage("U1", "a" * 1_000_000, "a" * 500)
     began = time.process_time()
-    assert not wakes(binding(channel="*a" * 90 + "b"), hostile)
-    assert not wakes(binding(pattern="(a+)+$b"), hostile)
+    assert not matches(binding(channel="*a" * 90 + "b"), hostile)
+    assert not matches(binding(pattern="(a+)+$b"), hostile)
     assert time.process_time() - began < 20

@@ -23,16 +23,16 @@ def failure_of(model: ResolvedModel, error: Exception, *, streamed: bool = False
     """`streamed`: some of the answer was already told when it broke."""
     if isinstance(error, ModelFailure):
         return error
-    words = redact(said(error), model.secrets)
+    opening = redact(said(error), model.secrets)
     status: int | None = getattr(error, "status_code", None)
-    reason = _reason(error, status, words)
+    reason = _reason(error, status, opening)
     if streamed and reason in _BROKEN:
         reason = "cut"
     return ModelFailure(
         reason,
-        _sentence(model, reason, status, words),
+        _sentence(model, reason, status, opening),
         hint=cure(model, reason),
-        retry_after=seconds_to_wait(error, words),
+        retry_after=seconds_to_wait(error, opening),
         status=status,
         streamed=streamed,
     )
@@ -45,15 +45,15 @@ def cut_off(model: ResolvedModel, what: str, *, streamed: bool) -> ModelFailure:
     return ModelFailure(reason, message, hint=cure(model, reason), streamed=streamed)
 
 
-def _sentence(model: ResolvedModel, reason: Reason, status: int | None, words: str) -> str:
+def _sentence(model: ResolvedModel, reason: Reason, status: int | None, opening: str) -> str:
     code = f" ({status})" if status else ""
-    return f"{model.name}: {WHAT[reason]}{code}" + (f": {words}" if words else "")
+    return f"{model.name}: {WHAT[reason]}{code}" + (f": {opening}" if opening else "")
 
 
-def _reason(error: Exception, status: int | None, words: str) -> Reason:
-    if status == 413 or (status in _REFUSALS and says_too_long(words)):
+def _reason(error: Exception, status: int | None, opening: str) -> Reason:
+    if status == 413 or (status in _REFUSALS and says_too_long(opening)):
         return "context_overflow"
-    if status is not None and status < 500 and _OUT_OF_CREDIT.search(words):
+    if status is not None and status < 500 and _OUT_OF_CREDIT.search(opening):
         return "billing"
     if status == 408:
         return "timeout"

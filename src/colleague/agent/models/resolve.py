@@ -14,7 +14,7 @@ from colleague.agent.models.script import read_script
 from colleague.agent.models.script_player import ScriptPlayer
 from colleague.config import Secret, Settings, resolve
 from colleague.errors import ColleagueError, ConfigError, NotFound
-from colleague.file_cache import Kept
+from colleague.file_cache import FileCache
 from colleague.packages.fields import nearest
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def full_name(settings: Settings, name: str) -> str:
     return aliases.get(name, name)
 
 
-_script = Kept(read_script)
+_script = FileCache(read_script)
 
 
 def _scripted(name: str, file: Path) -> ResolvedModel:

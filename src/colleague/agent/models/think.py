@@ -131,15 +131,15 @@ class _Reading:
         if part.part_kind == "tool-call":
             self._calls[index] = part.tool_call_id, self._names.shown(part.tool_name)
             return ToolCallDelta(index, *self._calls[index], _json(part.args))
-        return _said(part.part_kind, index, getattr(part, "content", None))
+        return _delta_of(part.part_kind, index, getattr(part, "content", None))
 
     def _more(self, index: int, delta: Any) -> Delta | None:
         if delta.part_delta_kind == "tool_call":
             return ToolCallDelta(index, *self._calls.get(index, ("", "")), _json(delta.args_delta))
-        return _said(delta.part_delta_kind, index, delta.content_delta)
+        return _delta_of(delta.part_delta_kind, index, delta.content_delta)
 
 
-def _said(kind: str, index: int, text: Any) -> Delta | None:
+def _delta_of(kind: str, index: int, text: Any) -> Delta | None:
     if not text or not isinstance(text, str):
         return None
     if kind == "text":

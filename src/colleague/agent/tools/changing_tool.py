@@ -73,26 +73,26 @@ class ChangingTool(FileTool):
             written = await self._files.change(path, Change(author, make, self.whole, expected))
         except ChangeRefused as refusal:
             return await self._refused(refusal, request)
-        return ToolOutput(_said(written))
+        return ToolOutput(_summary(written))
 
     async def _refused(self, refusal: ChangeRefused, request: ToolRequest) -> ToolOutput:
         """The error, with the text the model has to know; having been shown it, the model may try again."""
         content = refusal.shows
         if content is None:
             return ToolOutput(refusal.message, is_error=True)
-        part = _shown(content)
+        part = _excerpt(content)
         await self._files.note_read(self._run_id, request.call_id, content, part)
         return ToolOutput(f"{refusal.message}\n{part.shown}", is_error=True, source=self.source(content.path))
 
 
-def _shown(content: Content) -> Page:
+def _excerpt(content: Content) -> Page:
     kind = kind_of(content.data)
     if kind:
         return Page(f"[{kind} of {len(content.data):,} bytes]", 0, 0, 0)
     return page(content.data.decode("utf-8", "replace"), limit=MOST_LINES)
 
 
-def _said(written: Written) -> str:
+def _summary(written: Written) -> str:
     path, version = shown(written.path), written.version
     if version is None:
         return f"{path} has exactly this text already; nothing was changed."

@@ -17,7 +17,7 @@ from colleague.failpoints import failpoint
 from colleague.store.approvals import LEARNINGS
 from colleague.store.outbox import (
     LONGEST_PAUSE_MS,
-    Parcel,
+    OutboxMessage,
     arrived,
     not_sent,
     sent,
@@ -36,7 +36,7 @@ SHORTEST_PAUSE_MS = 5_000
 class Channel(Protocol):
     """A way to people. Sending the same parcel twice must do no harm: a crash may come before *sent*."""
 
-    async def send(self, parcel: Parcel) -> None:
+    async def send(self, parcel: OutboxMessage) -> None:
         """Raises ColleagueError when it cannot be sent now."""
         ...
 
@@ -47,7 +47,7 @@ class LearningsChannel:
 
     workspace: Path
 
-    async def send(self, parcel: Parcel) -> None:
+    async def send(self, parcel: OutboxMessage) -> None:
         body = json.loads(parcel.body)
         expert, most = body.pop("expert"), body.pop("most")
         folder = Workspace.of(self.workspace, expert).learnings
@@ -64,7 +64,7 @@ def channels(workspace: Path) -> dict[str, Channel | None]:
 
 
 @dataclass(frozen=True)
-class Postman:
+class OutboxSender:
     """Takes parcels to their channels; what cannot be sent is tried again, and stays visible."""
 
     database: Database
@@ -84,7 +84,7 @@ class Postman:
                 done += await self._deliver(parcel)
         return done
 
-    async def _deliver(self, parcel: Parcel) -> bool:
+    async def _deliver(self, parcel: OutboxMessage) -> bool:
         if not await self.database.write(lambda tx: start_sending(tx, parcel)):
             return False
         failpoint("parcel.started")
@@ -108,12 +108,12 @@ class Postman:
         await self.database.write(lambda tx: sent(tx, parcel_id))
         self._unrecorded.discard(parcel_id)
 
-    async def _later(self, parcel: Parcel, reason: str) -> None:
+    async def _later(self, parcel: OutboxMessage, reason: str) -> None:
         """It waits longer each time; the others go their way."""
         pause = min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** min(parcel.sends, 20))
         await self.database.write(lambda tx: not_sent(tx, parcel.id, reason, again_in_ms=pause))
 
-    def _channel(self, parcel: Parcel) -> Channel:
+    def _channel(self, parcel: OutboxMessage) -> Channel:
         """Learnings have a channel of their own, for nothing else: a package may name any channel."""
         channel = self.channels.get(parcel.channel)
         if channel is None or (parcel.channel == LEARNINGS and parcel.kind != LEARNING):

@@ -73,7 +73,7 @@ class Turn:
         if move.step and not walked.told and self._offers("mark_step"):
             arguments = {"step": move.step, "status": "failed", "note": failure.first_line}
             return Answer(f"Rehearsal: step {move.step} failed.", "mark_step", arguments)
-        raise ModelFailure("unknown", f"{NAME}: {self._shown(failure)} failed: {failure.first_line}")
+        raise ModelFailure("unknown", f"{NAME}: {self._describe_call(failure)} failed: {failure.first_line}")
 
     def _is_possible(self, move: Move) -> bool:
         if not self._offers(move.tool):
@@ -104,7 +104,9 @@ class Turn:
         return arguments_for(self.offered[safe_name(move.tool)], self._known())
 
     def _narrative(self, walked: Progress) -> str:
-        called = [(self._shown(call), call) for call in self._calls if call.ok and self._is_operation(call)]
+        called = [
+            (self._describe_call(call), call) for call in self._calls if call.ok and self._is_operation(call)
+        ]
         return narrative(self.subject.name, called, walked.left_out())
 
     def _text(self, move: Move) -> str:
@@ -127,7 +129,7 @@ class Turn:
     def _known(self) -> Known:
         functions, results = [], []
         for call in reversed([call for call in self._calls if call.ok]):
-            name = self._shown(call)
+            name = self._describe_call(call)
             if call.is_of("function_result"):
                 functions.append(Told(str(call.arguments.get("function")), call.arguments.get("outputs")))
             elif name.startswith(_FUNCTION):
@@ -145,12 +147,12 @@ class Turn:
         functions = (f"{_FUNCTION}{function.name}" for function in self.package.functions)
         return ToolNames.of([*self.package.operations, *functions])
 
-    def _shown(self, call: Made) -> str:
+    def _describe_call(self, call: Made) -> str:
         return self._names.shown(call.tool)
 
     def _is_operation(self, call: Made) -> bool:
         """Whether it is `tool.operation`: the framework's own tools have no dot."""
-        name = self._shown(call)
+        name = self._describe_call(call)
         return "." in name and not name.startswith(_FUNCTION)
 
 

@@ -15,7 +15,7 @@ from colleague.agent.main_agent import FILES_OWNER
 from colleague.agent.models.resolve import resolve_model
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.models.thinking import Thinking
-from colleague.agent.run_spec import Budget, CannotAssemble, Retries, Setting
+from colleague.agent.run_spec import Budget, CannotAssemble, Retries, RunSpec
 from colleague.agent.tool import Tool
 from colleague.agent.toolbox import Toolbox
 from colleague.agent.tools.fence import Fence
@@ -31,14 +31,14 @@ from colleague.experts.delivery.text import delivery_of
 from colleague.experts.expert import Expert, find_expert, linked_folders, require_usable_name
 from colleague.experts.privacy.redactor import PrivateText, private_text_of
 from colleague.experts.rehearsal.walkthrough import walkthrough_model
-from colleague.experts.runs.bound_tools import ToolUnavailable, Workbench
-from colleague.experts.runs.completion import OutputsClose
+from colleague.experts.runs.bound_tools import BoundTools, ToolUnavailable
+from colleague.experts.runs.completion import OutputCompletion
 from colleague.experts.runs.invoke import REHEARSAL
-from colleague.experts.runs.opening import FunctionWords, ProcessWords, TaskWords
+from colleague.experts.runs.opening import FunctionOpening, ProcessOpening, TaskOpening
 from colleague.experts.runs.policy_gate import PolicyGate
 from colleague.experts.runs.prompt import PromptSource, assemble_function_prompt, assemble_prompt
-from colleague.experts.runs.run_end import ExpertAfterwards
-from colleague.experts.runs.run_package import Pinned
+from colleague.experts.runs.run_end import ExpertRunEndHooks
+from colleague.experts.runs.run_package import RunPackages
 from colleague.experts.runs.tools.begin_process import BeginProcessTool, begin_process_spec
 from colleague.experts.runs.tools.complete import CompleteTool, complete_spec
 from colleague.experts.runs.tools.escalate import EscalateTool
@@ -50,7 +50,7 @@ from colleague.experts.runs.tools.read_function import ReadFunctionTool
 from colleague.experts.workspace.learnings import function_learnings, package_learnings
 from colleague.experts.workspace.tree import expert_tree
 from colleague.experts.workspace.workspace import Workspace, initialise_state, session_files
-from colleague.file_cache import Kept
+from colleague.file_cache import FileCache
 from colleague.home import Home
 from colleague.mcp.servers import Servers
 from colleague.packages.execution import Execution
@@ -80,7 +80,7 @@ def _bindings(file: Path) -> Bindings:
 
 
 @dataclass(frozen=True)
-class ExpertAgent:
+class ExpertRuns:
     """Assembles the settings of the runs of every expert in a home."""
 
     home: Home
@@ -88,21 +88,21 @@ class ExpertAgent:
     environ: Mapping[str, str]
     database: Database
     servers: Servers
-    pinned: Pinned
-    bindings: Kept[Bindings] = field(default_factory=lambda: Kept(_bindings))
+    run_packages: RunPackages
+    bindings: FileCache[Bindings] = field(default_factory=lambda: FileCache(_bindings))
 
-    async def assemble(self, run: Run) -> Setting:
+    async def assemble(self, run: Run) -> RunSpec:
         require_usable_name(run.expert)
-        casting = Casting.of(self, run, self.pinned.package(run.expert, run.digest))
+        builder = RunSpecBuilder.of(self, run, self.run_packages.package(run.expert, run.digest))
         try:
             expert = find_expert(self.home, run.expert)
-            package = await asyncio.to_thread(run_package, expert, casting.package, run.created_at)
-            casting = Casting.of(self, run, package)
-            return await casting.setting(expert)
+            package = await asyncio.to_thread(run_package, expert, builder.package, run.created_at)
+            builder = RunSpecBuilder.of(self, run, package)
+            return await builder.run_spec(expert)
         except ToolUnavailable as error:
-            raise casting.cannot(error, retry=error.passing) from None
+            raise builder.cannot(error, retry=error.passing) from None
         except ColleagueError as error:
-            raise casting.cannot(error) from None
+            raise builder.cannot(error) from None
 
     async def mend_files(self) -> None:
         """Ends what a crash left between a file's recorded version and the file itself."""
@@ -121,33 +121,33 @@ class ExpertAgent:
 
 
 @dataclass(frozen=True)
-class Casting:
+class RunSpecBuilder:
     """One run of one expert, with everything that its setting is made from."""
 
-    agent: ExpertAgent
+    agent: ExpertRuns
     run: Run
     package: Package
     process: Process | None
 
     @classmethod
-    def of(cls, agent: ExpertAgent, run: Run, package: Package) -> Casting:
+    def of(cls, agent: ExpertRuns, run: Run, package: Package) -> RunSpecBuilder:
         return cls(agent, run, package, package.process(run.process) if run.process else None)
 
-    async def setting(self, expert: Expert) -> Setting:
+    async def run_spec(self, expert: Expert) -> RunSpec:
         bindings = self.agent.bindings(expert.bindings_file)
         model_name = self.run.model or bindings.model
         rehearsal = model_name == REHEARSAL
         workspace, tree = await asyncio.to_thread(self._workspace)
-        bench = Workbench(self.agent.settings, self.agent.servers, rehearsal, self.run.dry_run)
+        bound_tools = BoundTools(self.agent.settings, self.agent.servers, rehearsal, self.run.dry_run)
         scope = self.process.tools if self.process else self.package.manifest.requires_tools
         functions = self._functions()
         needed = dict.fromkeys([*scope, *(tool for each in functions for tool in each.tools)])
-        operations = await bench.operations(self.run.expert, self.package, bindings, tuple(needed))
+        operations = await bound_tools.operations(self.run.expert, self.package, bindings, tuple(needed))
         base = self._base(expert, model_name, bindings, await self._timeout())
         gate = self._gate(expert)
         inside = replace(base, gate=replace(gate, asks_before_delivery=False))
 
-        async def stage(function: Function, inputs: dict[str, Any]) -> Setting:
+        async def stage(function: Function, inputs: dict[str, Any]) -> RunSpec:
             return self._function_setting(inside, function, inputs, operations, workspace, rehearsal)
 
         native = self._native(functions, stage)
@@ -158,7 +158,7 @@ class Casting:
             model=self._rehearsed() if rehearsal else base.model,
             system=self._prompt(workspace),
             toolbox=Toolbox([*files, *mine, *native]),
-            words=self._words(tree),
+            opening=self._opening(tree),
         )
 
     async def _timeout(self) -> float | None:
@@ -170,10 +170,10 @@ class Casting:
         passed = await self.agent.database.read(lambda tx: tx.now - attempt_started(tx, run.id, run.attempt))
         return limit.seconds - (passed - run.working_ms) / 1000
 
-    def _base(self, expert: Expert, model_name: str, bindings: Bindings, timeout: float | None) -> Setting:
+    def _base(self, expert: Expert, model_name: str, bindings: Bindings, timeout: float | None) -> RunSpec:
         execution, channel = self._execution, self._notice_channel
         tells_of_drafts = self.package.manifest.policy.escalation.on_manual_ready
-        return Setting(
+        return RunSpec(
             owner=self.run.expert,
             model=self._rehearsed() if model_name == REHEARSAL else self._model(model_name),
             system="",
@@ -188,8 +188,8 @@ class Casting:
             retries=self._retries,
             on_failure=OUTCOMES[execution.on_failure],
             rejection="fail",
-            closing=OutputsClose(self.process.outputs if self.process else ()),
-            afterwards=self._afterwards,
+            completion=OutputCompletion(self.process.outputs if self.process else ()),
+            end_hooks=self._end_hooks,
             private=self._private,
             starts_over=execution.idempotent,
             ask_channel=channel,
@@ -199,7 +199,7 @@ class Casting:
     def _gate(self, expert: Expert) -> PolicyGate:
         outside = delivery_of(self.package, self.run).channel != MAIN_CHANNEL
         return PolicyGate(
-            self.agent.pinned.policies(expert, self.package),
+            self.agent.run_packages.policies(expert, self.package),
             self.run.dry_run,
             asks_before_leaving=self._asks_before_leaving,
             asks_before_delivery=self._asks_before_leaving and outside,
@@ -225,7 +225,7 @@ class Casting:
             retry=retry,
             retries=self._retries,
             on_failure=OUTCOMES[self._execution.on_failure],
-            afterwards=self._afterwards,
+            end_hooks=self._end_hooks,
             starts_over=self._execution.idempotent,
         )
 
@@ -239,8 +239,8 @@ class Casting:
         return Retries(retry.max_attempts, retry.delay.seconds * 1000, retry.backoff == "exponential")
 
     @property
-    def _afterwards(self) -> ExpertAfterwards:
-        return ExpertAfterwards(
+    def _end_hooks(self) -> ExpertRunEndHooks:
+        return ExpertRunEndHooks(
             self.package,
             self.agent.workspace(self.run),
             self.agent.database,
@@ -329,9 +329,9 @@ class Casting:
     def _prompt(self, workspace: Workspace) -> str:
         return assemble_prompt(PromptSource(self.package, package_learnings(workspace.learnings)))
 
-    def _words(self, tree: Tree) -> ProcessWords | TaskWords:
+    def _opening(self, tree: Tree) -> ProcessOpening | TaskOpening:
         if self.process is None:
-            return TaskWords()
+            return TaskOpening()
 
         async def read_file(path: str) -> str | None:
             try:
@@ -340,17 +340,17 @@ class Casting:
                 return None
             return content.data.decode("utf-8", "replace")
 
-        return ProcessWords(self.package, self.process, "event", read_file, self.agent.database)
+        return ProcessOpening(self.package, self.process, "event", read_file, self.agent.database)
 
     def _function_setting(
         self,
-        base: Setting,
+        base: RunSpec,
         function: Function,
         inputs: dict[str, Any],
         operations: list[Tool],
         workspace: Workspace,
         rehearsal: bool,
-    ) -> Setting:
+    ) -> RunSpec:
         """A child session: only what the function names, and nothing of the conversation around it."""
         tools = [each for each in operations if each.spec.name.partition(".")[0] in function.tools]
         complete: Tool = CompleteTool(complete_spec(_owed(function)))
@@ -361,8 +361,8 @@ class Casting:
             model=model,
             system=assemble_function_prompt(self.package, function, learned),
             toolbox=Toolbox([*tools, complete, self._escalate]),
-            words=FunctionWords(function, inputs),
-            closing=OutputsClose(_owed(function)),
+            opening=FunctionOpening(function, inputs),
+            completion=OutputCompletion(_owed(function)),
         )
 
 

@@ -37,7 +37,7 @@ class ToolUnavailable(ColleagueError):
 
 
 @dataclass(frozen=True)
-class Workbench:
+class BoundTools:
     """Where the operations of one run come from. A rehearsal acts on demo servers only."""
 
     settings: Settings

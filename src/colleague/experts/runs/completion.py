@@ -17,7 +17,7 @@ MOST_TRIES = 2
 
 
 @dataclass(frozen=True)
-class OutputsClose:
+class OutputCompletion:
     """What is owed comes by `complete`; without outputs a last word is enough."""
 
     outputs: tuple[Parameter, ...]

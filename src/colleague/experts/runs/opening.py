@@ -29,7 +29,7 @@ FRAMEWORK = (
 
 
 @dataclass(frozen=True)
-class ProcessWords:
+class ProcessOpening:
     """The playbook is our own word; inputs and files are data."""
 
     package: Package
@@ -42,8 +42,8 @@ class ProcessWords:
         inputs = json.loads(run.inputs)
         context = [await self._context(path) for path in self.process.context]
         task = inputs.get("task")
-        words = wrapped(task, "task") if isinstance(task, str) else ""
-        asked = [f"It was asked for in these words:\n{words}"] if words else []
+        opening = wrapped(task, "task") if isinstance(task, str) else ""
+        asked = [f"It was asked for in these words:\n{opening}"] if opening else []
         dry = ["This is a dry run: what needs a person is described, not done."] if run.dry_run else []
         return "\n\n".join([*asked, *dry, self.playbook(inputs), *(part for part in context if part)])
 
@@ -109,7 +109,7 @@ def _progress(marks: list[StepMark]) -> str:
 
 
 @dataclass(frozen=True)
-class TaskWords:
+class TaskOpening:
     """A person's own words, routed by the orchestrator."""
 
     async def first(self, run: Run) -> str:
@@ -120,7 +120,7 @@ class TaskWords:
 
 
 @dataclass(frozen=True)
-class FunctionWords:
+class FunctionOpening:
     """The declared inputs of an isolated function, and nothing else."""
 
     function: Function

@@ -12,7 +12,7 @@ from colleague.store import report
 from colleague.store.approvals import Approval
 from colleague.store.event_report import event_document
 from colleague.store.ids import short
-from colleague.store.outbox import Parcel
+from colleague.store.outbox import OutboxMessage
 from colleague.store.report import iso
 from colleague.store.run import Run, get_run
 from colleague.store.tx import Tx
@@ -53,7 +53,7 @@ def approval_report(tx: Tx, home: Home, approval: Approval) -> dict[str, Any]:
     return _public(home, run, document)
 
 
-def parcel_report(tx: Tx, home: Home, parcel: Parcel) -> dict[str, Any]:
+def parcel_report(tx: Tx, home: Home, parcel: OutboxMessage) -> dict[str, Any]:
     run = get_run(tx, parcel.run_id)
     return _public(home, run, report.parcel_document(parcel) | {"run": short(run.id)})
 

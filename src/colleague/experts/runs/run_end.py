@@ -36,7 +36,7 @@ def _is_result(call: Call) -> bool:
 
 
 @dataclass(frozen=True)
-class ExpertAfterwards:
+class ExpertRunEndHooks:
     """`owner` is whose file versions they are: the expert's, or a dry run's own."""
 
     package: Package
@@ -60,7 +60,7 @@ class ExpertAfterwards:
             told = MAIN_CHANNEL if self.stays_inside else channel
             escalate(tx, told, run, outcome, error, self.private)
 
-    async def tidy(self, run: Run, outcome: Outcome) -> None:
+    async def cleanup(self, run: Run, outcome: Outcome) -> None:
         """A dry run leaves nothing; success needs no scratch files; after a failure they are kept a while."""
         if run.dry_run:
             await asyncio.to_thread(self.workspace.remove)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from colleague.errors import PackageError
 from colleague.experts.expert import Expert, require_valid
-from colleague.file_cache import Kept
+from colleague.file_cache import FileCache
 from colleague.home import Home
 from colleague.packages.finding import Findings
 from colleague.packages.folder import Folder
@@ -25,12 +25,12 @@ def _manifest(file: Path) -> Manifest | None:
 
 
 @dataclass(frozen=True)
-class Pinned:
+class RunPackages:
     """Packages by digest, read once: a snapshot never changes."""
 
     home: Home
     _read: OrderedDict[str, Package] = field(default_factory=OrderedDict)
-    _manifest: Kept[Manifest | None] = field(default_factory=lambda: Kept(_manifest))
+    _manifest: FileCache[Manifest | None] = field(default_factory=lambda: FileCache(_manifest))
 
     def package(self, expert: str, digest: str) -> Package:
         """Raises PackageError when the snapshot is gone."""
@@ -59,9 +59,9 @@ class Pinned:
 class Policies:
     """Of two policies the stricter one counts."""
 
-    pinned: Policy
+    run_packages: Policy
     installed: Policy | None = None
 
     def tier(self, operation: str) -> Tier:
-        tiers = [policy.tier(operation) for policy in (self.pinned, self.installed) if policy]
+        tiers = [policy.tier(operation) for policy in (self.run_packages, self.installed) if policy]
         return max(tiers, key=TIERS.index)

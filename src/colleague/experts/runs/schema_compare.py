@@ -52,14 +52,14 @@ def compare(tool: str, operation: Operation, served: McpTool) -> list[Difference
 
 def offered_schema(operation: Operation, served: McpTool) -> dict[str, Any]:
     """What the model is shown: the server's schema, in the package's words where it has none of its own."""
-    return {"type": "object"} | _worded(served.input_schema, operation.input)
+    return {"type": "object"} | _with_descriptions(served.input_schema, operation.input)
 
 
-def _worded(served: _Json, declared: _Json) -> dict[str, Any]:
+def _with_descriptions(served: _Json, declared: _Json) -> dict[str, Any]:
     worded = dict(served)
     if isinstance(properties := served.get("properties"), Mapping):
-        words = _mapping(declared.get("properties"))
-        worded["properties"] = {name: _part(each, words.get(name)) for name, each in properties.items()}
+        opening = _mapping(declared.get("properties"))
+        worded["properties"] = {name: _part(each, opening.get(name)) for name, each in properties.items()}
     if "items" in served:
         worded["items"] = _part(served["items"], declared.get("items"))
     return worded
@@ -68,7 +68,7 @@ def _worded(served: _Json, declared: _Json) -> dict[str, Any]:
 def _part(served: object, declared: object) -> object:
     if not isinstance(served, Mapping) or not isinstance(declared, Mapping):
         return served
-    worded = _worded(served, declared)
+    worded = _with_descriptions(served, declared)
     # Beside a $ref some providers take no other word.
     if "$ref" not in served and not served.get("description") and declared.get("description"):
         worded["description"] = declared["description"]
@@ -222,9 +222,9 @@ def _unwrapped(pair: _Pair) -> _Pair:
 
 def _kinds(said: object) -> frozenset[str]:
     """The types in `type`, a whole number counted as a number: packages know no other."""
-    words = said if isinstance(said, list) else [said]
-    known = [each for each in words if isinstance(each, str) and each in _TYPES]
-    if len(known) < len(words):
+    opening = said if isinstance(said, list) else [said]
+    known = [each for each in opening if isinstance(each, str) and each in _TYPES]
+    if len(known) < len(opening):
         return frozenset()
     kinds = frozenset("number" if each == "integer" else each for each in known)
     return kinds - {"null"} or kinds

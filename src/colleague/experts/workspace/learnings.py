@@ -84,12 +84,12 @@ def entries(folder: Path, scope: str) -> list[Entry]:
 
 def package_learnings(folder: Path) -> str:
     """The approved learnings for the whole package, as a prompt shows them."""
-    return _shown(folder / PACKAGE_LEARNINGS)
+    return _display_path(folder / PACKAGE_LEARNINGS)
 
 
 def function_learnings(folder: Path, function: str) -> str:
     """The approved learnings for one function, as they are shown when it runs."""
-    return "" if function == PACKAGE else _shown(folder / learnings_file(function))
+    return "" if function == PACKAGE else _display_path(folder / learnings_file(function))
 
 
 def learnings_file(scope: str) -> str:
@@ -103,7 +103,7 @@ def _archive(path: Path, scope: str, archive: str, moved: list[str]) -> None:
     _write(path, scope, head, kept + [block for block in moved if block not in kept])
 
 
-def _shown(path: Path) -> str:
+def _display_path(path: Path) -> str:
     return _ID_LINE.sub("", split_frontmatter(_read(path)).body).strip()
 
 

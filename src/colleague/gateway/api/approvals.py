@@ -9,8 +9,8 @@ from fastapi import APIRouter, Query, Request, Response
 
 from colleague.errors import ColleagueError, UsageError
 from colleague.experts.runs.report import approval_report
-from colleague.gateway.api_error import Refusal, refusal_of
-from colleague.gateway.gateway import Gateway, Here
+from colleague.gateway.api_error import ApiError, refusal_of
+from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.paging import PageAfter, PageSize, link_next
 from colleague.gateway.schemas import (
@@ -42,7 +42,7 @@ WHO = "api"
 
 @router.get("/approvals", response_model=list[ApprovalDocument], responses=with_token(404))
 async def list_approvals(
-    here: Here,
+    here: GatewayDep,
     request: Request,
     response: Response,
     status: Annotated[Literal["pending", "all"], Query()] = "pending",
@@ -66,20 +66,20 @@ async def list_approvals(
 
 
 @router.get("/approvals/{id}", response_model=ApprovalDocument, responses=with_token(404))
-async def show(id: str, here: Here) -> dict[str, Any]:  # noqa: A002 - as the contract calls it
+async def show(id: str, here: GatewayDep) -> dict[str, Any]:  # noqa: A002 - as the contract calls it
     return await here.database.read(
         lambda tx: approval_report(tx, here.home, get_approval(tx, full_id(tx, approvals, "approval", id)))
     )
 
 
 @router.post("/approvals/{id}", response_model=ApprovalDocument, responses=with_token(404, 409))
-async def decide(id: str, asked: DecisionAsked, here: Here) -> dict[str, Any]:  # noqa: A002
+async def decide(id: str, asked: DecisionAsked, here: GatewayDep) -> dict[str, Any]:  # noqa: A002
     """Decide one. `digest` is of what was seen; the first decision wins."""
     return await _decide(here, id, asked)
 
 
 @router.post("/approvals", response_model=BatchAnswer, responses=with_token())
-async def decide_many(asked: BatchAsked, here: Here) -> BatchAnswer:
+async def decide_many(asked: BatchAsked, here: GatewayDep) -> BatchAnswer:
     """Decide several; each is answered by itself, and one that does not count disturbs no other."""
     return BatchAnswer(decisions=[await _item(here, each.id, each) for each in asked.decisions])
 
@@ -87,8 +87,8 @@ async def decide_many(asked: BatchAsked, here: Here) -> BatchAnswer:
 async def _item(here: Gateway, ending: str, asked: DecisionAsked) -> BatchItem:
     try:
         approval = await _decide(here, ending, asked)
-    except (Refusal, ColleagueError) as error:
-        refusal = error if isinstance(error, Refusal) else refusal_of(error)
+    except (ApiError, ColleagueError) as error:
+        refusal = error if isinstance(error, ApiError) else refusal_of(error)
         return BatchItem(id=ending, ok=False, error=Error(**refusal.document["error"]))
     return BatchItem(id=ending, ok=True, approval=ApprovalDocument(**approval))
 
@@ -99,10 +99,10 @@ async def _decide(here: Gateway, ending: str, asked: DecisionAsked) -> dict[str,
     grant = (asked.grant_ms, tuple(asked.grant_only))
     verdict = Verdict(ending, asked.decision, by, asked.digest, asked.note, answer, *grant)
     try:
-        [decided] = await here.operator.decide([verdict])
+        [decided] = await here.service.decide([verdict])
     except AlreadyDecided as error:
         raise await _already(here, ending, error) from None
-    here.workshop.wake_postman()
+    here.services.wake_sender()
     here.streams.tell(
         decided.run_id, "approval_decided", approval_id=decided.id, decision=decided.decision, by=by
     )
@@ -122,7 +122,7 @@ def _answer(asked: DecisionAsked) -> str | None:
     return None if asked.result is None else json.dumps(asked.result, ensure_ascii=False)
 
 
-async def _already(here: Gateway, ending: str, error: AlreadyDecided) -> Refusal:
+async def _already(here: Gateway, ending: str, error: AlreadyDecided) -> ApiError:
     def work(tx: Tx) -> Approval:
         return get_approval(tx, full_id(tx, approvals, "approval", ending))
 
@@ -134,4 +134,4 @@ async def _already(here: Gateway, ending: str, error: AlreadyDecided) -> Refusal
         "decided_by": found.decided_by,
         "decided_at": iso(found.decided_at),
     }
-    return Refusal(refusal.status, refusal.code, refusal.message, more={**refusal.more, **more})
+    return ApiError(refusal.status, refusal.code, refusal.message, more={**refusal.more, **more})

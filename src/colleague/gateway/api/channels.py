@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body
 
-from colleague.gateway.gateway import Gateway, Here
+from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.schemas import EventAccepted, EventsAccepted, JsonObject
 from colleague.store.accept import Arrival
-from colleague.triggers.channel import ChannelMessage, read_message, wakes
+from colleague.triggers.channel import ChannelMessage, matches, read_message
 from colleague.triggers.intake import arrival_of, fire_all
-from colleague.triggers.registry import Wired
+from colleague.triggers.registry import BoundTrigger
 from colleague.triggers.signature import RepeatKeys
 
 router = APIRouter(prefix="/api", tags=["channels"])
@@ -23,14 +23,20 @@ router = APIRouter(prefix="/api", tags=["channels"])
     "/channels/{channel}/messages", status_code=202, response_model=EventsAccepted, responses=with_token(409)
 )
 async def message(
-    channel: str, here: Here, raw: Annotated[JsonObject, Body(description="sender_id, message_text, ...")]
+    channel: str,
+    here: GatewayDep,
+    raw: Annotated[JsonObject, Body(description="sender_id, message_text, ...")],
 ) -> EventsAccepted:
     """One message: an event for each trigger that it wakes; an empty list when there is none."""
     told = read_message({**raw, "channel_name": raw.get("channel_name") or channel})
     woken = [
-        wired for wired in here.wiring.of_type("channel") if not wired.problem and wakes(wired.binding, told)
+        bound_trigger
+        for bound_trigger in here.registry.of_type("channel")
+        if not bound_trigger.problem and matches(bound_trigger.binding, told)
     ]
-    arrivals = await asyncio.to_thread(lambda: [_arrival(here, wired, told) for wired in woken])
+    arrivals = await asyncio.to_thread(
+        lambda: [_arrival(here, bound_trigger, told) for bound_trigger in woken]
+    )
     found = await here.database.write(lambda tx: fire_all(tx, arrivals))
     for each in found:
         here.metrics.event("duplicate" if each.duplicate else "accepted")
@@ -50,11 +56,16 @@ async def message(
     )
 
 
-def _arrival(here: Gateway, wired: Wired, told: ChannelMessage) -> Arrival:
+def _arrival(here: Gateway, bound_trigger: BoundTrigger, told: ChannelMessage) -> Arrival:
     """The channel's own id tells a repeat, where there is one."""
     payload: dict[str, Any] = told.payload()
     key = f"message:{told.channel_name}:{told.message_id}" if told.message_id else None
     window = here.live.settings.experts.dedupe_window
     return arrival_of(
-        here.home, wired, payload, source="channel", dedupe_window=window, repeat=RepeatKeys(delivery=key)
+        here.home,
+        bound_trigger,
+        payload,
+        source="channel",
+        dedupe_window=window,
+        repeat=RepeatKeys(delivery=key),
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from colleague.gateway.gateway import Here
+from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.paging import PageAfter, PageSize, link_next
 from colleague.gateway.schemas import RetryAsked, RunBrief, RunStarted
@@ -23,7 +23,7 @@ router = APIRouter(prefix="/api/deadletters", tags=["dead letters"])
 
 @router.get("", response_model=list[RunBrief], responses=with_token(404))
 async def list_dead_letters(
-    here: Here, request: Request, response: Response, limit: PageSize = 200, after: PageAfter = None
+    here: GatewayDep, request: Request, response: Response, limit: PageSize = 200, after: PageAfter = None
 ) -> list[dict[str, Any]]:
     """The oldest first: they have waited longest. The header Link has the next page, if there is one."""
 
@@ -38,14 +38,14 @@ async def list_dead_letters(
 
 
 @router.post("/{id}/retry", status_code=202, response_model=RunStarted, responses=with_token(404, 409))
-async def retry(id: str, here: Here, asked: RetryAsked | None = None) -> RunStarted:  # noqa: A002 - contract
+async def retry(id: str, here: GatewayDep, asked: RetryAsked | None = None) -> RunStarted:  # noqa: A002 - contract
     """Try again: the same run goes on, with the package that is installed now."""
-    return RunStarted(run_id=await here.operator.retry(id, (asked or RetryAsked()).inputs))
+    return RunStarted(run_id=await here.service.retry(id, (asked or RetryAsked()).inputs))
 
 
 @router.post("/{id}/drop", response_model=RunStarted, responses=with_token(404, 409))
-async def drop(id: str, here: Here) -> RunStarted:  # noqa: A002 - contract
+async def drop(id: str, here: GatewayDep) -> RunStarted:  # noqa: A002 - contract
     """Let it be: it stays in the history as abandoned."""
     run_id = await here.database.read(lambda tx: full_id(tx, runs, "run", id))
-    await here.operator.drop(run_id, "api")
+    await here.service.drop(run_id, "api")
     return RunStarted(run_id=run_id)

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from colleague.experts.runs.report import event_report
-from colleague.gateway.gateway import Here
+from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.schemas import EventDocument
 from colleague.store.lookup import full_id
@@ -17,6 +17,6 @@ router = APIRouter(prefix="/api", tags=["events"])
 
 
 @router.get("/events/{id}", response_model=EventDocument, responses=with_token(404))
-async def show(id: str, here: Here) -> dict[str, Any]:  # noqa: A002 - as the contract calls it
+async def show(id: str, here: GatewayDep) -> dict[str, Any]:  # noqa: A002 - as the contract calls it
     """Accepted, run, delivered: three facts, kept apart."""
     return await here.database.read(lambda tx: event_report(tx, here.home, full_id(tx, events, "event", id)))

@@ -11,7 +11,7 @@ from colleague.errors import BindingsError
 from colleague.experts.bindings import Bindings, read_bindings
 from colleague.experts.expert import Expert, discover, find_expert
 from colleague.experts.summary import brief, full
-from colleague.gateway.gateway import Here
+from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.schemas import ExpertBrief, ExpertDocument
 from colleague.home import Home
@@ -21,13 +21,13 @@ router = APIRouter(prefix="/api", tags=["experts"])
 
 
 @router.get("/experts", response_model=list[ExpertBrief], responses=with_token(409))
-async def list_experts(here: Here) -> list[dict[str, Any]]:
+async def list_experts(here: GatewayDep) -> list[dict[str, Any]]:
     """Every expert in the home, by name."""
     return await asyncio.to_thread(_all, here.home)
 
 
 @router.get("/experts/{name}", response_model=ExpertDocument, responses=with_token(404, 409))
-async def show(name: str, here: Here) -> dict[str, Any]:
+async def show(name: str, here: GatewayDep) -> dict[str, Any]:
     """One expert: triggers, tools, tiers, processes. Private knowledge is left out."""
     return await asyncio.to_thread(_one, here.home, name)
 

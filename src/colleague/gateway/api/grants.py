@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from colleague.experts.grant_report import GrantReports
-from colleague.gateway.gateway import Gateway, Here
+from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.schemas import GrantDocument, Revoked
 from colleague.store.grants import Grant, all_grants, ended_runs, get_grant
@@ -20,13 +20,13 @@ router = APIRouter(prefix="/api/grants", tags=["grants"])
 
 
 @router.get("", response_model=list[GrantDocument], responses=with_token())
-async def list_grants(here: Here) -> list[dict[str, Any]]:
+async def list_grants(here: GatewayDep) -> list[dict[str, Any]]:
     """The newest first: what each covers, whether it counts now, and how often it was used."""
     return await _documents(here, await here.database.read(all_grants))
 
 
 @router.get("/{id}", response_model=GrantDocument, responses=with_token(404))
-async def show(id: str, here: Here) -> dict[str, Any]:  # noqa: A002 - contract
+async def show(id: str, here: GatewayDep) -> dict[str, Any]:  # noqa: A002 - contract
     def work(tx: Tx) -> Grant:
         return get_grant(tx, full_id(tx, grants, "grant", id))
 
@@ -35,10 +35,10 @@ async def show(id: str, here: Here) -> dict[str, Any]:  # noqa: A002 - contract
 
 
 @router.delete("/{id}", response_model=Revoked, responses=with_token(404))
-async def revoke(id: str, here: Here) -> Revoked:  # noqa: A002 - contract
+async def revoke(id: str, here: GatewayDep) -> Revoked:  # noqa: A002 - contract
     """From now on people are asked again."""
     grant_id = await here.database.read(lambda tx: full_id(tx, grants, "grant", id))
-    await here.operator.revoke(grant_id)
+    await here.service.revoke(grant_id)
     return Revoked(id=grant_id)
 
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 from sqlalchemy import func, select
 
-from colleague.gateway.gateway import Here
+from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.metrics import Labels, labelled
 from colleague.gateway.openapi import errors, with_token
 from colleague.gateway.schemas import Check, Health, Readiness
@@ -34,7 +34,7 @@ async def healthz() -> Health:
     response_model=Readiness,
     responses={503: {"model": Readiness, "description": "Not ready"}, **errors()},
 )
-async def readyz(request: Request, response: Response, here: Here) -> Readiness:
+async def readyz(request: Request, response: Response, here: GatewayDep) -> Readiness:
     """Writes to the database and reads it back; looks whether loop and worker keep going."""
     found = await here.readiness.check()
     checks = {name: Check(ok=each.ok, milliseconds=each.milliseconds) for name, each in found.items()}
@@ -50,14 +50,14 @@ async def readyz(request: Request, response: Response, here: Here) -> Readiness:
     response_class=PlainTextResponse,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **with_token()},
 )
-async def metrics(here: Here) -> Response:
+async def metrics(here: GatewayDep) -> Response:
     """Numbers for Prometheus."""
     stored: dict[str, Mapping[Labels, float]] = {**await here.database.read(_stored)}
-    stored["worker_busy"] = {(): float(here.workshop.worker.busy)}
+    stored["worker_busy"] = {(): float(here.services.worker.busy)}
     stored["experts_enabled"] = {
-        (): float(len({each.key[0] for each in here.wiring.all() if not each.problem}))
+        (): float(len({each.key[0] for each in here.registry.all() if not each.problem}))
     }
-    background = here.workshop.background
+    background = here.services.background
     stored["task_restarts"] = labelled("task", background.restarts)
     stored["tasks_failing"] = {(): float(len(background.failing))}
     stored["problems"] = {(): float(len(here.problems))}
@@ -69,7 +69,7 @@ def _stored(tx: Tx) -> dict[str, Mapping[Labels, float]]:
     outcomes: list[Any] = tx.all(ended)
     return {
         "runs": labelled("status", runs_by_status(tx)),
-        "runs_ended": labelled("outcome", {str(word): int(count) for word, count in outcomes}),
+        "runs_ended": labelled("outcome", {str(sql_literal): int(count) for sql_literal, count in outcomes}),
         "approvals_pending": labelled("kind", pending_by_kind(tx)),
         "outbox_waiting": {(): float(unsent(tx))},
     }

@@ -9,7 +9,7 @@ from fastapi.responses import StreamingResponse
 
 from colleague.errors import UsageError
 from colleague.experts.runs.report import run_report
-from colleague.gateway.gateway import Here
+from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.paging import PageAfter, link_next
 from colleague.gateway.schemas import (
@@ -43,13 +43,13 @@ EVENT_STREAM = "text/event-stream"
     response_model=Accepted,
     responses=with_token(404, 409),
 )
-async def start(name: str, asked: RunAsked, here: Here) -> Accepted:
+async def start(name: str, asked: RunAsked, here: GatewayDep) -> Accepted:
     """Have an expert do something: a task in words, or a process with its inputs."""
     if bool(asked.task.strip()) == bool(asked.process):
         raise UsageError("say what to do: task or process", hint="one of them, not both")
     if asked.task and asked.inputs:
         raise UsageError("inputs belong to a process", hint="put them into the text of the task")
-    accepted = await here.operator.start(
+    accepted = await here.service.start(
         name,
         task=asked.task,
         process=asked.process,
@@ -63,7 +63,7 @@ async def start(name: str, asked: RunAsked, here: Here) -> Accepted:
 
 @router.get("/runs", response_model=list[RunBrief], responses=with_token(404))
 async def list_runs(
-    here: Here,
+    here: GatewayDep,
     request: Request,
     response: Response,
     status: Annotated[Status | None, Query()] = None,
@@ -88,24 +88,24 @@ async def list_runs(
 
 
 @router.get("/runs/{id}", response_model=RunDocument, responses=with_token(404))
-async def show(id: str, here: Here) -> dict[str, Any]:  # noqa: A002 - as the contract calls it
+async def show(id: str, here: GatewayDep) -> dict[str, Any]:  # noqa: A002 - as the contract calls it
     """Everything about one run."""
     return await here.database.read(lambda tx: run_report(tx, here.home, full_id(tx, runs, "run", id)))
 
 
 @router.post("/runs/{id}/cancel", response_model=RunCancelled, responses=with_token(404, 409))
-async def cancel(id: str, here: Here, asked: CancelAsked | None = None) -> RunCancelled:  # noqa: A002
+async def cancel(id: str, here: GatewayDep, asked: CancelAsked | None = None) -> RunCancelled:  # noqa: A002
     """End a run at once. `cancelled` is false when it had ended already."""
     run_id = await here.database.read(lambda tx: full_id(tx, runs, "run", id))
-    done = await here.operator.cancel(run_id, (asked or CancelAsked()).note)
+    done = await here.service.cancel(run_id, (asked or CancelAsked()).note)
     here.streams.tell(run_id, "run_status")
     return RunCancelled(run_id=run_id, cancelled=done)
 
 
 @router.post("/runs/{id}/retry", status_code=202, response_model=RunStarted, responses=with_token(404, 409))
-async def retry(id: str, here: Here, asked: RetryAsked | None = None) -> RunStarted:  # noqa: A002
+async def retry(id: str, here: GatewayDep, asked: RetryAsked | None = None) -> RunStarted:  # noqa: A002
     """Try a run that ended badly again, with changes to its inputs."""
-    return RunStarted(run_id=await here.operator.retry(id, (asked or RetryAsked()).inputs))
+    return RunStarted(run_id=await here.service.retry(id, (asked or RetryAsked()).inputs))
 
 
 @router.get(
@@ -113,7 +113,7 @@ async def retry(id: str, here: Here, asked: RetryAsked | None = None) -> RunStar
     response_class=StreamingResponse,
     responses={200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}}, **with_token(404)},
 )
-async def events(id: str, here: Here) -> StreamingResponse:  # noqa: A002
+async def events(id: str, here: GatewayDep) -> StreamingResponse:  # noqa: A002
     """What happens in a run as server-sent events, until it ends."""
     run_id = await here.database.read(lambda tx: full_id(tx, runs, "run", id))
     stream = run_stream(here.streams, here.database, run_id)

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from colleague.experts.launch_acceptance import launch_entry
-from colleague.gateway.gateway import Gateway, Here
+from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.schemas import AcceptAsked, ServerDocument
 from colleague.mcp.server import ServerStatus
@@ -18,16 +18,16 @@ WHO = "api"
 
 
 @router.get("", response_model=list[ServerDocument], responses=with_token())
-async def list_servers(here: Here) -> list[dict[str, Any]]:
+async def list_servers(here: GatewayDep) -> list[dict[str, Any]]:
     """The configured servers. `held` ones wait for a yes and are not started."""
     return [_document(here, each) for each in await here.host.servers.status()]
 
 
 @router.post("/{name}/accept", response_model=ServerDocument, responses=with_token(404, 409))
-async def accept(name: str, asked: AcceptAsked, here: Here) -> dict[str, Any]:
+async def accept(name: str, asked: AcceptAsked, here: GatewayDep) -> dict[str, Any]:
     """Let a server be started. `digest` is that of the entry the person looked at."""
     await here.live.look()
-    await here.operator.accept_server(name, asked.digest, asked.by.strip() or WHO)
+    await here.service.accept_server(name, asked.digest, asked.by.strip() or WHO)
     await here.live.look()
     [found] = [each for each in await here.host.servers.status() if each.name == name]
     return _document(here, found)

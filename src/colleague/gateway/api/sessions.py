@@ -10,7 +10,7 @@ from fastapi import APIRouter
 from colleague.agent.main_agent import SESSION as MAIN_SESSION
 from colleague.errors import NotFound
 from colleague.experts.runs.report import trajectory_report
-from colleague.gateway.gateway import Here
+from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.schemas import Accepted, MessageAsked, SessionDocument, SessionMessage
 from colleague.store.report import sessions
@@ -21,30 +21,30 @@ _ROLES = {"user-prompt": "user", "text": "assistant"}
 
 
 @router.get("", response_model=list[SessionDocument], responses=with_token())
-async def list_sessions(here: Here) -> list[dict[str, Any]]:
+async def list_sessions(here: GatewayDep) -> list[dict[str, Any]]:
     """Every session, the one that was last at work first."""
     return await here.database.read(sessions)
 
 
 @router.get("/{key}/messages", response_model=list[SessionMessage], responses=with_token(404))
-async def messages(key: str, here: Here) -> list[dict[str, Any]]:
+async def messages(key: str, here: GatewayDep) -> list[dict[str, Any]]:
     """What was said in a session, in order; calls are in its runs."""
     records = await here.database.read(lambda tx: trajectory_report(tx, here.home, key))
     if not records and key != MAIN_SESSION:
         raise NotFound(f"there is no session {key!r}", hint="see them at /api/sessions")
-    return [said for each in records if each["type"] == "message" for said in _said(each)]
+    return [said for each in records if each["type"] == "message" for said in _message_items(each)]
 
 
 @router.post("/{key}/messages", status_code=202, response_model=Accepted, responses=with_token(404))
-async def say(key: str, asked: MessageAsked, here: Here) -> Accepted:
+async def say(key: str, asked: MessageAsked, here: GatewayDep) -> Accepted:
     """One turn of the main agent."""
     if key != MAIN_SESSION:
         raise NotFound(f"nothing can be said to {key!r}", hint=f"the session to talk to is {MAIN_SESSION}")
-    accepted = await here.operator.say(asked.text, model=asked.model, source="api")
+    accepted = await here.service.say(asked.text, model=asked.model, source="api")
     return Accepted(event_id=accepted.event_id, run_id=accepted.run_id)
 
 
-def _said(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _message_items(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
     found = record["messages"]
     for message in found if isinstance(found, list) else [found]:
         for part in message.get("parts", ()):

@@ -9,7 +9,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from colleague.experts.runs.report import approval_report
-from colleague.gateway.gateway import Gateway, Here
+from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.schemas import StatusDocument
 from colleague.store.approvals import count_approvals, pending_approvals
@@ -29,13 +29,13 @@ MOST_SCHEDULES = 20
 
 
 @router.get("/status", response_model=StatusDocument, responses=with_token())
-async def status(here: Here) -> dict[str, Any]:
+async def status(here: GatewayDep) -> dict[str, Any]:
     """Gateway, worker, queue, waiting approvals, next schedules, spend today, problems."""
     return await here.database.read(lambda tx: _document(tx, here))
 
 
 def _document(tx: Tx, here: Gateway) -> dict[str, Any]:
-    coming = [each for each in trigger_documents(tx, here.wiring) if each["next_at"]]
+    coming = [each for each in trigger_documents(tx, here.registry) if each["next_at"]]
     listening = here.live.listening
     return {
         "gateway": {
@@ -43,7 +43,7 @@ def _document(tx: Tx, here: Gateway) -> dict[str, Any]:
             "address": listening.address,
             "port": listening.port,
             "started_at": here.started_at,
-            "busy": here.workshop.worker.busy,
+            "busy": here.services.worker.busy,
             "limit": here.host.limit,
         },
         "runs": runs_by_status(tx),

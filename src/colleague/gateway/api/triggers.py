@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from colleague.gateway.gateway import Here
+from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.schemas import Accepted, Changed, FireAsked, TriggerDocument
 from colleague.triggers.trigger_list import trigger_documents
@@ -15,9 +15,9 @@ router = APIRouter(prefix="/api", tags=["triggers"])
 
 
 @router.get("/triggers", response_model=list[TriggerDocument], responses=with_token())
-async def list_triggers(here: Here) -> list[dict[str, Any]]:
+async def list_triggers(here: GatewayDep) -> list[dict[str, Any]]:
     """All triggers of all experts, with what holds each of them up."""
-    return await here.database.read(lambda tx: trigger_documents(tx, here.wiring))
+    return await here.database.read(lambda tx: trigger_documents(tx, here.registry))
 
 
 @router.post(
@@ -26,10 +26,10 @@ async def list_triggers(here: Here) -> list[dict[str, Any]]:
     response_model=Accepted,
     responses=with_token(404, 409),
 )
-async def fire(expert: str, trigger: str, here: Here, asked: FireAsked | None = None) -> Accepted:
+async def fire(expert: str, trigger: str, here: GatewayDep, asked: FireAsked | None = None) -> Accepted:
     """An event by hand, in the way a real one takes."""
     payload = (asked or FireAsked()).payload
-    accepted = await here.operator.fire(expert, trigger, payload, source="api")
+    accepted = await here.service.fire(expert, trigger, payload, source="api")
     held = accepted.run_id is None and not accepted.duplicate
     return Accepted(
         event_id=accepted.event_id, run_id=accepted.run_id, duplicate=accepted.duplicate, held=held
@@ -37,13 +37,13 @@ async def fire(expert: str, trigger: str, here: Here, asked: FireAsked | None = 
 
 
 @router.post("/triggers/{expert}/{trigger}/pause", response_model=Changed, responses=with_token(404))
-async def pause(expert: str, trigger: str, here: Here) -> Changed:
+async def pause(expert: str, trigger: str, here: GatewayDep) -> Changed:
     """Hold what comes from now on. `changed` is false when it was paused already."""
-    return Changed(changed=await here.operator.pause(expert, trigger, "api"))
+    return Changed(changed=await here.service.pause(expert, trigger, "api"))
 
 
 @router.post("/triggers/{expert}/{trigger}/resume", response_model=Changed, responses=with_token(404, 409))
-async def resume(expert: str, trigger: str, here: Here) -> Changed:
+async def resume(expert: str, trigger: str, here: GatewayDep) -> Changed:
     """Let it go on; what was held begins in the order in which it came."""
-    released = await here.operator.resume(expert, trigger)
+    released = await here.service.resume(expert, trigger)
     return Changed(changed=released is not None, released=released)

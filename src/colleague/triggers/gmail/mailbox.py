@@ -37,7 +37,7 @@ class LookFailed(ColleagueError):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class MailQuery:
     """Which messages: of whom, changed after `start` in Gmail's counting (None: not known), since when."""
 
     address: str
@@ -57,7 +57,7 @@ class Mailbox:
     key: str
     withheld: frozenset[str] = frozenset()
 
-    async def new_messages(self, wanted: Wanted) -> list[dict[str, Any]]:
+    async def new_messages(self, wanted: MailQuery) -> list[dict[str, Any]]:
         """As the gmail preset takes them. CannotLook when no operation serves, McpError without an answer."""
         tools = {each.name: each for each in await self.servers.tools(self.binding.server)}
         order = (*HISTORY, *LISTING) if wanted.start is not None else (*LISTING, *HISTORY)
@@ -140,7 +140,7 @@ def _with_id(message: Any) -> dict[str, Any] | None:
     return message | {"id": str(found)} if found else None
 
 
-def _fresh(document: Any, wanted: Wanted) -> list[dict[str, Any]]:
+def _fresh(document: Any, wanted: MailQuery) -> list[dict[str, Any]]:
     """A plain list also holds what was there long before."""
     messages = messages_in(document)
     return [each for each in messages if (_time_ms(each) or wanted.since_ms) >= wanted.since_ms]
@@ -167,7 +167,7 @@ def _normal(message: dict[str, Any]) -> dict[str, Any]:
     return message
 
 
-def _known(wanted: Wanted) -> dict[str, Any]:
+def _known(wanted: MailQuery) -> dict[str, Any]:
     start = wanted.newest if wanted.start is None else wanted.start
     return (
         dict.fromkeys(_HISTORY_NAMES, start)

@@ -24,14 +24,14 @@ from colleague.mcp.servers import Servers
 from colleague.packages.finding import Findings
 from colleague.store.accept import Accepted, Arrival, Event, accept_all, skip
 from colleague.store.record import columns_of, record
-from colleague.store.tables import events, word
+from colleague.store.tables import events, sql_literal
 from colleague.store.tx import Database, Tx
 from colleague.triggers.errors import BadPayload
-from colleague.triggers.gmail.mailbox import CannotLook, Mailbox, Wanted
+from colleague.triggers.gmail.mailbox import CannotLook, Mailbox, MailQuery
 from colleague.triggers.gmail.messages import gmail_payloads
 from colleague.triggers.gmail.pubsub import GmailPush, read_push
 from colleague.triggers.intake import arrival_of, fire_all
-from colleague.triggers.registry import Wired, Wiring
+from colleague.triggers.registry import BoundTrigger, TriggerRegistry
 from colleague.triggers.signature import RepeatKeys
 
 log = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ class Resolver:
     home: Home
     database: Database
     servers: Servers
-    wiring: Wiring
+    registry: TriggerRegistry
     clock: Clock
     dedupe_window: str = "7d"
     _failures: dict[str, tuple[int, float]] = field(default_factory=dict)
@@ -131,10 +131,10 @@ class Resolver:
         return False
 
     async def _resolve(self, event: Event) -> None:
-        wired = gmail_triggers(self.wiring, event.expert)
-        active = [each for each in wired if not each.problem]
+        bound_trigger = gmail_triggers(self.registry, event.expert)
+        active = [each for each in bound_trigger if not each.problem]
         if not active:
-            reason = wired[0].problem if wired else "the trigger was removed"
+            reason = bound_trigger[0].problem if bound_trigger else "the trigger was removed"
             return await self._end(event, "skipped", reason)
         push = read_push(json.loads(event.payload))
         mailbox = await self._mailbox(active[0], event)
@@ -145,7 +145,7 @@ class Resolver:
         await self.database.write(lambda tx: _accept_all(tx, event, arrivals))
         return None
 
-    def _arrivals(self, wired: list[Wired], payloads: list[dict[str, Any]]) -> list[Arrival]:
+    def _arrivals(self, bound_trigger: list[BoundTrigger], payloads: list[dict[str, Any]]) -> list[Arrival]:
         return [
             arrival_of(
                 self.home,
@@ -155,28 +155,28 @@ class Resolver:
                 dedupe_window=self.dedupe_window,
                 repeat=RepeatKeys(delivery=f"gmail:{payload['message_id']}"),
             )
-            for each in wired
+            for each in bound_trigger
             for payload in payloads
         ]
 
-    async def _mailbox(self, wired: Wired, event: Event) -> Mailbox:
-        tool = wired.trigger.requires_tool or EMAIL
-        binding = await asyncio.to_thread(_binding, wired, tool)
+    async def _mailbox(self, bound_trigger: BoundTrigger, event: Event) -> Mailbox:
+        tool = bound_trigger.trigger.requires_tool or EMAIL
+        binding = await asyncio.to_thread(_binding, bound_trigger, tool)
         if binding is None:
             raise CannotLook(
                 f"nothing can look the new messages up: the tool {tool!r} of {event.expert} is not bound",
                 hint=f"colleague expert bind {event.expert} {tool} SERVER --operation list_messages=TOOL",
             )
-        return Mailbox(self.servers, binding, tool, f"resolve:{event.id}", _withheld(wired, tool))
+        return Mailbox(self.servers, binding, tool, f"resolve:{event.id}", _withheld(bound_trigger, tool))
 
     async def _end(self, event: Event, outcome: str, reason: str) -> None:
         log.info("event %s of %s is %s: %s", event.id[-8:], event.expert, outcome, reason)
         await self.database.write(lambda tx: _close(tx, event, outcome, reason))
 
 
-def gmail_triggers(wiring: Wiring, expert: str | None = None) -> list[Wired]:
+def gmail_triggers(registry: TriggerRegistry, expert: str | None = None) -> list[BoundTrigger]:
     """The webhook triggers with the gmail preset, of one expert or of all."""
-    hooks = (each for each in wiring.of_type("webhook") if each.trigger.preset == TRIGGER)
+    hooks = (each for each in registry.of_type("webhook") if each.trigger.preset == TRIGGER)
     return [each for each in hooks if expert in (None, each.expert.name)]
 
 
@@ -195,7 +195,7 @@ LOOKED_UP = (
     select(events.c.payload, events.c.received_at)
     .where(
         events.c.expert == bindparam("of"),
-        events.c.source == word(SOURCE),
+        events.c.source == sql_literal(SOURCE),
         events.c.trigger_name == TRIGGER,
         events.c.outcome == "completed",
         events.c.id < bindparam("before"),
@@ -210,13 +210,13 @@ def open_pushes(tx: Tx, limit: int = 100) -> list[Event]:
     return [record(Event, row) for row in tx.all(OPEN.limit(limit))]
 
 
-def _wanted(tx: Tx, event: Event, push: GmailPush) -> Wanted:
+def _wanted(tx: Tx, event: Event, push: GmailPush) -> MailQuery:
     """From where the last push of this mailbox that was looked up had come to."""
     for row in tx.execute(LOOKED_UP, {"of": event.expert, "before": event.id}):
         earlier = read_push(json.loads(row.payload))
         if earlier.email_address == push.email_address:
-            return Wanted(push.email_address, push.history_id, earlier.history_id, row.received_at)
-    return Wanted(push.email_address, push.history_id, None, event.received_at - UNKNOWN_START_MS)
+            return MailQuery(push.email_address, push.history_id, earlier.history_id, row.received_at)
+    return MailQuery(push.email_address, push.history_id, None, event.received_at - UNKNOWN_START_MS)
 
 
 def _accept_all(tx: Tx, event: Event, arrivals: list[Arrival]) -> None:
@@ -243,16 +243,16 @@ def _is_open(tx: Tx, event: Event) -> bool:
     return now.outcome is None
 
 
-def _binding(wired: Wired, tool: str) -> ToolBinding | None:
-    bound = read_bindings(wired.expert.bindings_file, Findings()).tools.get(tool)
+def _binding(bound_trigger: BoundTrigger, tool: str) -> ToolBinding | None:
+    bound = read_bindings(bound_trigger.expert.bindings_file, Findings()).tools.get(tool)
     return bound if bound and bound.type == "mcp" else None
 
 
-def _withheld(wired: Wired, tool: str) -> frozenset[str]:
+def _withheld(bound_trigger: BoundTrigger, tool: str) -> frozenset[str]:
     """What needs a person: a push is looked up before there is a run in which one could be asked."""
-    declared = wired.package.tool(tool)
+    declared = bound_trigger.package.tool(tool)
     names = [operation.name for operation in declared.operations] if declared else []
-    return frozenset(name for name in names if wired.package.tier(f"{tool}.{name}") != "auto")
+    return frozenset(name for name in names if bound_trigger.package.tier(f"{tool}.{name}") != "auto")
 
 
 def _sentence(error: ColleagueError) -> str:

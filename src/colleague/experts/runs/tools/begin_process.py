@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec
 from colleague.agent.toolbox import BadArguments, checked_arguments
-from colleague.experts.runs.opening import ProcessWords
+from colleague.experts.runs.opening import ProcessOpening
 from colleague.experts.runs.tools.names import BEGIN_PROCESS
 from colleague.packages.package import Package
 from colleague.packages.parameter import object_schema
@@ -55,8 +55,8 @@ class BeginProcessTool:
         except BadArguments as error:
             return ToolOutput(str(error), is_error=True)
         await self.database.write(lambda tx: _begin(tx, request.run_id, process, inputs))
-        words = ProcessWords(self.package, process, source="task", read_file=None)
-        return ToolOutput(words.playbook(inputs))
+        opening = ProcessOpening(self.package, process, source="task", read_file=None)
+        return ToolOutput(opening.playbook(inputs))
 
 
 def _begin(tx: Tx, run_id: str, process: Process, inputs: dict[str, object]) -> None:

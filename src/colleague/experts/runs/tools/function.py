@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from colleague.agent.run_spec import Setting
+from colleague.agent.run_spec import RunSpec
 from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec
 from colleague.experts.runs.tools.names import FUNCTION
 from colleague.packages.function import Function
 from colleague.packages.parameter import object_schema
 from colleague.store.journal import SESSION
 
-Staged = Callable[[Function, dict[str, Any]], Awaitable[Setting]]
+Staged = Callable[[Function, dict[str, Any]], Awaitable[RunSpec]]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class FunctionTool:
         name, description = f"{FUNCTION}{self.function.name}", self.function.description
         return ToolSpec(name, description, object_schema(self.function.inputs), server_tool=SESSION)
 
-    async def setting(self, arguments: dict[str, Any]) -> Setting:
+    async def run_spec(self, arguments: dict[str, Any]) -> RunSpec:
         declared = {parameter.name for parameter in self.function.inputs}
         return await self.stage(self.function, {k: v for k, v in arguments.items() if k in declared})
 
