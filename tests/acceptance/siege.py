@@ -186,7 +186,7 @@ class Siege:
         for expert in (SALES, DESK):
             space = f"{home}/workspace/expert-state/{expert}/"
             ours += [f"{space}{name}/" for name in ("state", "scratch", "sessions")]
-        ours += [f"{home}/state/dry-runs/"]
+        ours += [f"{home}/state/{name}" for name in ("dry-runs/", "clock.json", "database.json")]
         found = tree(self.home.root.parent)
         return {path: data for path, data in found.items() if not path.startswith(tuple(ours))}
 

@@ -171,7 +171,8 @@ def test_the_doctor_says_what_is_wrong_and_how_to_cure_it(clerk: Colleague) -> N
     found = {(each["about"], each["level"]): each for each in said.json}
     assert said.code == 1
     assert found[f"expert {CLERK}", "error"]["cure"] == f"colleague expert validate {CLERK}"
-    assert "chmod 600" in found["settings", "warning"]["cure"]
+    assert "colleague.json" in found["permissions", "warning"]["message"]
+    assert found["permissions", "warning"]["cure"] == "colleague doctor --fix"
 
 
 def test_the_doctor_of_a_home_that_is_not_there(colleague: Colleague) -> None:
