@@ -13,7 +13,8 @@ from colleague.clock import DOUBT_MS
 from colleague.store import claims as work
 from colleague.store.accept import Arrival, accept
 from colleague.store.approvals import Ask, get_approval, wait
-from colleague.store.grants import give_grant, granted_operations
+from colleague.store.call_target import CallTarget
+from colleague.store.grants import give_grant, live_grants
 from colleague.store.outbox import not_sent, put_in_outbox, waiting_parcels
 from colleague.store.run import get_run
 from colleague.store.sla import Sla
@@ -27,6 +28,7 @@ from tests.watch import Watch
 DAY_MS = 86_400_000
 ARRIVAL = Arrival(expert="e", trigger="t", source="test", payload="{}", session_key="s", lane=None)
 ASK = Ask(None, "confirm", "mail.send", "{}", "digest", expires_ms=DAY_MS)
+TARGET = CallTarget("office", "send", "launch", "schema", "package")
 
 
 def on(opener: Opener, acts: Callable[[Database, Watch], Awaitable[None]]) -> None:
@@ -112,14 +114,16 @@ class TestAheadForSixSeconds:
     def test_a_grant_and_a_promise_last_as_long_as_they_last(self, opener: Opener) -> None:
         async def acts(database: Database, watch: Watch) -> None:
             taken = await take(database, sla=Sla(3_600_000))
-            await database.write(lambda tx: give_grant(tx, "e", "mail.send", by="ann", lasts_ms=DAY_MS))
+            await database.write(
+                lambda tx: give_grant(tx, "e", "mail.send", TARGET, by="ann", lasts_ms=DAY_MS)
+            )
             await ahead_for_six_seconds(database, watch)
             late = await database.read(lambda tx: tx.one(select(runs.c.sla_breached_at)))
             assert late is not None
             assert late[0] is None
-            assert await database.read(lambda tx: granted_operations(tx, "e", taken.run.id))
+            assert await database.read(lambda tx: live_grants(tx, "e", taken.run.id))
             watch.passes(days=1)
-            assert not await database.read(lambda tx: granted_operations(tx, "e", taken.run.id))
+            assert not await database.read(lambda tx: live_grants(tx, "e", taken.run.id))
 
         on(opener, acts)
 
