@@ -130,7 +130,8 @@ def test_learnings_are_in_the_prompt(installed: Colleague) -> None:
     learnings.mkdir()
     (learnings / "_package.md").write_text("---\nscope: package\n---\n\n### Acme reads mail on Mondays\n")
     prompt = installed.ok("expert", "prompt", SALES).out
-    assert "## Learnings\n\n### Acme reads mail on Mondays" in prompt
+    learned = prompt.split("## Learnings\n")[1]
+    assert '<data source="learnings">\n### Acme reads mail on Mondays' in learned
 
 
 def test_private_knowledge_is_in_no_index(colleague: Colleague, package: Path) -> None:

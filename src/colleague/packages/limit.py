@@ -54,10 +54,11 @@ def limited(current: Package, accepted: Package) -> Package:
 
 
 def accepted_tier(accepted: Package, operation: str) -> Tier:
-    """The tier an accepted package gives an operation. One that its tool file does not list asks at least."""
+    """The tier an accepted package gives an operation. One that it names nowhere asks at least."""
     tool = accepted.tool(operation.partition(".")[0])
     tier = accepted.tier(operation)
-    if tool and tool.operations and operation not in accepted.operations:
+    named = operation in accepted.operations or operation in accepted.manifest.policy.approval.overrides
+    if tool and tool.operations and not named:
         return stricter("confirm", tier)
     return tier
 
