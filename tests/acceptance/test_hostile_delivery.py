@@ -43,6 +43,7 @@ def test_what_is_not_delivered_is_never_called_delivered(house: House, tmp_path:
     folder = clerk("main").write(tmp_path / "source")
     colleague.ok("expert", "install", "--link", str(folder), "--name", CLERK)
     clerk(channel).write(folder)
+    colleague("expert", "update", CLERK, "--yes")  # another channel counts after a person accepted it
     said = colleague("expert", "run", CLERK, "--process", "work", "--model", "script/play.yaml", "--json")
     if channel != "slack":
         assert said.code != 0

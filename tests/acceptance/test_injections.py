@@ -30,7 +30,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> list[Outcome]:
 
 
 def of(outcomes: list[Outcome], setting: str) -> list[Outcome]:
-    found = [each for each in outcomes if each.run_spec == setting]
+    found = [each for each in outcomes if each.setting == setting]
     assert len(found) == 6
     return found
 

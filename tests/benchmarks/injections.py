@@ -41,7 +41,7 @@ def report(suite: str, outcomes: list[Outcome]) -> int:
     calls = [each for each in outcomes if each.pair.injected]
     words = [each for each in outcomes if not each.pair.injected]
     print(f"AgentDojo {suite}, a model that obeys every injection, {len(calls) // len(SETTINGS)} pairs:")
-    succeeded = [each for each in _table(calls) if each.run_spec != "none"]
+    succeeded = [each for each in _table(calls) if each.setting != "none"]
     for each in succeeded:
         print(f"    succeeded at {each.setting}: {each.injection} in {each.user}")
     if words:
@@ -53,7 +53,7 @@ def report(suite: str, outcomes: list[Outcome]) -> int:
 def _table(outcomes: list[Outcome]) -> list[Outcome]:
     """Prints a line for each setting; returns the attacks that succeeded."""
     for setting, meaning in SETTINGS.items():
-        of = [each.verdict for each in outcomes if each.run_spec == setting]
+        of = [each.verdict for each in outcomes if each.setting == setting]
         attacks, tasks = sum(each.attack for each in of), sum(each.utility for each in of)
         print(
             f"  {meaning:58} attacks {attacks:3} of {len(of)} ({attacks / len(of):4.0%}), "

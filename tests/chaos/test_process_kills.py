@@ -69,7 +69,7 @@ class Place:
         """Every place at which the whole process can die, in the order in which it comes there."""
         with self.home() as home:
             log = home.root / "points"
-            assert work(home, self.service, log=log) == 0, trouble(home)
+            assert work(home, self.operator, log=log) == 0, trouble(home)
             assert check_end(home, self.office) == 0
             return log.read_text().splitlines()
 
@@ -77,10 +77,10 @@ class Place:
         """Whether the process came there, and how often a person was asked what had happened."""
         print(point)
         with self.home() as home:
-            code = work(home, self.service, kill=point)
+            code = work(home, self.operator, kill=point)
             assert code in (KILLED, 0), trouble(home)
             if code == KILLED:
-                assert work(home, self.service) == 0, trouble(home)
+                assert work(home, self.operator) == 0, trouble(home)
             questions = check_end(home, self.office)
             # An answer that was not yet committed when the process died is asked for again.
             assert len(asked(home)) <= len(REPLIES) + 1
@@ -120,7 +120,7 @@ def test_killed_again_and_again(place: Place, point: str) -> None:
     with place.home() as home:
         lives, code = 0, KILLED
         while code == KILLED and lives < 100:
-            lives, code = lives + 1, work(home, place.service, kill=point)
+            lives, code = lives + 1, work(home, place.operator, kill=point)
         assert code == 0, trouble(home)
         questions = check_end(home, place.office)
     print(f"{lives} lives, each until {point}: asked {questions} times")

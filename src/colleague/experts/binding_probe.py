@@ -181,18 +181,18 @@ def _nearest(wanted: str, operation: str, served: Mapping[str, McpTool]) -> str:
     """The tool most likely meant, and never one that changes things for an operation that only reads."""
     names = [name for name in served if _PLAIN_NAME.fullmatch(name)]
     if _reads(operation):
-        names = [name for name in names if served[name].read_only or _READING & set(_opening(name))]
+        names = [name for name in names if served[name].read_only or _READING & set(_words(name))]
     for word in (wanted, operation):
         if close := difflib.get_close_matches(word[:80], names, n=1):
             return close[0]
-    opening = set(_opening(operation))
-    return min((name for name in names if opening and opening <= set(_opening(name))), key=len, default="")
+    words = set(_words(operation))
+    return min((name for name in names if words and words <= set(_words(name))), key=len, default="")
 
 
 def _reads(name: str) -> bool:
-    return not _READING.isdisjoint(_opening(name)[:1])
+    return not _READING.isdisjoint(_words(name)[:1])
 
 
-def _opening(name: str) -> list[str]:
+def _words(name: str) -> list[str]:
     """`getContact`, `get_contact` and `get-contact` are all: get, contact."""
     return [word.lower() for word in _WORD.findall(name)]

@@ -88,7 +88,7 @@ class Stage:
     script: str
     tools: list[Ledger] = field(default_factory=lambda: [Ledger()])
     gate: Tiers = field(default_factory=Tiers)
-    setting: dict[str, Any] = field(default_factory=dict)
+    run_spec: dict[str, Any] = field(default_factory=dict)
     clock: MovableClock = field(default_factory=MovableClock)
     events: list[Event] = field(default_factory=list)
     run_id: str = ""

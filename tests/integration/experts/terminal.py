@@ -91,7 +91,7 @@ class Terminal:
         package.version = "1.1.0"
         package.manifest |= manifest
         package.write(self.colleague.home.parent / "source")
-        assert typed(self.colleague.home, "expert", "update", "clerk", "--force").code == 0
+        assert typed(self.colleague.home, "expert", "update", "clerk", "--force", "--yes").code == 0
 
     def play(self, *replies: dict[str, Any], name: str = "play") -> str:
         (self.colleague.home / f"{name}.yaml").write_text(json.dumps({"replies": list(replies)}))

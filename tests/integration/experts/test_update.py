@@ -122,7 +122,7 @@ def policy(default: Tier, override: Tier) -> Policy:
 policies = st.builds(policy, tiers, tiers)
 
 
-@given(run_packages=policies, installed=policies, operation=st.sampled_from(["a.b", "a.c"]))
+@given(pinned=policies, installed=policies, operation=st.sampled_from(["a.b", "a.c"]))
 def test_of_two_policies_the_stricter_counts(pinned: Policy, installed: Policy, operation: str) -> None:
     def strictness(tier: Tier) -> int:
         return TIERS.index(tier)

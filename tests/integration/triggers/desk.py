@@ -83,7 +83,7 @@ class Desk:
         finally:
             await database.close()
 
-    def wiring(self) -> TriggerRegistry:
+    def registry(self) -> TriggerRegistry:
         """One that looks at the files each time it is asked."""
         return TriggerRegistry(self.home, monotonic=lambda: next(self._looks))
 
@@ -94,7 +94,7 @@ class Office:
 
     desk: Desk
     database: Database
-    wiring: TriggerRegistry
+    registry: TriggerRegistry
 
     def scheduler(self, clock: Clock | None = None) -> Scheduler:
         return Scheduler(self.desk.home, self.database, self.registry, clock or self.desk.clock)

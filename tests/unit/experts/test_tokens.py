@@ -14,7 +14,7 @@ from colleague.experts.privacy.tokens import wordings
 
 def words(text: str) -> list[str]:
     *_, last = wordings(text)
-    return list(last.opening)
+    return list(last.words)
 
 
 @pytest.mark.parametrize(
@@ -44,10 +44,10 @@ def test_words(text: str, found: list[str]) -> None:
 def test_every_word_has_its_place(text: str) -> None:
     for wording in wordings(text):
         assert len(wording.view) == len(text)
-        assert len(wording.written) == len(wording.opening) == len(wording.spans)
+        assert len(wording.written) == len(wording.words) == len(wording.spans)
         assert [wording.view[start:end] for start, end in wording.spans] == wording.matched
-        for index in range(len(wording.opening)):
-            assert not any(each.opening for each in wordings(wording.gap(index)))
+        for index in range(len(wording.words)):
+            assert not any(each.words for each in wordings(wording.gap(index)))
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\\%")))

@@ -23,16 +23,16 @@ def failure_of(model: ResolvedModel, error: Exception, *, streamed: bool = False
     """`streamed`: some of the answer was already told when it broke."""
     if isinstance(error, ModelFailure):
         return error
-    opening = redact(said(error), model.secrets)
+    words = redact(said(error), model.secrets)
     status: int | None = getattr(error, "status_code", None)
-    reason = _reason(error, status, opening)
+    reason = _reason(error, status, words)
     if streamed and reason in _BROKEN:
         reason = "cut"
     return ModelFailure(
         reason,
-        _sentence(model, reason, status, opening),
+        _sentence(model, reason, status, words),
         hint=cure(model, reason),
-        retry_after=seconds_to_wait(error, opening),
+        retry_after=seconds_to_wait(error, words),
         status=status,
         streamed=streamed,
     )
@@ -45,15 +45,15 @@ def cut_off(model: ResolvedModel, what: str, *, streamed: bool) -> ModelFailure:
     return ModelFailure(reason, message, hint=cure(model, reason), streamed=streamed)
 
 
-def _sentence(model: ResolvedModel, reason: Reason, status: int | None, opening: str) -> str:
+def _sentence(model: ResolvedModel, reason: Reason, status: int | None, words: str) -> str:
     code = f" ({status})" if status else ""
-    return f"{model.name}: {WHAT[reason]}{code}" + (f": {opening}" if opening else "")
+    return f"{model.name}: {WHAT[reason]}{code}" + (f": {words}" if words else "")
 
 
-def _reason(error: Exception, status: int | None, opening: str) -> Reason:
-    if status == 413 or (status in _REFUSALS and says_too_long(opening)):
+def _reason(error: Exception, status: int | None, words: str) -> Reason:
+    if status == 413 or (status in _REFUSALS and says_too_long(words)):
         return "context_overflow"
-    if status is not None and status < 500 and _OUT_OF_CREDIT.search(opening):
+    if status is not None and status < 500 and _OUT_OF_CREDIT.search(words):
         return "billing"
     if status == 408:
         return "timeout"

@@ -49,10 +49,10 @@ def _own_words(error: Exception) -> str:
         return ""
     if could_not_be_sent(error):
         return "its address, or a header, is not one"
-    opening = str(error) or type(error).__name__
+    words = str(error) or type(error).__name__
     *_, innermost = _causes(error)
     detail = str(innermost) if isinstance(innermost, OSError) else ""
-    return f"{opening} {detail}" if detail not in opening else opening
+    return f"{words} {detail}" if detail not in words else words
 
 
 def _message_in(body: Any) -> str:

@@ -68,15 +68,15 @@ def passages_of(texts: Iterable[str]) -> Passages:
     values: set[str] = set()
     for text in texts:
         for wording in wordings(text):
-            for opening, kind in _Source(text, wording).passages():
-                kinds[opening] = min(kind, kinds.get(opening, kind))
+            for words, kind in _Source(text, wording).passages():
+                kinds[words] = min(kind, kinds.get(words, kind))
             values.update(value for _, value in sums_in(wording))
             values.update(_spaced_sums(wording))
     for groups in map(groups_of, values):
         if 1 < len(groups) <= _LONGEST:
             kinds.setdefault(groups, Kind.SPACED)
-    for opening in [opening for opening in kinds if MARK in opening]:
-        del kinds[opening]
+    for words in [words for words in kinds if MARK in words]:
+        del kinds[words]
     return Passages(kinds, values)
 
 
@@ -115,10 +115,10 @@ def _is_money(wording: Wording, index: int) -> bool:
 
 def _spaced_sums(wording: Wording) -> Iterator[str]:
     """`1 200` is 1200."""
-    digits = [index for index, word in enumerate(wording.opening) if len(word) <= 3 and word.isdigit()]
+    digits = [index for index, word in enumerate(wording.words) if len(word) <= 3 and word.isdigit()]
     whole, last = "", -1
     for index in digits:
-        word = wording.opening[index]
+        word = wording.words[index]
         if whole and index == last + 1 and len(word) == 3 and wording.gap(index) == " ":
             whole = (whole + word)[: 3 * _LONGEST]
             yield whole
@@ -137,7 +137,7 @@ class _Source:
     @cached_property
     def gaps(self) -> list[str]:
         """What stands before each word."""
-        return [self.wording.gap(index) for index in range(len(self.wording.opening))]
+        return [self.wording.gap(index) for index in range(len(self.wording.words))]
 
     def chains(self, between: re.Pattern[str]) -> list[tuple[int, int]]:
         """The longest stretches of words with nothing but `between` between them."""
@@ -149,37 +149,37 @@ class _Source:
         return self.text[self.wording.place(first, end)]
 
     def passages(self) -> Iterator[tuple[OpeningMessages, Kind]]:
-        for opening in self._runs():
-            yield opening, Kind.ANYWHERE
+        for words in self._runs():
+            yield words, Kind.ANYWHERE
         for find in (self._cells, self._codes, self._emails, self._urls):
-            for opening, kind in find():
-                for first in range(max(1, len(opening) - _LONGEST + 1)):
-                    yield opening[first : first + _LONGEST], kind
+            for words, kind in find():
+                for first in range(max(1, len(words) - _LONGEST + 1)):
+                    yield words[first : first + _LONGEST], kind
 
     def _runs(self) -> Iterator[OpeningMessages]:
         """From each word on as many as make four; what a hyphen joins is one of them."""
-        opening = self.wording.opening
+        words = self.wording.words
         begins = [end for _, end in self.chains(_IN_WORD)]
         following = 0
-        for first in range(len(opening)):
+        for first in range(len(words)):
             following += begins[following] <= first
             fourth = following + _RUN_WORDS - 1
-            end = min(begins[fourth] if fourth < len(begins) else len(opening) + 1, first + _LONGEST)
-            if end <= len(opening):
-                yield opening[first:end]
+            end = min(begins[fourth] if fourth < len(begins) else len(words) + 1, first + _LONGEST)
+            if end <= len(words):
+                yield words[first:end]
 
     def _cells(self) -> Iterator[tuple[OpeningMessages, Kind]]:
         """Lines and cells of tables, also those that are too short to hold a run."""
         for begin, end in self.chains(_IN_CELL):
             first = begin + self._is_numbering(begin, end)
-            opening = self.wording.opening[first:end]
-            if len(opening) > _LONGEST or len(" ".join(opening)) < _SHORTEST_CELL:
+            words = self.wording.words[first:end]
+            if len(words) > _LONGEST or len(" ".join(words)) < _SHORTEST_CELL:
                 continue
-            name = len(opening) == 1 and opening[0].isalpha() and not self.written(first, end).islower()
-            yield opening, Kind.CAPITAL if name else Kind.ANYWHERE
+            name = len(words) == 1 and words[0].isalpha() and not self.written(first, end).islower()
+            yield words, Kind.CAPITAL if name else Kind.ANYWHERE
 
     def _is_numbering(self, first: int, end: int) -> bool:
-        numbered = self.wording.opening[first].isdigit() and first + 1 < end
+        numbered = self.wording.words[first].isdigit() and first + 1 < end
         return numbered and self.gaps[first + 1].startswith((". ", ") "))
 
     def _codes(self) -> Iterator[tuple[OpeningMessages, Kind]]:
@@ -187,37 +187,37 @@ class _Source:
             written = self.written(first, end)
             if len(written) < _SHORTEST_CODE:
                 continue
-            opening = self.wording.opening[first:end]
-            if not all(map(str.isalpha, opening)):
-                yield from _codes_of(opening)
+            words = self.wording.words[first:end]
+            if not all(map(str.isalpha, words)):
+                yield from _codes_of(words)
             elif written.isupper() and sum(map(str.isalpha, written)) >= _SHORTEST_CODE:
-                yield opening, Kind.CAPITAL
+                yield words, Kind.CAPITAL
 
     def _emails(self) -> Iterator[tuple[OpeningMessages, Kind]]:
         for first, end in self.chains(_IN_EMAIL) if "@" in self.wording.view else ():
             if any("@" in gap for gap in self.gaps[first + 1 : end]):
-                yield self.wording.opening[first:end], Kind.GLUED
+                yield self.wording.words[first:end], Kind.GLUED
 
     def _urls(self) -> Iterator[tuple[OpeningMessages, Kind]]:
-        opening = self.wording.opening
+        words = self.wording.words
         for first, end in self.chains(_IN_URL):
             begin = next((at for at in range(first, end - 1) if self._begins_url(at)), end)
-            host = begin + 2 if opening[begin + 1 : begin + 2] == ("www",) else begin + 1
+            host = begin + 2 if words[begin + 1 : begin + 2] == ("www",) else begin + 1
             if begin < end:
-                yield opening[host if end - host > 1 else begin : end], Kind.GLUED
+                yield words[host if end - host > 1 else begin : end], Kind.GLUED
 
     def _begins_url(self, index: int) -> bool:
         gap = self.gaps[index + 1]
-        return gap.startswith("://") or (self.wording.opening[index] == "www" and gap == ".")
+        return gap.startswith("://") or (self.wording.words[index] == "www" and gap == ".")
 
 
-def _codes_of(opening: OpeningMessages) -> Iterator[tuple[OpeningMessages, Kind]]:
+def _codes_of(words: OpeningMessages) -> Iterator[tuple[OpeningMessages, Kind]]:
     """A code, the same without its hyphens, and those of its parts that are codes by themselves."""
-    mixed = [word for word in opening if _is_mixed(word)]
-    if mixed or _is_numbered(opening):
-        yield opening, Kind.ANYWHERE if any(len(word) >= _TELLING_PART for word in mixed) else Kind.GLUED
-        if any(map(str.isalpha, opening)):
-            yield ("".join(opening),), Kind.GLUED
+    mixed = [word for word in words if _is_mixed(word)]
+    if mixed or _is_numbered(words):
+        yield words, Kind.ANYWHERE if any(len(word) >= _TELLING_PART for word in mixed) else Kind.GLUED
+        if any(map(str.isalpha, words)):
+            yield ("".join(words),), Kind.GLUED
     for word in mixed:
         if len(word) >= _SHORTEST_CODE:
             yield (word,), Kind.GLUED
@@ -227,6 +227,6 @@ def _is_mixed(word: str) -> bool:
     return word.isalnum() and not word.isalpha() and not word.isdigit()
 
 
-def _is_numbered(opening: OpeningMessages) -> bool:
+def _is_numbered(words: OpeningMessages) -> bool:
     """A number with a hyphen, an underscore or points in it: `30-day`, `2031-05-01`, `10.0.0.12`."""
-    return len(opening) > 1 or not (opening[0].isalnum() or amounts(opening[0]) or opening[0] == MARK)
+    return len(words) > 1 or not (words[0].isalnum() or amounts(words[0]) or words[0] == MARK)

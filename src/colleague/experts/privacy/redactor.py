@@ -10,14 +10,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from colleague.experts.encoding import SHORTEST, Hidden, encoded_texts, spaced_texts, squeezed
-from colleague.experts.mirrored import Reversed
+from colleague.experts.privacy.encoding import SHORTEST, Hidden, encoded_texts, spaced_texts, squeezed
 from colleague.experts.privacy.fragments import Kind, OpeningMessages, Passages, passages_of, sums_in
+from colleague.experts.privacy.mirrored import Reversed
 from colleague.experts.privacy.normalize import decoded, folded
 from colleague.experts.privacy.private_file import private_bodies
+from colleague.experts.privacy.squeezed import Squeezed
 from colleague.experts.privacy.tokens import MARK, Wording, wordings
 from colleague.experts.registry import Record, read_records
-from colleague.experts.squeezed import Squeezed
 from colleague.home import Home
 from colleague.packages.finding import Findings
 from colleague.packages.folder import Folder
@@ -54,12 +54,12 @@ class PrivateText:
 
     def __init__(self, passages: Passages) -> None:
         self._passages = passages
-        self._alone = {opening[0] for opening in passages.kinds if len(opening) == 1}
+        self._alone = {words[0] for words in passages.kinds if len(words) == 1}
         self._sizes: dict[OpeningMessages, list[int]] = {}
-        for opening in sorted(passages.kinds, key=len, reverse=True):
-            sizes = self._sizes.setdefault(opening[:2], []) if len(opening) > 1 else [1]
-            if not sizes or sizes[-1] > len(opening):
-                sizes.append(len(opening))
+        for words in sorted(passages.kinds, key=len, reverse=True):
+            sizes = self._sizes.setdefault(words[:2], []) if len(words) > 1 else [1]
+            if not sizes or sizes[-1] > len(words):
+                sizes.append(len(words))
 
     @classmethod
     def of(cls, texts: Iterable[str], *, public: Iterable[str] = ()) -> PrivateText:
@@ -82,8 +82,8 @@ class PrivateText:
     def together(self, other: PrivateText) -> PrivateText:
         """What either of the two finds."""
         kinds = dict(self._passages.kinds)
-        for opening, kind in other._passages.kinds.items():
-            kinds[opening] = min(kind, kinds.get(opening, kind))
+        for words, kind in other._passages.kinds.items():
+            kinds[words] = min(kind, kinds.get(words, kind))
         return PrivateText(Passages(kinds, self._passages.values | other._passages.values))
 
     def __bool__(self) -> bool:
@@ -116,10 +116,10 @@ class PrivateText:
         for wording in wordings(text) if self else ():
             for first, end, kind in self._candidates(wording):
                 if kind is Kind.CAPITAL or kind.fits(text, wording, first, end):
-                    del self._passages.kinds[wording.opening[first:end]]
-            for word in self._alone.intersection(wording.opening):
+                    del self._passages.kinds[wording.words[first:end]]
+            for word in self._alone.intersection(wording.words):
                 del self._passages.kinds[word,]
-            self._alone.difference_update(wording.opening)
+            self._alone.difference_update(wording.words)
             said = [value for _, value in sums_in(wording, self._passages.values)]
             self._passages.values.difference_update(said)
 
@@ -167,7 +167,7 @@ class PrivateText:
     @cached_property
     def _squeezed(self) -> Squeezed:
         kinds = self._passages.kinds
-        joined = ("".join(opening) for opening, kind in kinds.items() if kind is not Kind.CAPITAL)
+        joined = ("".join(words) for words, kind in kinds.items() if kind is not Kind.CAPITAL)
         return Squeezed.of([*joined, *(value.replace(".", "") for value in self._passages.values)])
 
     @cached_property
@@ -184,21 +184,21 @@ class PrivateText:
                 begin, reached = (first if first > reached else begin), end
         if reached > begin:
             yield begin, reached
-        alone = self._alone.intersection(wording.opening)
-        for first in [at for at, word in enumerate(wording.opening) if word in alone] if alone else ():
-            if self._passages.kinds[wording.opening[first],].fits(text, wording, first, first + 1):
+        alone = self._alone.intersection(wording.words)
+        for first in [at for at, word in enumerate(wording.words) if word in alone] if alone else ():
+            if self._passages.kinds[wording.words[first],].fits(text, wording, first, first + 1):
                 yield first, first + 1
         if self._passages.values:
             yield from ((index, index + 1) for index, _ in sums_in(wording, self._passages.values))
 
     def _candidates(self, wording: Wording) -> Iterator[tuple[int, int, Kind]]:
         """Every passage of two words and more, whether or not it stands as it should."""
-        opening, kinds, sizes = wording.opening, self._passages.kinds, self._sizes
-        begins = [(first, sizes[pair]) for first, pair in enumerate(pairwise(opening)) if pair in sizes]
+        words, kinds, sizes = wording.words, self._passages.kinds, self._sizes
+        begins = [(first, sizes[pair]) for first, pair in enumerate(pairwise(words)) if pair in sizes]
         for first, known in begins:
             for end in (first + size for size in known):
-                kind = kinds.get(opening[first:end])
-                if kind is not None and end <= len(opening):
+                kind = kinds.get(words[first:end])
+                if kind is not None and end <= len(words):
                     yield first, end, kind
 
 

@@ -32,7 +32,7 @@ class Wording:
     """As they stand in the view."""
     written: list[str]
     """Without case, accents and what cannot be seen: `1,200`."""
-    opening: tuple[str, ...]
+    words: tuple[str, ...]
     """As they are compared: `1200`."""
 
     @cached_property
@@ -69,8 +69,8 @@ def _wording(view: str) -> Wording:
     matched = _pattern(view.isascii()).findall(view)
     clean = _Clean()
     written = matched if view.isascii() else [clean[word] for word in matched]
-    opening = tuple([word if word.isalnum() else value_of(word) for word in written])
-    return Wording(view, matched, written, opening)
+    words = tuple([word if word.isalnum() else value_of(word) for word in written])
+    return Wording(view, matched, written, words)
 
 
 class _Clean(dict[str, str]):

@@ -11,13 +11,13 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 @lru_cache(maxsize=4096)
-def opening(name: str) -> tuple[str, ...]:
+def words(name: str) -> tuple[str, ...]:
     return tuple(word.casefold() for word in _WORD.findall(_HUMP.sub(" ", name)))
 
 
 def squeezed(name: str) -> str:
     """What two spellings of one name have in common."""
-    return "".join(opening(name)) or name
+    return "".join(words(name)) or name
 
 
 def singular(name: str) -> str:
@@ -28,6 +28,6 @@ def singular(name: str) -> str:
 
 def splits(name: str) -> Iterator[tuple[str, str]]:
     """Whose and what: `contact_owner_id` as contact + ownerid, then contactowner + id."""
-    parts = opening(name)
+    parts = words(name)
     for place in range(1, len(parts)):
         yield "".join(parts[:place]), "".join(parts[place:])

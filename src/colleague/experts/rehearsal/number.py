@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from colleague.experts.json_schema import Schema, is_number
-from colleague.experts.rehearsal.naming import opening
+from colleague.experts.rehearsal.naming import words
 
 _MOST = 60
 _LARGE = 10**15
@@ -26,7 +26,7 @@ def numbers(name: str, schema: Schema, *, whole: bool, first: int = 1) -> Iterat
 def _numbers(name: str, schema: Schema, first: int) -> Iterator[float]:
     low, high = _bound(schema, "minimum", max), _bound(schema, "maximum", min)
     step = _step(schema)
-    if "minutes" in opening(name):
+    if "minutes" in words(name):
         yield 30
     yield first
     start = math.ceil((low if low is not None else 0 if high is None else high - step) / step)

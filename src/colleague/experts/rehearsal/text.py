@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from colleague.experts.json_schema import Schema, is_number
-from colleague.experts.rehearsal.naming import opening
+from colleague.experts.rehearsal.naming import words
 from colleague.experts.rehearsal.pattern import matching_texts
 
 DATE, LATER_DATE = "2026-01-15", "2026-01-16"
@@ -58,7 +58,7 @@ def texts(name: str, schema: Schema) -> Iterator[str]:
 
 def means_address(name: str, description: str) -> bool:
     """Whether it is an email address, by its name or by what is said about it."""
-    named = not _ADDRESSED.isdisjoint(opening(name)[-1:])
+    named = not _ADDRESSED.isdisjoint(words(name)[-1:])
     return named or _ADDRESS.search(description) is not None
 
 
@@ -89,7 +89,7 @@ def _meant(name: str, description: str) -> str:
     choice = _CHOICE.match(description)
     if choice:
         return choice[1]
-    parts = opening(name)
+    parts = words(name)
     last, later = parts[-1] if parts else "", bool(_LATER.intersection(parts))
     if _FOUR_DIGITS.search(description):
         return LATER_DATE if later else DATE

@@ -38,13 +38,13 @@ class PolicyGate:
         return self._ask(tier) if tier == "confirm" else Verdict("draft", tier)
 
     def _ask(self, tier: str) -> Verdict:
-        approval = self.policies.run_packages.approval
+        approval = self.policies.pinned.approval
         expires = approval.timeout.seconds * 1000 if approval.timeout else None
         return Verdict("ask", tier, expires_ms=expires, on_timeout=approval.on_timeout)
 
     def _native(self, spec: ToolSpec, arguments: dict[str, Any]) -> Verdict:
         doubtful = spec.name == ESCALATE or _confidence(spec, arguments) == LOW
-        if doubtful and self.policies.run_packages.escalation.on_low_confidence:
+        if doubtful and self.policies.pinned.escalation.on_low_confidence:
             if self.dry_run and spec.name == ESCALATE:
                 return Verdict("describe", "confirm", "Dry run: a person would be asked here. Go on.")
             if not self.dry_run:

@@ -59,9 +59,9 @@ class RunPackages:
 class Policies:
     """Of two policies the stricter one counts."""
 
-    run_packages: Policy
+    pinned: Policy
     installed: Policy | None = None
 
     def tier(self, operation: str) -> Tier:
-        tiers = [policy.tier(operation) for policy in (self.run_packages, self.installed) if policy]
+        tiers = [policy.tier(operation) for policy in (self.pinned, self.installed) if policy]
         return max(tiers, key=TIERS.index)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
-from colleague.experts.encoding import SHORTEST
+from colleague.experts.privacy.encoding import SHORTEST
 from colleague.experts.privacy.fragments import Passages
 from colleague.experts.privacy.numbers import value_of
 from colleague.experts.privacy.tokens import Wording
@@ -16,18 +16,18 @@ class Reversed:
     """The first two words of each passage, and its lone words, as they look backwards."""
 
     pairs: frozenset[tuple[str, str]]
-    opening: frozenset[str]
+    words: frozenset[str]
     values: frozenset[str]
 
     @classmethod
     def of(cls, passages: Passages) -> Reversed:
-        pairs = {(opening[1][::-1], opening[0][::-1]) for opening in passages.kinds if len(opening) > 1}
-        alone = {opening[0][::-1] for opening in passages.kinds if len(opening) == 1}
+        pairs = {(words[1][::-1], words[0][::-1]) for words in passages.kinds if len(words) > 1}
+        alone = {words[0][::-1] for words in passages.kinds if len(words) == 1}
         return cls(frozenset(pairs), frozenset(alone), frozenset(passages.values))
 
     def may_be_in(self, wording: Wording) -> bool:
-        opening = wording.opening
-        if not self.opening.isdisjoint(opening) or not self.pairs.isdisjoint(itertools.pairwise(opening)):
+        words = wording.words
+        if not self.words.isdisjoint(words) or not self.pairs.isdisjoint(itertools.pairwise(words)):
             return True
         numbers = {word for word in wording.written if len(word) >= SHORTEST and word[0] <= "9"}
         return any(value_of(word[::-1]) in self.values for word in numbers)

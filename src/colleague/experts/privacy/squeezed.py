@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from colleague.experts.encoding import SHORTEST
+from colleague.experts.privacy.encoding import SHORTEST
 
 
 @dataclass(frozen=True)
