@@ -62,7 +62,7 @@ class Fleet:
         expert = find_expert(self.home, EXPERT)
         package = expert.load()
         arrival = Invocation(self.home, expert, package).process(find_process(package, "work"), {"id": name})
-        given = replace(arrival, dedupe_key=name, lane=None)
+        given = replace(arrival, dedupe_keys=(name,), lane=None)
         await self.books.database.write(lambda tx: accept(tx, given))
 
     async def kill_one_that_waits_for_an_answer(self) -> None:

@@ -91,7 +91,7 @@ class TestAheadForSixSeconds:
 
     def test_a_repeat_is_a_repeat(self, opener: Opener) -> None:
         async def acts(database: Database, watch: Watch) -> None:
-            keyed = replace(ARRIVAL, dedupe_key="delivery 1")
+            keyed = replace(ARRIVAL, dedupe_keys=("delivery 1",))
             first = await database.write(lambda tx: accept(tx, keyed))
             watch.moves(days=40)
             again = await database.write(lambda tx: accept(tx, keyed))
