@@ -223,13 +223,13 @@ def _in_transaction(connection: Connection) -> bool:
 
 
 def _roll_back(connection: Connection) -> None:
-    """A connection that cannot even do that is thrown away; the next statement opens another."""
+    """A connection that cannot even do that is thrown away, and the writer opens another."""
     try:
         if _in_transaction(connection):
             connection.exec_driver_sql("ROLLBACK")
     except Exception:
-        log.exception("the database could not be rolled back; it is opened anew")
         connection.invalidate()
+        raise
 
 
 def _engine(file: Path) -> Engine:
