@@ -17,7 +17,7 @@ from tests.integration.store.databases import new_database
 
 
 def begin(home: Path, slow: str) -> subprocess.Popen[str]:
-    command = [sys.executable, str(ROOT / "tests/chaos/drive.py"), str(home), "script/turn.yaml", "--decide"]
+    command = [sys.executable, "-m", "tests.chaos.drive", str(home), "script/turn.yaml", "--decide"]
     settings = json.loads((home / "colleague.json").read_text())
     settings["mcp"]["servers"]["ledger"]["env"] = {"LEDGER_SLOW": slow}
     (home / "colleague.json").write_text(json.dumps(settings))
@@ -27,6 +27,7 @@ def begin(home: Path, slow: str) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ,
+        cwd=ROOT,
     )
 
 
