@@ -200,12 +200,12 @@ async def test_a_stop_in_the_middle_repeats_nothing(stage: Stage) -> None:
 
 @on_stage
 async def test_its_time_is_the_attempts_time(stage: Stage) -> None:
-    execution = {"timeout": "2s", "retry": {"max_attempts": 2, "delay": "10s"}}
+    execution = {"timeout": "6s", "retry": {"max_attempts": 2, "delay": "10s"}}
     stage.install(weighing(work={"execution": execution}))
     run = await play(stage, BEGIN, when("Apply weigh", given() | {"delay": 60}), END)
     assert run.status == "retrying"
 
-    stage.play(when("Apply weigh", given()), when("took longer than 2 seconds", DONE))
+    stage.play(when("Apply weigh", given()), when("took longer than 6 seconds", DONE))
     run = await stage.later(seconds=10)
 
     assert run.outcome == "completed", run.error
