@@ -60,7 +60,7 @@ class PostgresDatabase:
         )
         _watch_connections(self._engine)
         self._threads = started_pool(connections, "postgresql")
-        self.identity = self._write(_migrate)
+        self.identity = self._until_done(lambda: self._write_once(_migrate, at=_nowhere))
 
     async def write(self, work: Callable[[Tx], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._write, work)
@@ -118,16 +118,16 @@ class PostgresDatabase:
         self._away = self._away or lost
         raise unavailable(error, self.url) from error
 
-    def _write_once(self, work: Callable[[Tx], T]) -> T:
+    def _write_once(self, work: Callable[[Tx], T], *, at: Callable[[str], None] = failpoint) -> T:
         with self._engine.connect() as connection:
             transaction = begin(connection)
             tx = Tx(connection, self._clock, locks_rows=True, listeners=self.listeners)
             result = work(tx)
-            failpoint("commit.before")
+            at("commit.before")
             answered = commit(connection)
         if not answered:
             require_committed(self._engine, transaction)
-        failpoint("commit.after")
+        at("commit.after")
         for callback in tx.callbacks:
             callback()
         return result
@@ -135,6 +135,10 @@ class PostgresDatabase:
     def _read_once(self, work: Callable[[Tx], T]) -> T:
         with self._engine.connect() as connection:
             return work(Tx(connection, self._clock, locks_rows=False))
+
+
+def _nowhere(_: str) -> None:
+    """Opening a database is no commit of the work, where a crash is tried."""
 
 
 def _migrate(tx: Tx) -> str:
