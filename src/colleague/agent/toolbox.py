@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from colleague.agent.tool import Tool, ToolSpec
-from colleague.packages.fields import nearest
 from colleague.store.call_target import CallTarget
+from colleague.suggest import did_you_mean
 
 MOST_NESTED = 100
 
@@ -33,7 +33,7 @@ class Toolbox:
 
     def unknown(self, name: str) -> str:
         """What to tell a model that asks for a tool there is not."""
-        hint = nearest(name, self._tools) or f"there are: {', '.join(self._tools) or 'none'}"
+        hint = did_you_mean(name, self._tools) or f"there are: {', '.join(self._tools) or 'none'}"
         return f"there is no tool {name!r}; {hint}"
 
 

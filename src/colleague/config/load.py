@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import json
 from collections.abc import Iterator, Mapping
@@ -30,6 +29,7 @@ from colleague.config.section import Section, check_duration
 from colleague.config.settings import Settings
 from colleague.errors import ConfigError
 from colleague.home import Home
+from colleague.suggest import did_you_mean
 
 SHARED = frozenset(["agents", "models", "tools", "mcp", "session", "skills", "channels"])
 _MAX_PROBLEMS = 100
@@ -162,7 +162,7 @@ def _unknown_keys(node: Node, model: type[Section], path: Keys, *, ours: bool) -
         elif at != ("$schema",):
             known = [name for name in fields if name] + ([] if ours else sorted(model.passed_over))
             otherwise = "remove it" if ours else "it is passed over"
-            yield _warning(child, at, "is not a known key", _nearest(key, known) or otherwise)
+            yield _warning(child, at, "is not a known key", did_you_mean(key, known) or otherwise)
 
 
 def _unknown_below(node: Node, annotation: Any, path: Keys, *, ours: bool) -> Iterator[SettingsWarning]:
@@ -186,11 +186,6 @@ def _unknown_below(node: Node, annotation: Any, path: Keys, *, ours: bool) -> It
 
 def _warning(node: Node, path: Keys, message: str, hint: str) -> SettingsWarning:
     return SettingsWarning.at(node.key_place, f"{dotted(path)} {message}", hint)
-
-
-def _nearest(key: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(key, known, n=1, cutoff=0.6)
-    return f"did you mean {near[0]}?" if near else ""
 
 
 class KnownSetting(NamedTuple):

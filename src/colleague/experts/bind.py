@@ -9,9 +9,9 @@ from typing import Any
 from colleague.errors import BindingsError, NotFound, UsageError
 from colleague.experts.expert import Expert
 from colleague.files import write_atomic
-from colleague.packages.fields import nearest
 from colleague.packages.finding import Findings
 from colleague.packages.package import Package
+from colleague.suggest import did_you_mean
 
 _HEADER = "# Which server or skill provides each tool of this expert. This file is yours; updates keep it.\n"
 
@@ -50,7 +50,7 @@ def unbind_tool(expert: Expert, tool: str) -> None:
         bound = tools if isinstance(tools, dict) else {}
         raise NotFound(
             f"{expert.name} has no binding for {tool!r}",
-            hint=nearest(tool, map(str, bound)) or f"bound: {', '.join(map(str, bound)) or 'nothing'}",
+            hint=did_you_mean(tool, map(str, bound)) or f"bound: {', '.join(map(str, bound)) or 'nothing'}",
         )
     del tools[tool]
     _write(expert, document)
@@ -59,13 +59,13 @@ def unbind_tool(expert: Expert, tool: str) -> None:
 def _require_known(package: Package, tool: str, operations: Mapping[str, str]) -> None:
     required = package.manifest.requires_tools
     if tool not in required:
-        hint = nearest(tool, required) or f"it needs: {', '.join(required) or 'no tools'}"
+        hint = did_you_mean(tool, required) or f"it needs: {', '.join(required) or 'no tools'}"
         raise NotFound(f"{package.name} does not need a tool {tool!r}", hint=hint)
     described = package.tool(tool)
     known = [operation.name for operation in described.operations] if described else []
     for operation in operations:
         if known and operation not in known:
-            hint = nearest(operation, known) or f"operations: {', '.join(known)}"
+            hint = did_you_mean(operation, known) or f"operations: {', '.join(known)}"
             raise UsageError(f"{tool} has no operation {operation!r}", hint=hint)
 
 

@@ -11,13 +11,13 @@ from colleague.experts.accepted import accept_command, not_accepted
 from colleague.experts.bindings import Bindings, ToolBinding, read_bindings
 from colleague.experts.expert import Expert
 from colleague.experts.workspace.workspace import Workspace
-from colleague.packages.fields import nearest
 from colleague.packages.finding import Findings
 from colleague.packages.folder import Folder
 from colleague.packages.mark import Mark
 from colleague.packages.names import BINDINGS, MANIFEST
 from colleague.packages.package import Package
 from colleague.packages.validate import check_learnings_scope
+from colleague.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from colleague.config import Settings
@@ -75,7 +75,7 @@ def _check_required(expert: Expert, package: Package, bindings: Bindings, findin
 
 def _check_tool(name: str, binding: ToolBinding, package: Package, findings: Findings) -> None:
     if name not in package.manifest.requires_tools:
-        hint = nearest(name, package.manifest.requires_tools)
+        hint = did_you_mean(name, package.manifest.requires_tools)
         findings.add("binding-tool-unknown", binding.at, f"the package needs no tool {name!r}", hint)
         return
     tool = package.tool(name)
@@ -88,7 +88,7 @@ def _check_tool(name: str, binding: ToolBinding, package: Package, findings: Fin
             if known and operation not in known:
                 at = binding.mark(field, operation) if field == "operations" else binding.mark(field)
                 message = f"{name} has no operation {operation!r}"
-                findings.add("binding-operation-unknown", at, message, nearest(operation, known))
+                findings.add("binding-operation-unknown", at, message, did_you_mean(operation, known))
 
 
 def _check_target(name: str, binding: ToolBinding, around: Surroundings, findings: Findings) -> None:
@@ -99,7 +99,9 @@ def _check_target(name: str, binding: ToolBinding, around: Surroundings, finding
             findings.add("skill-unknown", at, message, f"put it in {around.skill_folders[-1]}")
     elif binding.server not in around.servers:
         message = f"{name} is bound to MCP server {binding.server!r}, which is not configured"
-        hint = nearest(binding.server, around.servers) or f"add it to mcp.servers in {around.settings_file}"
+        hint = (
+            did_you_mean(binding.server, around.servers) or f"add it to mcp.servers in {around.settings_file}"
+        )
         findings.add("server-unknown", at, message, hint)
 
 
@@ -108,7 +110,7 @@ def _check_triggers(package: Package, bindings: Bindings, findings: Findings) ->
     for name, binding in bindings.triggers.items():
         if name not in known:
             message = f"the package has no trigger {name!r}"
-            findings.add("binding-trigger-unknown", binding.at, message, nearest(name, known))
+            findings.add("binding-trigger-unknown", binding.at, message, did_you_mean(name, known))
 
 
 def _check_state(expert: Expert, package: Package, around: Surroundings, findings: Findings) -> None:

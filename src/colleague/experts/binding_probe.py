@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 from colleague.experts.runs.schema_compare import compare, server_tool_name
 from colleague.mcp.log import log_file
 from colleague.mcp.probe import Probed, probe
+from colleague.suggest import close_names
 
 if TYPE_CHECKING:
     from colleague.config import Settings
@@ -183,7 +183,7 @@ def _nearest(wanted: str, operation: str, served: Mapping[str, McpTool]) -> str:
     if _reads(operation):
         names = [name for name in names if served[name].read_only or _READING & set(_words(name))]
     for word in (wanted, operation):
-        if close := difflib.get_close_matches(word[:80], names, n=1):
+        if close := close_names(word, names):
             return close[0]
     words = set(_words(operation))
     return min((name for name in names if words and words <= set(_words(name))), key=len, default="")

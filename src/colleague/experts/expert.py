@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from colleague.errors import NotFound, PackageError
 from colleague.experts.registry import Record, read_records
 from colleague.home import Home
-from colleague.packages.fields import nearest
 from colleague.packages.finding import Findings
 from colleague.packages.folder import Folder
 from colleague.packages.manifest import Manifest, read_manifest
@@ -19,6 +18,7 @@ from colleague.packages.mark import Mark
 from colleague.packages.names import BINDINGS, LINK, MANIFEST
 from colleague.packages.reserved import name_problem
 from colleague.packages.staging import needs_recovery, sweep
+from colleague.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from colleague.packages.package import Package, Reading
@@ -138,7 +138,7 @@ def find_expert(home: Home, name: str) -> Expert:
     listed = (
         f"installed: {', '.join(experts)}" if experts else "install one: colleague expert install FOLDER|URL"
     )
-    raise NotFound(f"there is no expert {name!r} in {home.root}", hint=nearest(name, experts) or listed)
+    raise NotFound(f"there is no expert {name!r} in {home.root}", hint=did_you_mean(name, experts) or listed)
 
 
 def _recover(home: Home) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import difflib
 import logging
 import time
 from collections.abc import Mapping, Sequence
@@ -22,6 +21,7 @@ from colleague.mcp.log import ServerLog, log_file
 from colleague.mcp.pid_file import Records
 from colleague.mcp.tool import McpTool, is_used
 from colleague.mcp.tool_limits import LimitedTools, limit_tools
+from colleague.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -136,8 +136,7 @@ class Server:
     def _check_tool(self, tool: str, known: list[str]) -> None:
         if tool in known:
             return
-        near = difflib.get_close_matches(tool, known, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"run colleague mcp probe {self.name} to see its tools"
+        hint = did_you_mean(tool, known) or f"run colleague mcp probe {self.name} to see its tools"
         raise UnknownTool(
             f"MCP server {self.name} has no tool {tool!r} that may be used", server=self.name, hint=hint
         )

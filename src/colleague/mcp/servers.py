@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import difflib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from colleague.mcp.call import OnLate, OnProgress
 from colleague.mcp.errors import NotSent, ServerDown
 from colleague.mcp.pid_file import Records
 from colleague.mcp.server import Server, ServerStatus, Surroundings
+from colleague.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from colleague.config.settings import McpServer, Settings
@@ -163,6 +163,5 @@ def _check_launch(server: Server, launch_digest: str) -> None:
 
 
 def unknown_server(name: str, known: Mapping[str, object]) -> ServerDown:
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"add it with: colleague mcp add {name} -- COMMAND"
+    hint = did_you_mean(name, known) or f"add it with: colleague mcp add {name} -- COMMAND"
     return diagnosis.down(name, "is not configured", hint)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from colleague.duration import Duration
-from colleague.packages.fields import Fields, nearest
+from colleague.packages.fields import Fields
+from colleague.suggest import did_you_mean
 
 Format = Literal["narrative", "structured", "both"]
 SlaBreach = Literal["warn", "escalate"]
@@ -39,7 +40,7 @@ def read_delivery(fields: Fields, default: Delivery) -> Delivery:
 def read_channel(fields: Fields, default: str) -> str:
     channel = fields.text("channel", default)
     if fields.has("channel") and channel not in CHANNELS:
-        hint = nearest(channel, CHANNELS) or f"use one of {', '.join(CHANNELS)}"
+        hint = did_you_mean(channel, CHANNELS) or f"use one of {', '.join(CHANNELS)}"
         fields.findings.add(
             "delivery-channel-unknown", fields.mark("channel"), f"channel {channel[:60]!r} is not known", hint
         )

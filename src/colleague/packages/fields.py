@@ -10,6 +10,7 @@ from colleague.duration import Duration, parse_duration, parse_positive_duration
 from colleague.packages.finding import Findings
 from colleague.packages.mark import Mark
 from colleague.packages.nodes import Mapping, Node, Scalar, Sequence
+from colleague.suggest import did_you_mean
 
 T = TypeVar("T")
 
@@ -103,7 +104,7 @@ class Fields:
         options = list(allowed)
         if text in options or not isinstance(self._get(name), Scalar):
             return text
-        self._bad_value(name, text, _one_of(options), nearest(text, options))
+        self._bad_value(name, text, _one_of(options), did_you_mean(text, options))
         return default
 
     def duration(self, name: str, *, zero: bool = False) -> Duration | None:
@@ -145,7 +146,7 @@ class Fields:
             return
         unknown = [name for name in self.node.marks if name not in self._asked]
         for count, name in enumerate(unknown):
-            near = nearest(name, self._asked) if count < _MOST_HINTS else ""
+            near = did_you_mean(name, self._asked) if count < _MOST_HINTS else ""
             message = f"{name!r} is no field of {self.what}"
             self.findings.add(
                 "field-unknown", self.node.marks[name], message, near or "remove it, or check the spelling"
@@ -165,14 +166,6 @@ class Fields:
     def _bad_value(self, name: str, found: str, expected: str, hint: str = "") -> None:
         message = f"{name} must be {expected}, found {found!r}"
         self.findings.add("field-value", self.mark(name), message, hint)
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """`did you mean 'name'?`, or nothing when no known word is near."""
-    import difflib
-
-    close = difflib.get_close_matches(word[:80], list(known), n=1, cutoff=0.6)
-    return f"did you mean {close[0]!r}?" if close else ""
 
 
 def describe(node: Node) -> str:

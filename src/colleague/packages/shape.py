@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from colleague.packages.fields import describe, nearest
+from colleague.packages.fields import describe
 from colleague.packages.finding import Findings
 from colleague.packages.nodes import Mapping, Node, Scalar, Sequence, plain
+from colleague.suggest import did_you_mean
 
 Schema = dict[str, Any]
 
@@ -65,7 +66,7 @@ def _named_type(node: Scalar, findings: Findings) -> Schema:
     schema = type_schema(node.text)
     if schema is None:
         message = f"{node.text[:60]!r} is no type"
-        hint = nearest(node.text, _TYPES) or "use string, number, integer, boolean, object or array"
+        hint = did_you_mean(node.text, _TYPES) or "use string, number, integer, boolean, object or array"
         findings.add("type-unknown", node.mark, message, hint)
         return {}
     return schema

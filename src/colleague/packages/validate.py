@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from colleague.packages.fields import nearest
 from colleague.packages.finding import Findings
 from colleague.packages.folder import Folder, normal_path
 from colleague.packages.function import Function
@@ -16,6 +15,7 @@ from colleague.packages.package import Package
 from colleague.packages.policy import Override, looser
 from colleague.packages.process import Process
 from colleague.packages.trigger import Trigger
+from colleague.suggest import did_you_mean
 
 
 def check_package(package: Package, findings: Findings, *, installed: bool) -> None:
@@ -83,13 +83,13 @@ def _check_trigger(trigger: Trigger, package: Package, findings: Findings) -> No
     process = package.process(trigger.process)
     if process is None and trigger.process:
         message = f"trigger {trigger.name!r} starts process {trigger.process!r}, which does not exist"
-        hint = nearest(trigger.process, (each.name for each in package.processes))
+        hint = did_you_mean(trigger.process, (each.name for each in package.processes))
         findings.add("trigger-process-unknown", trigger.mark("process"), message, hint or "add the process")
     inputs = {each.name for each in process.inputs} if process else set()
     for name in trigger.payload_mapping:
         if process and name not in inputs:
             message = f"payload_mapping fills {name!r}, which is no input of {process.name!r}"
-            hint = nearest(name, inputs) or f"add the input to {process.path}"
+            hint = did_you_mean(name, inputs) or f"add the input to {process.path}"
             findings.add("payload-input-unknown", trigger.mark("payload_mapping", name), message, hint)
     if trigger.requires_tool and trigger.requires_tool not in package.manifest.requires_tools:
         message = f"requires_tool {trigger.requires_tool!r} is not in requires.tools"
@@ -105,13 +105,16 @@ def _check_override(override: Override, package: Package, findings: Findings) ->
     tool = package.tool(tool_name)
     if tool is None and tool_name not in package.manifest.requires_tools:
         message = f"override {override.operation!r} is for a tool that is not in requires.tools"
-        hint = nearest(tool_name, package.manifest.requires_tools) or f"add {tool_name} there"
+        hint = did_you_mean(tool_name, package.manifest.requires_tools) or f"add {tool_name} there"
         findings.add("override-tool-unknown", override.at, message, hint)
     elif tool is not None:
         operation = tool.operation(operation_name)
         if operation is None:
             message = f"override {override.operation!r} names no operation of {tool.path}"
-            hint = nearest(operation_name, (each.name for each in tool.operations)) or "declare the operation"
+            hint = (
+                did_you_mean(operation_name, (each.name for each in tool.operations))
+                or "declare the operation"
+            )
             findings.add("override-operation-unknown", override.at, message, hint)
         elif operation.documented_tier == "manual" and looser(override.tier, "manual"):
             message = f"{override.operation} is {override.tier} here, but {tool.path} marks it manual"
@@ -134,7 +137,7 @@ def _check_tools(item: Function | Process, package: Package, findings: Findings)
         if name not in package.manifest.requires_tools:
             message = f"{item.name!r} uses tool {name!r}, which is not in requires.tools"
             hint = (
-                nearest(name, package.manifest.requires_tools)
+                did_you_mean(name, package.manifest.requires_tools)
                 or f"add {name} to requires.tools in {MANIFEST}"
             )
             findings.add("tool-not-required", item.mark("tools", index), message, hint)
@@ -147,7 +150,7 @@ def _check_function(function: Function, package: Package, findings: Findings) ->
     for index, path in enumerate(function.knowledge):
         if path not in known and normal_path(path) not in known:
             message = f"{function.name!r} lists knowledge {path[:80]!r}, which is not in components.knowledge"
-            hint = nearest(path, known) or f"list it in components in {MANIFEST}"
+            hint = did_you_mean(path, known) or f"list it in components in {MANIFEST}"
             findings.add("function-knowledge-unknown", function.mark("knowledge", index), message, hint)
 
 
@@ -156,13 +159,13 @@ def _check_process(process: Process, package: Package, findings: Findings) -> No
     triggers = [trigger.name for trigger in package.triggers]
     if process.trigger and process.trigger not in triggers:
         message = f"{process.name!r} names trigger {process.trigger[:60]!r}, which does not exist"
-        hint = nearest(process.trigger, triggers) or f"add the trigger to {MANIFEST}"
+        hint = did_you_mean(process.trigger, triggers) or f"add the trigger to {MANIFEST}"
         findings.add("process-trigger-unknown", process.mark("trigger"), message, hint)
     functions = [function.name for function in package.functions]
     for index, name in enumerate(process.functions):
         if name not in functions:
             message = f"{process.name!r} lists function {name[:60]!r}, which does not exist"
-            hint = nearest(name, functions) or f"list its file in components in {MANIFEST}"
+            hint = did_you_mean(name, functions) or f"list its file in components in {MANIFEST}"
             findings.add("process-function-unknown", process.mark("functions", index), message, hint)
     _check_context(process, package, findings)
     _check_scratchpad(process, findings)
@@ -178,7 +181,7 @@ def _check_context(process: Process, package: Package, findings: Findings) -> No
             message = f"context {path[:80]!r} leads out of the package"
             findings.add("path-outside-package", at, message, "use a path such as state/pipeline.md")
         elif clean not in known and "{" not in clean and not clean.startswith(("scratch/", "learnings/")):
-            hint = nearest(clean, known) or "add the file or correct the path"
+            hint = did_you_mean(clean, known) or "add the file or correct the path"
             findings.add("context-file-unknown", at, f"context {path[:80]!r} does not exist", hint)
 
 
@@ -195,7 +198,7 @@ def _check_scratchpad(process: Process, findings: Findings) -> None:
         if name not in inputs:
             message = f"scratchpad placeholder {{{name[:60]}}} is no input of {process.name!r}"
             findings.add(
-                "scratchpad-placeholder-unknown", at, message, nearest(name, inputs) or "add the input"
+                "scratchpad-placeholder-unknown", at, message, did_you_mean(name, inputs) or "add the input"
             )
 
 
@@ -233,5 +236,5 @@ def check_learnings_scope(folder: Folder, path: str, package: Package) -> None:
     functions = [function.name for function in package.functions]
     if scope not in ("package", *functions):
         message = f"scope {scope[:60]!r} is neither package nor a function"
-        hint = nearest(scope, functions) or "write scope: package"
+        hint = did_you_mean(scope, functions) or "write scope: package"
         folder.findings.add("learning-scope-unknown", file.fields.mark("scope"), message, hint)

@@ -13,12 +13,12 @@ from colleague.experts.accepted import accept_command
 from colleague.experts.bindings import TriggerBinding, read_bindings
 from colleague.experts.expert import Expert, discover
 from colleague.home import Home
-from colleague.packages.fields import nearest
 from colleague.packages.finding import Findings
 from colleague.packages.package import Package
 from colleague.packages.process import Process
 from colleague.packages.trigger import PRESETS, Trigger
 from colleague.shortage import is_shortage
+from colleague.suggest import did_you_mean
 
 LOOK_EVERY = 1.0
 
@@ -77,10 +77,10 @@ class TriggerRegistry:
             return found
         names = {name for name, _ in self._bound_triggers}
         if expert not in names:
-            hint = nearest(expert, names) or "see them with: colleague trigger list"
+            hint = did_you_mean(expert, names) or "see them with: colleague trigger list"
             raise NotFound(f"there is no expert {expert!r} with triggers", hint=hint)
         known = [name for owner, name in self._bound_triggers if owner == expert]
-        hint = nearest(trigger, known) or f"it has: {', '.join(known)}"
+        hint = did_you_mean(trigger, known) or f"it has: {', '.join(known)}"
         raise NotFound(f"{expert} has no trigger {trigger!r}", hint=hint)
 
     def of_type(self, kind: str) -> list[BoundTrigger]:

@@ -192,7 +192,7 @@ def test_an_unknown_tool_is_not_sent(bench: Bench) -> None:
     async def work(servers: Servers) -> None:
         with pytest.raises(UnknownTool) as error:
             await servers.call("desk", "ecko", {}, key="k")
-        assert error.value.hint == "did you mean echo?"
+        assert error.value.hint == "did you mean 'echo'?"
         assert isinstance(error.value, NotSent)
 
     bench.run(work)
@@ -207,7 +207,7 @@ def test_an_unknown_or_disabled_server_is_down(bench: Bench) -> None:
             await servers.call("desc", "echo", {}, key="k")
         assert (error.value.message, error.value.hint) == (
             "MCP server desc is not configured",
-            "did you mean desk?",
+            "did you mean 'desk'?",
         )
         with pytest.raises(ServerDown, match="off is disabled"):
             await servers.tools("off")

@@ -169,7 +169,7 @@ def test_probe_of_an_unknown_or_disabled_server(mcp: Mcp) -> None:
     mcp.write({"off": {"command": "x", "enabled": False}})
     unknown = mcp("probe", "of")
     assert unknown.code == 1
-    assert "did you mean off?" in unknown.err
+    assert "did you mean 'off'?" in unknown.err
     assert "off is disabled" in mcp("probe", "off").out
     assert mcp("probe").out.startswith("No MCP servers are configured")
 

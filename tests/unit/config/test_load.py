@@ -444,12 +444,12 @@ class TestRefused:
 class TestWarnings:
     def test_unknown_key_at_the_top(self, tmp_path: Path) -> None:
         assert warned(load(tmp_path, "{\n  gatway: {},\n  zzz: 1,\n}")) == [
-            ("colleague.json", 2, 3, "gatway is not a known key", "did you mean gateway?"),
+            ("colleague.json", 2, 3, "gatway is not a known key", "did you mean 'gateway'?"),
             ("colleague.json", 3, 3, "zzz is not a known key", "remove it"),
         ]
         assert warned(load(tmp_path, theirs="{agnts: {}, browsr: {}, qqq: 1}")) == [
-            ("openclaw.json", 1, 2, "agnts is not a known key", "did you mean agents?"),
-            ("openclaw.json", 1, 13, "browsr is not a known key", "did you mean browser?"),
+            ("openclaw.json", 1, 2, "agnts is not a known key", "did you mean 'agents'?"),
+            ("openclaw.json", 1, 13, "browsr is not a known key", "did you mean 'browser'?"),
             ("openclaw.json", 1, 25, "qqq is not a known key", "it is passed over"),
         ]
 
@@ -462,16 +462,16 @@ class TestWarnings:
         }"""
         settings = load(tmp_path, text)
         assert [(line, message, hint) for _, line, _, message, hint in warned(settings)] == [
-            (2, "agents.defaults.model.primry is not a known key", "did you mean primary?"),
-            (2, "agents.list[0].tols is not a known key", "did you mean tools?"),
+            (2, "agents.defaults.model.primry is not a known key", "did you mean 'primary'?"),
+            (2, "agents.list[0].tols is not a known key", "did you mean 'tools'?"),
             (
                 3,
                 "models.providers.p.models[0].contextwindow is not a known key",
-                "did you mean contextWindow?",
+                "did you mean 'contextWindow'?",
             ),
-            (3, "models.providers.p.base_url is not a known key", "did you mean baseUrl?"),
-            (4, "mcp.servers.s.toolFilter.includes is not a known key", "did you mean include?"),
-            (5, "session.sendPolicy.rules[0].match.chattype is not a known key", "did you mean chatType?"),
+            (3, "models.providers.p.base_url is not a known key", "did you mean 'baseUrl'?"),
+            (4, "mcp.servers.s.toolFilter.includes is not a known key", "did you mean 'include'?"),
+            (5, "session.sendPolicy.rules[0].match.chattype is not a known key", "did you mean 'chatType'?"),
         ]
         assert [warning.column for warning in settings.warnings[:2]] == [39, 71]
         assert settings.models.providers["p"].base_url is None

@@ -9,7 +9,7 @@ from colleague.agent.models.builtin import BUILT_IN
 from colleague.agent.models.resolved import Key
 from colleague.config import Secret, Settings, resolve
 from colleague.errors import ConfigError, NotFound
-from colleague.packages.fields import nearest
+from colleague.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from colleague.config.settings import AuthProfile
@@ -71,7 +71,7 @@ def _named(settings: Settings, provider: str) -> Iterator[tuple[Secret, str]]:
 def _profile(settings: Settings, name: str) -> Iterator[tuple[Secret, str]]:
     found = settings.auth.profiles.get(name)
     if found is None:
-        hint = nearest(name, settings.auth.profiles) or "add it to auth.profiles in colleague.json"
+        hint = did_you_mean(name, settings.auth.profiles) or "add it to auth.profiles in colleague.json"
         raise NotFound(f"auth.profiles has no profile {name!r}", hint=hint)
     yield from _held(found, name)
 

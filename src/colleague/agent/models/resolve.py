@@ -15,7 +15,7 @@ from colleague.agent.models.script_player import ScriptPlayer
 from colleague.config import Secret, Settings, resolve
 from colleague.errors import ColleagueError, ConfigError, NotFound
 from colleague.file_cache import FileCache
-from colleague.packages.fields import nearest
+from colleague.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from colleague.config.settings import ModelCost, Provider, ProviderModel
@@ -113,7 +113,7 @@ def _likely(settings: Settings, name: str) -> str:
 
 def _providers(settings: Settings, provider: str) -> str:
     known = [*settings.models.providers, *(BUILT_IN if settings.models.mode == "merge" else ()), SCRIPT]
-    near = nearest(provider, known)
+    near = did_you_mean(provider, known)
     return near or f"add it to models.providers in colleague.json; known are {', '.join(known)}"
 
 
@@ -166,7 +166,7 @@ class _Entry:
         found = next((each for each in models if each.id == self._id), None)
         if found is None and models and self._provider not in BUILT_IN:
             ids = [each.id for each in models]
-            hint = nearest(self._id, ids) or f"add it to {self._where}.models; it has {', '.join(ids)}"
+            hint = did_you_mean(self._id, ids) or f"add it to {self._where}.models; it has {', '.join(ids)}"
             raise NotFound(f"{self._where} has no model {self._id!r}", hint=hint)
         return found
 
@@ -177,7 +177,7 @@ class _Entry:
             return BUILT_IN[self._provider].api if self._provider in BUILT_IN else "openai-completions"
         api = _SAME_API.get(named, named)
         if api not in APIS:
-            hint = nearest(api, APIS) or f"it takes {', '.join(APIS)}"
+            hint = did_you_mean(api, APIS) or f"it takes {', '.join(APIS)}"
             raise ConfigError(f"{self._where}.api is {named!r}, which is not known", hint=hint)
         return api
 

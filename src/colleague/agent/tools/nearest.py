@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from colleague.agent.tools.path import Missing, PathError, join, shown
 from colleague.agent.tools.tree import Tree
+from colleague.suggest import close_names
 
 _MOST = 3
 _MOST_LISTED = 12
@@ -29,7 +28,7 @@ def _names(tree: Tree, folder: str) -> list[str]:
 
 def _spelled_alike(tree: Tree, missing: Missing) -> list[str]:
     names = {name.rstrip("/").casefold(): name for name in _names(tree, missing.folder)}
-    close = get_close_matches(missing.name.casefold(), names, _MOST, 0.7)
+    close = close_names(missing.name.casefold(), names, most=_MOST, cutoff=0.7)
     return [join(missing.folder, names[each]) for each in close]
 
 

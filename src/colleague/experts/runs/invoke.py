@@ -12,7 +12,6 @@ from colleague.errors import NotFound, UsageError
 from colleague.experts.expert import Expert
 from colleague.experts.runs.mapping import lane_of
 from colleague.home import Home
-from colleague.packages.fields import nearest
 from colleague.packages.package import Package
 from colleague.packages.parameter import Parameter, object_schema
 from colleague.packages.process import Process
@@ -21,6 +20,7 @@ from colleague.packages.trigger import Trigger
 from colleague.store.accept import Arrival
 from colleague.store.ids import new_id
 from colleague.store.sla import Sla
+from colleague.suggest import did_you_mean
 
 COMMAND = "command"
 REHEARSAL = "rehearsal/walkthrough"
@@ -100,7 +100,7 @@ def find_process(package: Package, name: str) -> Process:
     process = package.process(name)
     if process is None:
         known = [each.name for each in package.processes]
-        hint = nearest(name, known) or f"it has: {', '.join(known) or 'no process'}"
+        hint = did_you_mean(name, known) or f"it has: {', '.join(known) or 'no process'}"
         raise NotFound(f"{package.name} has no process {name!r}", hint=hint)
     return process
 
@@ -114,7 +114,7 @@ def parse_inputs(process: Process, given: list[str]) -> dict[str, Any]:
         if not equals or not name:
             raise UsageError(f"--input {pair!r} is no name=value", hint="write --input message_id=m-1")
         if process.inputs and name not in by_name:
-            hint = nearest(name, by_name) or f"it takes: {', '.join(by_name)}"
+            hint = did_you_mean(name, by_name) or f"it takes: {', '.join(by_name)}"
             raise UsageError(f"{process.name} has no input {name!r}", hint=hint)
         inputs[name] = _typed(by_name.get(name), text)
     return inputs
