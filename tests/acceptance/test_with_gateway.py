@@ -66,3 +66,27 @@ def test_a_gateway_makes_no_difference(colleague: Colleague, tmp_path_factory: A
     assert found == expected
     assert expected[0][0] == 4
     assert expected[5][:4] == (4, 0, 1, 1)
+
+
+def test_the_agent_answers_with_and_without_a_gateway(colleague: Colleague) -> None:
+    office = Office.open(colleague)
+    model = office.play({"text": "Good morning."}, {"text": "Good morning."})
+    alone = colleague("agent", "hi", "--model", model)
+    with serving(colleague):
+        asked = colleague("agent", "hi", "--model", model)
+    assert (alone.code, alone.out) == (asked.code, asked.out) == (0, "Good morning.\n")
+
+
+def test_a_call_that_failed_reads_as_failed(colleague: Colleague) -> None:
+    office = Office.open(colleague)
+    office.employ(SALES)
+    model = office.play(
+        {"calls": [{"operation": "email.get_email", "arguments": {"message_id": "m-none"}}]},
+        {"text": "None."},
+    )
+    run = office.run(SALES, "Look it up.", model=model)
+    assert run.code == 0, run.err
+    shown = colleague.ok("run", "show", office.last_run()["id"][-8:]).out
+    [line] = [line for line in shown.splitlines() if "email.get_email" in line]
+    assert "failed: " in line
+    assert "m-none" in line.partition("failed: ")[2]

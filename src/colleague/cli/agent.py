@@ -9,7 +9,7 @@ import typer
 from colleague.cli.options import HomeOption, JsonOption
 
 if TYPE_CHECKING:
-    from colleague.cli.client import Hands
+    from colleague.cli.client import Client
 
 
 def agent(
@@ -26,7 +26,7 @@ def agent(
     end_with()
 
 
-async def _turn(using: Hands, message: str, model: str, as_json: bool) -> None:
+async def _turn(using: Client, message: str, model: str, as_json: bool) -> None:
     from colleague.cli.run_view import say_documents
 
     accepted = await using.service.say(message, model=model)

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from colleague.cli.output import note
+from colleague.cli.output import note, say
 from colleague.cli.run_text import progress_lines
 from colleague.cli.run_view import Watching, experts_steps
 from colleague.clock_file import home_clock
@@ -75,6 +75,8 @@ class GatewayClient:
                     note(line)
                 shown.add(key)
             if await self._rests(run_id, document):
+                if not quiet:
+                    _say_answer(document)
                 return document
             await asyncio.sleep(POLL_SECONDS)
 
@@ -87,7 +89,13 @@ class GatewayClient:
         return await self.database.read(lambda tx: _head_waits(tx, get_run(tx, run_id).lane))
 
 
-Hands = LocalClient | GatewayClient
+Client = LocalClient | GatewayClient
+
+
+def _say_answer(document: dict[str, Any]) -> None:
+    """What the main agent said. Without a gateway it is shown while the model speaks."""
+    if document["status"] == "done" and not document["version"] and document["narrative"]:
+        say(document["narrative"])
 
 
 def _head_waits(tx: Any, lane: str | None) -> bool:
@@ -102,7 +110,7 @@ async def _document(database: Database, home: Home, run_id: str) -> dict[str, An
 
 
 @asynccontextmanager
-async def open_client(home: Home, settings: Settings) -> AsyncIterator[Hands]:
+async def open_client(home: Home, settings: Settings) -> AsyncIterator[Client]:
     """Own hands where nobody else holds the home; on PostgreSQL always, since many may work there."""
     async with contextlib.AsyncExitStack() as stack:
         served = gateway_runs(home)

@@ -9,7 +9,7 @@ import typer
 from colleague.cli.options import ExpertArgument, HomeOption, JsonOption
 
 if TYPE_CHECKING:
-    from colleague.cli.client import Hands
+    from colleague.cli.client import Client
     from colleague.experts.rehearsal.report import Report
     from colleague.home import Home
     from colleague.packages.package import Package
@@ -50,7 +50,7 @@ def run(
     package = _package(place, name)
     given = _inputs(package, process, inputs or []) if process else {}
 
-    async def go(using: Hands) -> None:
+    async def go(using: Client) -> None:
         accepted = await using.service.start(
             name, task=task, process=process, inputs=given, model=model, dry_run=dry_run
         )
@@ -128,7 +128,7 @@ def _leave(accepted: Accepted, as_json: bool) -> None:
     )
 
 
-async def _follow(using: Hands, package: Package, run_id: str, as_json: bool) -> None:
+async def _follow(using: Client, package: Package, run_id: str, as_json: bool) -> None:
     from colleague.cli.output import say
     from colleague.cli.run_view import Outcome, exit_code_of, say_documents
 
@@ -142,7 +142,7 @@ async def _follow(using: Hands, package: Package, run_id: str, as_json: bool) ->
 
 
 async def _rehearse(
-    using: Hands, name: str, package: Package, processes: list[Process], given: dict[str, Any]
+    using: Client, name: str, package: Package, processes: list[Process], given: dict[str, Any]
 ) -> list[Report]:
     from colleague.cli.output import progress
     from colleague.experts.rehearsal.sample import sample

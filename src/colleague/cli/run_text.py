@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
-from colleague.cli.output import CROSS
+from colleague.cli.output import CROSS, plain
 from colleague.cli.run_view import MARKS, first_sentence
 from colleague.store.ids import short
 
@@ -20,6 +21,7 @@ def run_lines(document: dict[str, Any]) -> list[str]:
         *_attempts(document),
         *_steps(document),
         *_calls(document),
+        *_refused(document),
         *_waits(document),
         *_delivery_lines(document),
         *_cost(document),
@@ -60,7 +62,31 @@ def _calls(document: dict[str, Any]) -> Iterator[str]:
             continue
         arguments = json.dumps(call["arguments"], ensure_ascii=False)[:120]
         inner = "  " if not call["session"].startswith("main") else ""
-        yield f"  {inner}{call['operation']} ({call['tier']}) {arguments}: {call['status']}"
+        yield f"  {inner}{call['operation']} ({call['tier']}) {arguments}: {call_end(call)}"
+
+
+def call_end(call: dict[str, Any]) -> str:
+    """What became of a call: a failed or refused one says why, and what took time says how long."""
+    result = (call["result"] or {}).get("text", "")
+    if call["is_error"]:
+        word = "failed" if call["status"] == "finished" else str(call["status"]).replace("_", " ")
+        return f"{word}: {plain(result)[:200]}" if result else word
+    return f"{call['status']}{_duration(call)}"
+
+
+def _duration(call: dict[str, Any]) -> str:
+    if call["status"] != "finished" or not call["started_at"] or not call["ended_at"]:
+        return ""
+    began, ended = (datetime.fromisoformat(call[key]) for key in ("started_at", "ended_at"))
+    seconds = round((ended - began).total_seconds())
+    return f" after {seconds} s" if seconds else ""
+
+
+def _refused(document: dict[str, Any]) -> Iterator[str]:
+    """A run that completed although calls of it were refused says how many."""
+    refused = [each for each in document["calls"] if each["status"] in ("refused", "not_run")]
+    if refused and document["outcome"] == "completed":
+        yield f"  {len(refused)} of its calls {'was' if len(refused) == 1 else 'were'} refused"
 
 
 def _waits(document: dict[str, Any]) -> Iterator[str]:
@@ -107,7 +133,7 @@ def progress_lines(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for call in document["calls"]:
         if call["operation"] not in QUIET and call["status"] not in ("allowed", "asked"):
             mark = f"{CROSS} " if call["is_error"] else ""
-            yield f"{call['id']}-{call['status']}", f"    {mark}{call['operation']}: {call['status']}"
+            yield f"{call['id']}-{call['status']}", f"    {mark}{call['operation']}: {call_end(call)}"
     for step in document["steps"]:
         if step["status"] != "open":
             text = f"  {MARKS[step['status']]} {step['number']}. {first_sentence(step['text'])}"

@@ -10,7 +10,7 @@ import typer
 from colleague.cli.options import ExpertArgument, HomeOption, JsonOption
 
 if TYPE_CHECKING:
-    from colleague.cli.client import Hands
+    from colleague.cli.client import Client
 
 app = typer.Typer(no_args_is_help=True, help="Triggers: what wakes the experts, and when.")
 
@@ -74,7 +74,7 @@ def fire(
     end_with()
 
 
-async def _fire(using: Hands, name: str, trigger: str, payload: Any, *, wait: bool, as_json: bool) -> None:
+async def _fire(using: Client, name: str, trigger: str, payload: Any, *, wait: bool, as_json: bool) -> None:
     from dataclasses import asdict
 
     from colleague.cli.output import TICK, note, say_json

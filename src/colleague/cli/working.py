@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from colleague.cli.client import Hands
+    from colleague.cli.client import Client
 
 T = TypeVar("T")
 
 
-def with_client(home: Path | None, work: Callable[[Hands], Awaitable[T]]) -> T:
+def with_client(home: Path | None, work: Callable[[Client], Awaitable[T]]) -> T:
     import asyncio
 
     from colleague.cli.hosting import opened
