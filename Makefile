@@ -21,10 +21,10 @@ test: lint ## everything that must pass before a change lands
 types: install
 	.venv/bin/mypy
 
-# Collected once before, with what Python and pytest compile kept: else each worker would do that anew.
 browser: install
 	@scripts/browser
 
+# Collected once before, with what Python and pytest compile kept: else each worker would do that anew.
 suite: browser
 	@PYTHONDONTWRITEBYTECODE= .venv/bin/pytest --collect-only -qq >/dev/null || true
 	$(PYTEST)
