@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,10 @@ settings.load_profile("suite")
 
 
 def pytest_configure() -> None:
-    """What is killed here is a process, never the machine, so the files of tests need no disk."""
+    """What is killed here is a process, never the machine, so the files of tests need no disk.
+
+    Servers of tests are ended with SIGHUP, which children of `nohup` would ignore."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if IN_MEMORY.is_dir() and shutil.disk_usage(IN_MEMORY).free > 4 << 30:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
 
