@@ -38,4 +38,4 @@ async def converse_as(session: Session, call: Call, tool: Tool) -> Result:
         return Result(text, call.operation)
     except Failed as ending:
         raise Failed(f"{call.operation}: {ending.error}", retry=ending.retry) from None
-    raise AssertionError("a conversation ends with an Ending")
+    raise AssertionError("a conversation ends with a LoopExit")

@@ -7,7 +7,7 @@ from colleague.agent.session import Session
 
 
 async def converse(session: Session, *, begun: bool = True) -> None:
-    """Goes on until an Ending is raised. `begun`: whether there may be something to load."""
+    """Goes on until a LoopExit is raised. `begun`: whether there may be something to load."""
     conversation, opening = session.conversation, session.run_spec.opening
     if begun:
         await conversation.load()

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 async def loop(session: Session) -> None:
-    """Goes on until an Ending is raised."""
+    """Goes on until a LoopExit is raised."""
     conversation = session.conversation
     while True:
         await act(session)

@@ -16,7 +16,7 @@ HOME = "experts"
 
 @dataclass
 class LiveTriggerRegistry(TriggerRegistry):
-    """A Wiring whose lookups never read; `renew` does, in a thread, and changes everything at once."""
+    """A registry whose lookups never read; `renew` does, in a thread, and changes everything at once."""
 
     async def renew(self) -> None:
         """Takes in what has changed. What cannot be read keeps what it had, and is among the problems."""

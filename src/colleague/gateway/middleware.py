@@ -143,7 +143,7 @@ class AuthMiddleware:
 
 
 def slow_down(throttle: Throttle, key: tuple[str, ...]) -> None:
-    """Counts a failed try; raises a Refusal when there were too many."""
+    """Counts a failed try; raises ApiError when there were too many."""
     if left := throttle.failed(key):
         raise ApiError(429, "too-many-failures", "too many failed tries; wait", {"Retry-After": str(left)})
 
