@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -17,6 +18,8 @@ STEP_MS = 60_000
 """A change of the clock by no more than this is followed at once: time servers make such steps."""
 DOUBT_MS = 600_000
 """A clock that was moved by more than a step is believed after so long without another move."""
+
+LAST_MOMENT = 253_402_300_799_000
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
@@ -31,6 +34,13 @@ class Clock(Protocol):
     def wall(self) -> int:
         """What the machine's clock shows, right or wrong; to compare with the clocks of others."""
         ...
+
+
+def iso(moment: int | None) -> str | None:
+    """A moment as people write it; what lies beyond the calendar is its last one."""
+    if moment is None:
+        return None
+    return datetime.fromtimestamp(min(moment, LAST_MOMENT) / 1000, UTC).isoformat(timespec="seconds")
 
 
 def boot_time_ms() -> int:

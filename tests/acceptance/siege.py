@@ -16,13 +16,15 @@ from colleague.config import load_settings
 from colleague.experts.bindings import read_bindings
 from colleague.experts.expert import find_expert
 from colleague.experts.runs.bound_tools import BoundTools
-from colleague.experts.runs.invoke import Invocation, find_process
+from colleague.experts.runs.inputs import find_process
+from colleague.experts.runs.invoke import Invocation
 from colleague.experts.workspace.learnings import Entry, append_entry
 from colleague.home import Home
 from colleague.packages.finding import Findings
+from colleague.run_document import Decision
 from colleague.runtime.host import Host, open_host
 from colleague.store.accept import Arrival, accept
-from colleague.store.approvals import Answer, Approval, Decision, approvals_of, decide
+from colleague.store.approvals import Answer, Approval, approvals_of, decide
 from colleague.store.call_target import CallTarget
 from colleague.store.cancel import cancel
 from colleague.store.grants import give_grant

@@ -12,12 +12,13 @@ from typing import Any
 import json5
 import pytest
 
-from colleague.agent.events import Event
 from colleague.clock import SystemClock
 from colleague.config import load_settings
 from colleague.experts.expert import find_expert
-from colleague.experts.runs.invoke import Invocation, find_process
+from colleague.experts.runs.inputs import find_process
+from colleague.experts.runs.invoke import Invocation
 from colleague.home import Home
+from colleague.run_event import RunEvent
 from colleague.runtime.host import open_host
 from colleague.store.accept import accept
 from colleague.store.outbox import put_in_outbox
@@ -202,8 +203,8 @@ def test_no_file_has_a_name_that_tells(desk: Confidant) -> None:
     assert [name for name in names if CANARY.search(name)] == []
 
 
-async def watched(desk: Confidant, model: str) -> list[Event]:
-    home, events = Home(desk.home), list[Event]()
+async def watched(desk: Confidant, model: str) -> list[RunEvent]:
+    home, events = Home(desk.home), list[RunEvent]()
     async with open_host(home, load_settings(home)) as host:
         host.bus.watch(events.append)
         expert = find_expert(home, DESK)

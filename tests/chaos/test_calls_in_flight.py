@@ -18,7 +18,8 @@ from sqlalchemy import select
 
 from colleague.config import load_settings
 from colleague.experts.expert import find_expert
-from colleague.experts.runs.invoke import Invocation, find_process
+from colleague.experts.runs.inputs import find_process
+from colleague.experts.runs.invoke import Invocation
 from colleague.gateway.serve import work_until_signalled
 from colleague.home import Home
 from colleague.store import lease, sweep, worker

@@ -17,12 +17,14 @@ from typing import Any
 
 from colleague.config import load_settings
 from colleague.experts.expert import find_expert
-from colleague.experts.runs.invoke import Invocation, find_process
+from colleague.experts.runs.inputs import find_process
+from colleague.experts.runs.invoke import Invocation
 from colleague.home import Home
+from colleague.run_document import Decision
 from colleague.runtime.host import Host, open_host
 from colleague.store import lease, outbox, sweep, worker
 from colleague.store.accept import Arrival, accept
-from colleague.store.approvals import Answer, Approval, Decision, decide, pending_approvals
+from colleague.store.approvals import Answer, Approval, decide, pending_approvals
 from colleague.store.outbox import parcels_of
 from tests.chaos.process import EXPERT, INPUTS, PROCESS
 from tests.forked import FORKED

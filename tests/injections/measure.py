@@ -22,9 +22,10 @@ from colleague.config import load_settings
 from colleague.experts.expert import find_expert
 from colleague.experts.runs.invoke import Invocation
 from colleague.home import Home
+from colleague.run_document import Decision
 from colleague.runtime.host import Host, open_host
 from colleague.store.accept import accept
-from colleague.store.approvals import Answer, Approval, Decision, approvals_of, decide
+from colleague.store.approvals import Answer, Approval, approvals_of, decide
 from colleague.store.journal import all_messages
 from colleague.store.run import Run
 from colleague.store.tx import Tx

@@ -18,7 +18,8 @@ sys.argv = ["colleague", *sys.argv[1:]]
 try:
     main()
 finally:
-    print("MODULES", *sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
+    names = {".".join(name.split(".")[: 2 if name.startswith("colleague.") else 1]) for name in sys.modules}
+    print("MODULES", *sorted(names), file=sys.stderr)
 """
 VERBS = [
     ["--version"],
@@ -31,7 +32,8 @@ VERBS = [
 ]
 
 
-def modules_after(colleague: Colleague, arguments: list[str]) -> set[str]:
+def modules_after(colleague: Colleague, arguments: list[str], *, code: int = 0) -> set[str]:
+    """The modules of others that a command has imported, and the folders of ours."""
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, *arguments],
         capture_output=True,
@@ -39,7 +41,7 @@ def modules_after(colleague: Colleague, arguments: list[str]) -> set[str]:
         check=False,
         env=colleague.environment({}),
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
     return set(done.stderr.rpartition("MODULES")[2].split())
 
 

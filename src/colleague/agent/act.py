@@ -152,7 +152,7 @@ async def _end(
     await session.conversation.write(
         lambda tx: journal.settle_call(tx, hold, call.id, status, text, is_error=error)
     )
-    _tell_end(session, call, result.text, error)
+    _tell_end(session, call, status, result.text, error)
 
 
 async def _happened(session: Session, call: Call, approval: Approval) -> None:
@@ -184,7 +184,7 @@ async def _reject(session: Session, call: Call, approval: Approval) -> None:
         tx.execute(update(approvals_table).where(open_ones, undone).values(status="withdrawn", note=reason))
 
     await session.conversation.write(work)
-    _tell_end(session, call, reason, True)
+    _tell_end(session, call, "refused", reason, True)
     if session.run_spec.rejection == "fail":
         raise Failed(reason, retry=False)
 
@@ -321,7 +321,7 @@ async def _send(session: Session, call: Call, tool: Tool, arguments: dict[str, A
 async def _converse(session: Session, call: Call, tool: Tool, number: int) -> None:
     result = await converse_as(session, call, tool)
     await session.conversation.finish(call, number, result, is_error=False)
-    _tell_end(session, call, result.text, False)
+    _tell_end(session, call, "finished", result.text, False)
 
 
 def _request(session: Session, call: Call, arguments: dict[str, Any]) -> ToolRequest:
@@ -371,14 +371,16 @@ async def _finish(session: Session, call: Call, spec: ToolSpec, send: int, outpu
     result = Result(text, output.source, output.private)
     await session.conversation.finish(call, send, result, is_error=output.is_error)
     failpoint("call.finished")
-    _tell_end(session, call, "[private]" if output.private else output.text, output.is_error)
+    shown = "[private]" if output.private else output.text
+    _tell_end(session, call, "finished", shown, output.is_error)
 
 
-def _tell_end(session: Session, call: Call, text: str, error: bool) -> None:
+def _tell_end(session: Session, call: Call, status: journal.CallStatus, text: str, error: bool) -> None:
     session.tell(
         "tool_execution_end",
         call_id=call.id,
         operation=call.operation,
+        status=status,
         result=text,
         is_error=error,
     )

@@ -1,36 +1,13 @@
-"""What happens during a run, as typed events for whoever watches."""
+"""Passing what happens during a run to whoever watches in this process."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
-Kind = Literal[
-    "agent_start",
-    "message_start",
-    "message_update",
-    "message_end",
-    "message_retry",
-    "tool_execution_start",
-    "tool_execution_update",
-    "tool_execution_end",
-    "approval_requested",
-    "run_status",
-    "agent_end",
-]
+from colleague.run_event import Kind, RunEvent
 
-
-@dataclass(frozen=True)
-class Event:
-    """One thing that happened in a run. `data` is JSON."""
-
-    kind: Kind
-    run_id: str
-    data: dict[str, Any] = field(default_factory=dict)
-
-
-Watcher = Callable[[Event], None]
+Watcher = Callable[[RunEvent], None]
 
 
 class Bus:
@@ -45,7 +22,7 @@ class Bus:
         return lambda: self._watchers.remove(watcher)
 
     def tell(self, kind: Kind, run_id: str, **data: Any) -> None:
-        event = Event(kind, run_id, data)
+        event = RunEvent(kind, run_id, data)
         for watcher in list(self._watchers):
             try:
                 watcher(event)

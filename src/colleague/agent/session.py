@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from colleague.agent.conversation import Conversation
-from colleague.agent.events import Bus, Kind
+from colleague.agent.events import Bus
 from colleague.agent.models.connections import Connections
 from colleague.agent.payload_log import PayloadLog
 from colleague.agent.run_spec import RunSpec
+from colleague.run_event import Kind
 from colleague.store.journal import Call
 
 

@@ -19,16 +19,15 @@ def agent(
     as_json: JsonOption = False,
 ) -> None:
     """Run one turn of the main agent. Exit code 4: a person is asked, and a printed command continues it."""
+    from colleague.cli.client import with_client
     from colleague.cli.run_view import end_with
-    from colleague.cli.working import with_client
 
-    with_client(home, lambda using: _turn(using, message, model, as_json))
-    end_with()
+    end_with(with_client(home, lambda using: _turn(using, message, model, as_json)))
 
 
-async def _turn(using: Client, message: str, model: str, as_json: bool) -> None:
+async def _turn(using: Client, message: str, model: str, as_json: bool) -> int:
     from colleague.cli.run_view import say_documents
 
     accepted = await using.service.say(message, model=model)
     documents = await using.follow([str(accepted.run_id)], quiet=as_json)
-    await say_documents(using.database, using.home, documents, as_json=as_json)
+    return await say_documents(using.service, documents, as_json=as_json)

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from colleague.cli.options import AfterOption, HomeOption, JsonOption, LimitOption
 
 if TYPE_CHECKING:
-    from colleague.store.approvals import Approval, Decision
+    from colleague.cli.client import Client
+    from colleague.run_document import ApprovalDocument, Decision, RunDocument
+    from colleague.runtime.requests import DecisionAnswer, DecisionRequest
     from colleague.store.paging import Page
-    from colleague.store.tx import Database, Tx
+    from colleague.store.tx import Tx
 
 app = typer.Typer(no_args_is_help=True, help="Questions that wait for a person, and how they were decided.")
 
 IdArguments = Annotated[list[str], typer.Argument(metavar="ID...", help="Endings of approval ids.")]
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The ending of an approval id.")]
+UNREACHABLE = 3
+PAST = {
+    "approve": "approved",
+    "reject": "rejected",
+    "respond": "answered",
+    "done": "done",
+    "not_done": "declined",
+}
 NoteOption = Annotated[str, typer.Option("--note", help="Why; the agent is told.")]
 
 
@@ -32,7 +42,7 @@ def list_(
     """The questions that wait for a person, the oldest first; with --all the newest first."""
     from colleague.cli.output import say, say_json, say_table
     from colleague.cli.pages import note_more
-    from colleague.store.ids import short
+    from colleague.run_document import short
 
     page, total = listed(home, every=every, learnings=None if every else False, limit=limit, after=after)
     found = page.items
@@ -46,7 +56,7 @@ def list_(
                 a["expert"],
                 a["operation"],
                 a["decision"] or a["status"],
-                a["requested_at"],
+                a["requested_at"] or "",
             )
             for a in found
         ]
@@ -58,9 +68,9 @@ def list_(
 
 def listed(
     home: Path | None, *, every: bool, learnings: bool | None, limit: int, after: str
-) -> tuple[Page[dict[str, Any]], int]:
+) -> tuple[Page[ApprovalDocument], int]:
     """The questions as documents: the pending ones, or all; and how many there are."""
-    from colleague.cli.hosting import opened, with_database
+    from colleague.cli.client import opened, with_database
     from colleague.cli.pages import page_reader
     from colleague.experts.runs.report import approval_report
     from colleague.store.approvals import approvals_page, count_approvals
@@ -69,7 +79,7 @@ def listed(
 
     place, _ = opened(home)
 
-    def read(tx: Tx, start: str | None) -> Page[dict[str, Any]]:
+    def read(tx: Tx, start: str | None) -> Page[ApprovalDocument]:
         page = approvals_page(tx, every=every, learnings=learnings, limit=limit, after=start)
         return Page([approval_report(tx, place, each) for each in page.items], page.next_after)
 
@@ -85,14 +95,10 @@ def show(approval: IdArgument, home: HomeOption = None, as_json: JsonOption = Fa
     """One question: what would run, why, and how it was decided."""
     import json
 
-    from colleague.cli.hosting import opened, with_database
+    from colleague.cli.client import with_client
     from colleague.cli.output import plain, say, say_json
-    from colleague.experts.runs.report import approval_report
 
-    place, _ = opened(home)
-    document = with_database(
-        home, lambda database: database.read(lambda tx: approval_report(tx, place, _find(tx, approval)))
-    )
+    document = with_client(home, lambda using: using.service.approval(approval), looks=True)
     if as_json:
         say_json(document)
         return
@@ -199,42 +205,74 @@ def decide_all(
     only: tuple[str, ...] = (),
     as_json: bool,
 ) -> None:
-    import asyncio
     import getpass
 
-    from colleague.cli.hosting import opened
+    from colleague.cli.client import with_client
     from colleague.cli.run_view import end_with
+    from colleague.errors import UsageError
+    from colleague.runtime.requests import DecisionRequest
 
     lasts = _grant_ms(grant) if grant else None
+    if only and not grant:
+        raise UsageError("--only limits a grant, and none is given", hint="say for how long: --grant 30m")
     who = getpass.getuser()
-    place, settings = opened(home)
-
-    async def go() -> None:
-        from colleague.cli.client import open_client
-        from colleague.cli.run_view import say_documents
-        from colleague.runtime.service import Verdict
-
-        async with open_client(place, settings) as using:
-            seen = await using.database.read(lambda tx: [_find(tx, ending) for ending in endings])
-            verdicts = [Verdict(a.id, decision, who, a.digest, note, answer, lasts, only) for a in seen]
-            runs = await using.decide(verdicts)
-            if lasts is not None:
-                await _say_grants(using.database, [a.id for a in seen])
-            documents = await using.follow(runs, quiet=as_json)
-            await say_documents(using.database, place, documents, as_json=as_json)
-
-    asyncio.run(go())
-    end_with()
+    requests = [DecisionRequest(ending, decision, who, "", note, answer, lasts, only) for ending in endings]
+    end_with(with_client(home, lambda using: _decide(using, requests, as_json)))
 
 
-async def _say_grants(database: Database, approval_ids: list[str]) -> None:
-    from colleague.cli.output import note, plain
-    from colleague.experts.grant_report import covers_text
-    from colleague.store.grants import grants_given_with
-    from colleague.store.ids import short
+async def _decide(using: Client, requests: list[DecisionRequest], as_json: bool) -> int:
+    """Each is answered in a line of its own; the runs that were decided about are followed."""
+    from colleague.cli.run_view import say_documents
+    from colleague.runtime.requests import decided_runs
 
-    for grant in await database.read(lambda tx: grants_given_with(tx, approval_ids)):
-        note(f"grant {short(grant.id)}: {plain(covers_text(grant))}")
+    seen = await _seen(using, requests)
+    answers = await using.service.decide([_with_digest(each, seen) for each in requests])
+    for answer in answers:
+        _say_answer(answer)
+    before = [document for _, document in seen.values()]
+    documents = await using.follow(decided_runs(answers), quiet=as_json, before=before)
+    code = await say_documents(using.service, documents, as_json=as_json)
+    return 1 if any(answer.refusal for answer in answers) else code
+
+
+async def _seen(
+    using: Client, requests: list[DecisionRequest]
+) -> dict[str, tuple[ApprovalDocument, RunDocument]]:
+    """What is decided about, as it is now; what cannot be found is left for the decision to say."""
+    from colleague.errors import ColleagueError
+
+    found = {}
+    for request in requests:
+        try:
+            approval = await using.service.approval(request.approval)
+            found[request.approval] = approval, await using.service.run(approval["run_id"])
+        except ColleagueError as error:
+            if error.exit_code == UNREACHABLE:
+                raise
+    return found
+
+
+def _with_digest(
+    request: DecisionRequest, seen: dict[str, tuple[ApprovalDocument, RunDocument]]
+) -> DecisionRequest:
+    from dataclasses import replace
+
+    found = seen.get(request.approval)
+    return replace(request, digest=found[0]["digest"]) if found else request
+
+
+def _say_answer(answer: DecisionAnswer) -> None:
+    from colleague.cli.output import CROSS, TICK, note, plain
+    from colleague.run_document import short
+
+    if answer.refusal is not None:
+        hint = f" ({answer.refusal.hint})" if answer.refusal.hint else ""
+        note(f"{CROSS} {short(answer.asked)}: {answer.refusal.message}{hint}")
+    elif answer.approval is not None:
+        word = PAST.get(answer.approval["decision"] or "", "settled")
+        note(f"{TICK} {short(answer.approval['id'])}: {answer.approval['operation']} is {word}")
+    if answer.grant is not None:
+        note(f"  grant {short(answer.grant.id)}: {plain(answer.grant.covers)}")
 
 
 def _grant_ms(lasts: str) -> int:
@@ -248,14 +286,6 @@ def _grant_ms(lasts: str) -> int:
         return parse_positive_duration(lasts).seconds * 1000
     except ValueError as error:
         raise UsageError(f"--grant: {error}", hint="write run, or a time such as 30m") from None
-
-
-def _find(tx: Tx, ending: str) -> Approval:
-    from colleague.store.approvals import get_approval
-    from colleague.store.lookup import full_id
-    from colleague.store.tables import approvals
-
-    return get_approval(tx, full_id(tx, approvals, "approval", ending))
 
 
 def _json_text(text: str) -> str | None:

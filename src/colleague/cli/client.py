@@ -1,130 +1,182 @@
-"""Doing something from a command: through the gateway when one holds the home, else in this process."""
+"""The command line's only door to work: the gateway that holds the home, else this process.
+
+A command that asks a gateway imports neither the store nor the model layer: both are imported here only when
+this process does the work."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
-from colleague.cli.output import note, say
-from colleague.cli.run_text import progress_lines
-from colleague.cli.run_view import Watching, experts_steps
-from colleague.clock_file import home_clock
-from colleague.config import Settings
 from colleague.errors import HomeBusy
-from colleague.experts.runs.report import run_report
 from colleague.home import LOCK_SECONDS, Home
-from colleague.runtime.gateway_file import gateway_runs
-from colleague.runtime.host import Host, open_host
-from colleague.runtime.remote_service import RemoteService
-from colleague.runtime.service import LocalService, Verdict
-from colleague.store.opening import open_database
-from colleague.store.run import get_run
-from colleague.store.tx import Database
-from colleague.triggers.registry import TriggerRegistry
+from colleague.run_document import RunDocument, short
+from colleague.runtime.gateway_file import GatewayFile, running_gateway
+from colleague.runtime.remote_service import GatewayUnreachable, RemoteService
+from colleague.runtime.service import Service
 
-POLL_SECONDS = 0.2
+if TYPE_CHECKING:
+    from colleague.config import Settings
+    from colleague.runtime.local_service import LocalService
+    from colleague.store.tx import Database
+
+T = TypeVar("T")
+CONNECT_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
-class LocalClient:
-    """This process holds the home, and advances only the runs it made or woke."""
+class Client:
+    """A service, and a view of the runs that it works on."""
 
     home: Home
-    database: Database
-    service: LocalService
-    host: Host
+    service: Service
 
-    async def decide(self, verdicts: Sequence[Verdict]) -> list[str]:
-        """The runs that were decided about."""
-        return [approval.run_id for approval in await self.service.decide(verdicts)]
+    async def follow(
+        self, run_ids: Sequence[str], *, quiet: bool, before: Sequence[RunDocument] = ()
+    ) -> list[RunDocument]:
+        """Shows what happens until each run is done, or waits for a person; their documents then.
 
-    async def follow(self, run_ids: Sequence[str], *, quiet: bool) -> list[dict[str, Any]]:
-        """Waits until each run is done, or waits for a person; their documents. Shows what happens."""
+        What had happened in the documents `before` is not shown again."""
         wanted = list(dict.fromkeys(run_ids))
-        experts = await experts_steps(self.database, wanted)
-        with Watching(self.host.bus, quiet=quiet, experts=experts):
-            await self.host.advance_only(wanted)
-        return [await _document(self.database, self.home, run_id) for run_id in wanted]
+        known = {document["id"]: document for document in before}
+        try:
+            return await self._follow(wanted, known, quiet=quiet) if wanted else []
+        except GatewayUnreachable as error:
+            raise _still_stored(error, wanted) from None
+
+    async def _follow(
+        self, run_ids: Sequence[str], known: Mapping[str, RunDocument], *, quiet: bool
+    ) -> list[RunDocument]:
+        from colleague.cli.run_view import RunView
+
+        async with RunView.open(quiet=quiet) as view:
+            for run_id in run_ids:
+                view.begin(await self.service.run(run_id), known.get(run_id))
+            async for event in self.service.follow(run_ids):
+                view.show(event)
+            documents = [await self.service.run(run_id) for run_id in run_ids]
+            for document in documents:
+                view.end(document)
+        return documents
 
 
-@dataclass(frozen=True)
-class GatewayClient:
-    """The gateway does the work; this process asks, and looks on."""
-
-    home: Home
-    database: Database
-    service: RemoteService
-
-    async def decide(self, verdicts: Sequence[Verdict]) -> list[str]:
-        return await self.service.decide(verdicts)
-
-    async def follow(self, run_ids: Sequence[str], *, quiet: bool) -> list[dict[str, Any]]:
-        return [await self._follow(run_id, quiet) for run_id in dict.fromkeys(run_ids)]
-
-    async def _follow(self, run_id: str, quiet: bool) -> dict[str, Any]:
-        shown: set[str] = set()
-        while True:
-            document = await _document(self.database, self.home, run_id)
-            for key, line in progress_lines(document):
-                if key not in shown and not quiet:
-                    note(line)
-                shown.add(key)
-            if await self._rests(run_id, document):
-                if not quiet:
-                    _say_answer(document)
-                return document
-            await asyncio.sleep(POLL_SECONDS)
-
-    async def _rests(self, run_id: str, document: dict[str, Any]) -> bool:
-        """Whether only a person can move it: it is done, waits, or stands behind a run that waits."""
-        if document["status"] in ("done", "waiting"):
-            return True
-        if document["status"] != "queued" or not document["behind"]:
-            return False
-        return await self.database.read(lambda tx: _head_waits(tx, get_run(tx, run_id).lane))
+def _still_stored(error: GatewayUnreachable, run_ids: Sequence[str]) -> GatewayUnreachable:
+    """The runs are not lost with the gateway; whoever followed them is told how to look again."""
+    runs = f"run {', '.join(map(short, run_ids))}"
+    look = " and ".join(f"colleague run watch {short(run_id)}" for run_id in run_ids)
+    return GatewayUnreachable(
+        f"{error.message}; {runs} is stored and goes on when the gateway is back",
+        hint=f"start it with colleague serve, then look again: {look}",
+    )
 
 
-Client = LocalClient | GatewayClient
+def opened(home: Path | None) -> tuple[Home, Settings]:
+    """The home and its settings."""
+    from colleague.config import load_settings
+
+    place = Home.find(home)
+    return place, load_settings(place)
 
 
-def _say_answer(document: dict[str, Any]) -> None:
-    """What the main agent said. Without a gateway it is shown while the model speaks."""
-    if document["status"] == "done" and not document["version"] and document["narrative"]:
-        say(document["narrative"])
+def with_client(home: Path | None, work: Callable[[Client], Awaitable[T]], *, looks: bool = False) -> T:
+    """Does something through whoever holds the home. `looks`: nothing is changed, so no lock is needed."""
+    place = Home.find(home)
 
+    async def go() -> T:
+        async with _open_looking(place) if looks else open_client(place) as using:
+            return await work(using)
 
-def _head_waits(tx: Any, lane: str | None) -> bool:
-    from colleague.store.lanes import head_of
-
-    head = head_of(tx, lane) if lane else None
-    return head is not None and get_run(tx, head).status == "waiting"
-
-
-async def _document(database: Database, home: Home, run_id: str) -> dict[str, Any]:
-    return await database.read(lambda tx: run_report(tx, home, run_id))
+    return asyncio.run(go())
 
 
 @asynccontextmanager
-async def open_client(home: Home, settings: Settings) -> AsyncIterator[Client]:
-    """Own hands where nobody else holds the home; on PostgreSQL always, since many may work there."""
+async def open_client(home: Home) -> AsyncIterator[Client]:
+    """The gateway where one runs, else this process, which then advances only the runs it made or woke."""
+    found = running_gateway(home)
+    if found is not None and await _answers(found):
+        yield Client(home, RemoteService(home))
+        return
     async with contextlib.AsyncExitStack() as stack:
-        served = gateway_runs(home)
-        opening = open_host(
-            home, settings, wait_seconds=0 if served else LOCK_SECONDS, accepts=not served
-        )  # on PostgreSQL beside a gateway: a command accepts nothing in passing
         try:
-            host = await stack.enter_async_context(opening)
+            service: Service = await stack.enter_async_context(_local(home, served=found is not None))
         except HomeBusy:
-            service = RemoteService.of(home, settings)
-            database = open_database(home, settings, os.environ, home_clock(home))
-            stack.push_async_callback(database.close)
-            yield GatewayClient(home, database, service)
-            return
-        yield LocalClient(
-            home, host.database, LocalService(home, settings, host.database, TriggerRegistry(home)), host
-        )
+            service = RemoteService(home)
+        yield Client(home, service)
+
+
+@asynccontextmanager
+async def _open_looking(home: Home) -> AsyncIterator[Client]:
+    found = running_gateway(home)
+    if found is not None and await _answers(found):
+        yield Client(home, RemoteService(home))
+        return
+    async with _local_looking(home) as service:
+        yield Client(home, service)
+
+
+async def _answers(found: GatewayFile) -> bool:
+    """Whether something listens there. A gateway that was killed leaves its file, and perhaps its number."""
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            _, writer = await asyncio.open_connection(found.address, found.port)
+    except (OSError, TimeoutError):
+        return False
+    writer.close()
+    return True
+
+
+@asynccontextmanager
+async def _local(home: Home, *, served: bool) -> AsyncIterator[LocalService]:
+    """Beside a gateway that does not answer, a command accepts no MCP server in passing."""
+    from colleague.config import load_settings
+    from colleague.runtime.host import open_host
+    from colleague.runtime.local_service import LocalService
+    from colleague.triggers.registry import TriggerRegistry
+
+    settings = load_settings(home)
+    wait = 0 if served else LOCK_SECONDS
+    async with open_host(home, settings, wait_seconds=wait, accepts=not served) as host:
+        yield LocalService(home, settings, host.database, TriggerRegistry(home), host=host)
+
+
+@asynccontextmanager
+async def _local_looking(home: Home) -> AsyncIterator[LocalService]:
+    from colleague.config import load_settings
+    from colleague.runtime.local_service import LocalService
+    from colleague.triggers.registry import TriggerRegistry
+
+    settings = load_settings(home)
+    async with _database(home, settings) as database:
+        yield LocalService(home, settings, database, TriggerRegistry(home))
+
+
+def with_database(home: Path | None, work: Callable[[Database], Awaitable[T]], *, writes: bool = False) -> T:
+    """Looks something up, or writes a small thing, without working on runs. Reading needs no lock."""
+    place, settings = opened(home)
+
+    async def go() -> T:
+        async with _database(place, settings) as database:
+            return await work(database)
+
+    alone = writes and settings.experts.database is None
+    with place.working() if alone else contextlib.nullcontext():
+        return asyncio.run(go())
+
+
+@asynccontextmanager
+async def _database(home: Home, settings: Settings) -> AsyncIterator[Database]:
+    import os
+
+    from colleague.clock_file import home_clock
+    from colleague.store.opening import open_database
+
+    database = open_database(home, settings, os.environ, home_clock(home))
+    try:
+        yield database
+    finally:
+        await database.close()

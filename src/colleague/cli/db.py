@@ -72,7 +72,7 @@ def restore(
 @app.command()
 def new(home: HomeOption = None, yes: YesOption = False) -> None:
     """Go on although the database is gone: with a new one, or with the other one that is there."""
-    from colleague.cli.hosting import opened
+    from colleague.cli.client import opened
     from colleague.cli.output import TICK, confirm, say
 
     place, settings = opened(home)
@@ -98,7 +98,7 @@ def forget_database(home: Home, settings: Settings) -> None:
 
 
 def _on_sqlite(home: Path | None, instead: str) -> tuple[Home, Settings]:
-    from colleague.cli.hosting import opened
+    from colleague.cli.client import opened
     from colleague.errors import UsageError
 
     place, settings = opened(home)

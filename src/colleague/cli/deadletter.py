@@ -23,10 +23,10 @@ def list_(
     limit: LimitOption = 200, after: AfterOption = "", home: HomeOption = None, as_json: JsonOption = False
 ) -> None:
     """The dead letters, the oldest first."""
-    from colleague.cli.hosting import with_database
+    from colleague.cli.client import with_database
     from colleague.cli.output import say, say_json, say_table
     from colleague.cli.pages import note_more, page_reader
-    from colleague.store.ids import short
+    from colleague.run_document import short
     from colleague.store.overview import count_dead_letters, dead_letters
     from colleague.store.report import brief_document
     from colleague.store.tables import runs
@@ -41,7 +41,8 @@ def list_(
         say_json(documents)
     elif documents:
         rows = [
-            (short(d["id"]), d["expert"], d["process"], d["ended_at"], d["error"] or "") for d in documents
+            (short(d["id"]), d["expert"], d["process"], d["ended_at"] or "", d["error"] or "")
+            for d in documents
         ]
         say_table(("ID", "EXPERT", "PROCESS", "SINCE", "ERROR"), rows)
     elif not after:
@@ -77,8 +78,8 @@ def drop(run: IdArgument, home: HomeOption = None) -> None:
     """Let it be: it stays in the history as abandoned."""
     import getpass
 
+    from colleague.cli.client import with_client
     from colleague.cli.output import TICK, say
-    from colleague.cli.working import with_client
 
     who = getpass.getuser()
     with_client(home, lambda using: using.service.drop(run, who))

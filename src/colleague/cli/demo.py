@@ -30,7 +30,7 @@ def demo(
     import tempfile
 
     from colleague.cli.output import TICK, say
-    from colleague.experts.runs.invoke import REHEARSAL
+    from colleague.experts.runs.inputs import REHEARSAL
 
     root = Path(tempfile.mkdtemp(prefix="colleague-demo-"))
     try:

@@ -267,7 +267,7 @@ async def _gateway(home: Home, settings: Settings) -> AsyncIterator[Checked]:
         busy = True
     if busy and running is not None:
         yield Checked("gateway", "ok", f"pid {running.pid} at {running.url}")
-        async for each in _gateway_problems(home, settings):
+        async for each in _gateway_problems(home):
             yield each
     elif busy:
         yield Checked("gateway", "ok", "another command works on this home")
@@ -276,13 +276,13 @@ async def _gateway(home: Home, settings: Settings) -> AsyncIterator[Checked]:
             yield each
 
 
-async def _gateway_problems(home: Home, settings: Settings) -> AsyncIterator[Checked]:
+async def _gateway_problems(home: Home) -> AsyncIterator[Checked]:
     """What the gateway itself says is wrong."""
     from colleague.errors import ColleagueError
     from colleague.runtime.remote_service import RemoteService
 
     try:
-        problems = await RemoteService.of(home, settings).problems()
+        problems = await RemoteService(home).problems()
     except ColleagueError as error:
         cure = "if gateway.auth has changed, start the gateway again"
         yield Checked("gateway", "warning", error.message, cure)

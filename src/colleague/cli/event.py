@@ -22,7 +22,7 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """What happened to an event: accepted, run, delivered."""
-    from colleague.cli.hosting import opened, with_database
+    from colleague.cli.client import opened, with_database
     from colleague.cli.output import say, say_json
     from colleague.experts.runs.report import event_report
     from colleague.store.lookup import full_id
@@ -47,11 +47,11 @@ def list_(
     as_json: JsonOption = False,
 ) -> None:
     """The events, the newest first."""
-    from colleague.cli.hosting import with_database
+    from colleague.cli.client import with_database
     from colleague.cli.output import say, say_json, say_table
     from colleague.cli.pages import note_more, page_reader
+    from colleague.run_document import short
     from colleague.store.event_report import events_page
-    from colleague.store.ids import short
     from colleague.store.paging import count_rows
     from colleague.store.tables import events
 

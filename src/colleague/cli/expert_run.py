@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from colleague.home import Home
     from colleague.packages.package import Package
     from colleague.packages.process import Process
-    from colleague.store.accept import Accepted
+    from colleague.run_document import RunDocument
+    from colleague.runtime.requests import AcceptedEvent
 
 ProcessOption = Annotated[str, typer.Option("--process", metavar="P", help="Run this process.")]
 InputOption = Annotated[
@@ -37,30 +38,28 @@ def run(
     as_json: JsonOption = False,
 ) -> None:
     """Have an expert do something. Exit code 4: a person is asked, and a printed command continues it."""
-    from colleague.cli.hosting import opened
+    from colleague.cli.client import with_client
     from colleague.cli.run_view import end_with
-    from colleague.cli.working import with_client
     from colleague.errors import UsageError
+    from colleague.home import Home
+    from colleague.runtime.requests import RunRequest
 
     if bool(task) == bool(process):
         raise UsageError("say what to do: a TASK in quotes, or --process P", hint="not both")
     if task and inputs:
         raise UsageError("--input belongs to --process", hint="put it into the task's text")
-    place, _ = opened(home)
-    package = _package(place, name)
+    package = _package(Home.find(home), name)
     given = _inputs(package, process, inputs or []) if process else {}
+    asked = RunRequest(name, task, process, given, model, dry_run)
 
-    async def go(using: Client) -> None:
-        accepted = await using.service.start(
-            name, task=task, process=process, inputs=given, model=model, dry_run=dry_run
-        )
+    async def go(using: Client) -> int:
+        accepted = await using.service.start(asked)
         if wait:
-            await _follow(using, package, str(accepted.run_id), as_json)
-        else:
-            _leave(accepted, as_json)
+            return await _follow(using, package, str(accepted.run_id), as_json)
+        _leave(accepted, as_json)
+        return 0
 
-    with_client(home, go)
-    end_with()
+    end_with(with_client(home, go))
 
 
 def rehearse(
@@ -71,20 +70,19 @@ def rehearse(
     as_json: JsonOption = False,
 ) -> None:
     """Walk through a process without a model: every step, call, approval and output. No key needed."""
-    from colleague.cli.hosting import opened
+    from colleague.cli.client import with_client
     from colleague.cli.output import say, say_json
-    from colleague.cli.working import with_client
     from colleague.errors import UsageError
-    from colleague.experts.runs.invoke import find_process
+    from colleague.experts.runs.inputs import find_process
+    from colleague.home import Home
 
     if inputs and not process:
         raise UsageError("--input belongs to --process", hint="name the process to rehearse")
-    place, _ = opened(home)
-    package = _package(place, name)
+    package = _package(Home.find(home), name)
     chosen = [find_process(package, process)] if process else list(package.processes)
     if not chosen:
         raise UsageError(f"{name} has no process to rehearse")
-    given = _inputs(package, process, inputs or [], complete=False) if process else {}
+    given = _inputs(package, process, inputs or []) if process else {}
     reports = with_client(home, lambda using: _rehearse(using, name, package, chosen, given))
     if as_json:
         say_json(reports[0].to_json() if process else [report.to_json() for report in reports])
@@ -105,19 +103,15 @@ def _package(home: Home, name: str) -> Package:
     return expert.load()
 
 
-def _inputs(package: Package, name: str, given: list[str], *, complete: bool = True) -> dict[str, Any]:
-    from colleague.experts.runs.invoke import checked_inputs, find_process, parse_inputs
+def _inputs(package: Package, name: str, given: list[str]) -> dict[str, Any]:
+    from colleague.experts.runs.inputs import find_process, parse_inputs
 
-    process = find_process(package, name)
-    inputs = parse_inputs(process, given)
-    if complete:
-        checked_inputs(process, inputs)
-    return inputs
+    return parse_inputs(find_process(package, name), given)
 
 
-def _leave(accepted: Accepted, as_json: bool) -> None:
+def _leave(accepted: AcceptedEvent, as_json: bool) -> None:
     from colleague.cli.output import TICK, say, say_json
-    from colleague.store.ids import short
+    from colleague.run_document import short
 
     if as_json:
         say_json({"event_id": accepted.event_id, "run_id": accepted.run_id})
@@ -128,17 +122,16 @@ def _leave(accepted: Accepted, as_json: bool) -> None:
     )
 
 
-async def _follow(using: Client, package: Package, run_id: str, as_json: bool) -> None:
+async def _follow(using: Client, package: Package, run_id: str, as_json: bool) -> int:
     from colleague.cli.output import say
-    from colleague.cli.run_view import Outcome, exit_code_of, say_documents
+    from colleague.cli.run_view import exit_code_of, say_documents
 
     [document] = await using.follow([run_id], quiet=as_json)
     process = package.process(document["process"])
     if document["dry_run"] and process is not None and not as_json:
-        Outcome.code = exit_code_of(document)
         say("\n".join(_report(package, process, document).lines()))
-        return
-    await say_documents(using.database, using.home, [document], as_json=as_json)
+        return exit_code_of(document)
+    return await say_documents(using.service, [document], as_json=as_json)
 
 
 async def _rehearse(
@@ -146,23 +139,23 @@ async def _rehearse(
 ) -> list[Report]:
     from colleague.cli.output import progress
     from colleague.experts.rehearsal.sample import sample
-    from colleague.experts.runs.invoke import REHEARSAL
+    from colleague.experts.runs.inputs import REHEARSAL
     from colleague.packages.parameter import object_schema
+    from colleague.runtime.requests import RunRequest
 
     reports = []
     with progress(f"Rehearsing {name}") as tell:
         for process in processes:
             tell(f"Rehearsing {process.name}")
             inputs = sample(object_schema(process.inputs)) | given
-            accepted = await using.service.start(
-                name, process=process.name, inputs=inputs, model=REHEARSAL, dry_run=True
-            )
+            asked = RunRequest(name, "", process.name, inputs, REHEARSAL, dry_run=True)
+            accepted = await using.service.start(asked)
             [document] = await using.follow([str(accepted.run_id)], quiet=True)
             reports.append(_report(package, process, document))
     return reports
 
 
-def _report(package: Package, process: Process, document: dict[str, Any]) -> Report:
+def _report(package: Package, process: Process, document: RunDocument) -> Report:
     from colleague.experts.rehearsal.report import execution_report
 
     return execution_report(package, process, document)

@@ -40,7 +40,7 @@ def _row(grant: dict[str, Any]) -> tuple[str, ...]:
     import json
 
     from colleague.cli.output import plain
-    from colleague.store.ids import short
+    from colleague.run_document import short
 
     wanted = grant["only"].items()
     only = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in wanted)
@@ -80,7 +80,7 @@ def show(grant: GrantArgument, home: HomeOption = None, as_json: JsonOption = Fa
 def grant_documents(home: Path | None, find: Callable[[Tx], list[Grant]]) -> list[dict[str, Any]]:
     import os
 
-    from colleague.cli.hosting import opened, with_database
+    from colleague.cli.client import opened, with_database
     from colleague.experts.grant_report import GrantReports
     from colleague.store.grants import ended_runs
 
@@ -97,8 +97,8 @@ def grant_documents(home: Path | None, find: Callable[[Tx], list[Grant]]) -> lis
 @app.command()
 def revoke(grant: GrantArgument, home: HomeOption = None) -> None:
     """End a grant."""
+    from colleague.cli.client import with_client
     from colleague.cli.output import TICK, say
-    from colleague.cli.working import with_client
 
     with_client(home, lambda using: using.service.revoke(grant))
     say(f"{TICK} grant {grant} is revoked")

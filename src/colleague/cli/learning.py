@@ -25,7 +25,7 @@ def list_(
     from colleague.cli.approval import listed
     from colleague.cli.output import say, say_json, say_table
     from colleague.cli.pages import note_more
-    from colleague.store.ids import short
+    from colleague.run_document import short
 
     page, total = listed(home, every=every, learnings=True, limit=limit, after=after)
     documents = page.items

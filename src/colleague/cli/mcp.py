@@ -156,7 +156,7 @@ def accept(name: ServerArgument, home: HomeOption = None) -> None:
 
 def _accept(home: Path | None, settings: Settings, name: str) -> str:
     """The command, or URL, that may be started from now on."""
-    from colleague.cli.working import with_client
+    from colleague.cli.client import with_client
     from colleague.experts.launch_acceptance import find_entry, user_name
 
     entry = find_entry(settings, name)

@@ -33,7 +33,7 @@ def page_reader(
 def note_more(page: Page[T], total: int, command: str) -> None:
     """On stderr, so that a list stays a list for other programs."""
     from colleague.cli.output import note
-    from colleague.store.ids import short
+    from colleague.run_document import short
 
     if page.next_after is not None:
         shown, rest = len(page.items), f"{command} --after {short(page.next_after)}"

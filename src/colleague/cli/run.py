@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,8 +9,9 @@ import typer
 from colleague.cli.options import AfterOption, HomeOption, JsonOption, LimitOption
 
 if TYPE_CHECKING:
-    from colleague.config import Settings
+    from colleague.cli.client import Client
     from colleague.home import Home
+    from colleague.run_document import RunDocument
     from colleague.store.paging import Page
     from colleague.store.run import Run
     from colleague.store.tx import Tx
@@ -29,10 +29,10 @@ def list_(
     as_json: JsonOption = False,
 ) -> None:
     """The runs, the newest first."""
-    from colleague.cli.hosting import with_database
+    from colleague.cli.client import with_database
     from colleague.cli.output import say, say_json, say_table
     from colleague.cli.pages import note_more, page_reader
-    from colleague.store.ids import short
+    from colleague.run_document import short
     from colleague.store.paging import count_rows
     from colleague.store.report import brief_document, runs_page
     from colleague.store.tables import runs
@@ -52,7 +52,7 @@ def list_(
                 d["expert"],
                 d["process"],
                 d["outcome"] or d["status"],
-                d["created_at"],
+                d["created_at"] or "",
                 d["error"] or "",
             )
             for d in documents
@@ -66,10 +66,11 @@ def list_(
 @app.command()
 def show(run: RunArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Everything about one run: steps, attempts, calls, approvals, delivery, cost."""
+    from colleague.cli.client import with_client
     from colleague.cli.output import say, say_json
     from colleague.cli.run_text import run_lines
 
-    document = _report(home, run)
+    document = with_client(home, lambda using: using.service.run(run), looks=True)
     if as_json:
         say_json(document)
         return
@@ -77,43 +78,20 @@ def show(run: RunArgument, home: HomeOption = None, as_json: JsonOption = False)
         say(line)
 
 
-def _report(home: Path | None, ending: str) -> dict[str, Any]:
-    from colleague.cli.hosting import opened, with_database
-    from colleague.experts.runs.report import run_report
-    from colleague.store.lookup import full_id
-    from colleague.store.tables import runs
-
-    place, _ = opened(home)
-    return with_database(
-        home,
-        lambda database: database.read(lambda tx: run_report(tx, place, full_id(tx, runs, "run", ending))),
-    )
-
-
 @app.command()
 def watch(run: RunArgument, home: HomeOption = None) -> None:
     """Follow a run until it ends or waits for a person, whoever works on it."""
-    import time
+    from colleague.cli.client import with_client
+    from colleague.cli.run_view import end_with
 
-    from colleague.cli.output import note, say
-    from colleague.cli.run_text import end_lines, progress_lines
+    end_with(with_client(home, lambda using: _watch(using, run), looks=True))
 
-    shown: set[str] = set()
-    while True:
-        document = _report(home, run)
-        for key, line in progress_lines(document):
-            if key not in shown:
-                shown.add(key)
-                note(line)
-        if document["status"] in ("done", "waiting"):
-            break
-        time.sleep(0.3)
-    for line in end_lines(document):
-        say(line)
-    if document["status"] == "waiting":
-        raise typer.Exit(4)
-    if document["outcome"] != "completed":
-        raise typer.Exit(1)
+
+async def _watch(using: Client, ending: str) -> int:
+    from colleague.cli.run_view import say_documents
+
+    run_id = (await using.service.run(ending))["id"]
+    return await say_documents(using.service, await using.follow([run_id], quiet=False), as_json=False)
 
 
 @app.command()
@@ -126,29 +104,30 @@ def retry(
     as_json: JsonOption = False,
 ) -> None:
     """Try a run that ended badly again: same run, next attempt, the package that is installed now."""
-    import asyncio
-
-    from colleague.cli.hosting import opened
+    from colleague.cli.client import with_client
     from colleague.cli.run_view import end_with
 
-    place, settings = opened(home)
-    asyncio.run(_retry(place, settings, run, inputs or [], as_json))
-    end_with()
+    end_with(with_client(home, lambda using: _retry(using, run, inputs or [], as_json)))
 
 
-async def _retry(home: Home, settings: Settings, ending: str, given: list[str], as_json: bool) -> None:
-    from colleague.cli.client import open_client
+async def _retry(using: Client, ending: str, given: list[str], as_json: bool) -> int:
     from colleague.cli.run_view import say_documents
-    from colleague.experts.runs.retry import changed_inputs
-    from colleague.store.lookup import full_id
-    from colleague.store.tables import runs
 
-    async with open_client(home, settings) as using:
-        run_id = await using.database.read(lambda tx: full_id(tx, runs, "run", ending))
-        changes = await using.database.read(lambda tx: changed_inputs(tx, home, run_id, given))
-        await using.service.retry(run_id, changes)
-        documents = await using.follow([run_id], quiet=as_json)
-        await say_documents(using.database, home, documents, as_json=as_json)
+    document = await using.service.run(ending)
+    run_id = await using.service.retry(document["id"], _changes(using.home, document, given))
+    documents = await using.follow([run_id], quiet=as_json, before=[document])
+    return await say_documents(using.service, documents, as_json=as_json)
+
+
+def _changes(home: Home, document: RunDocument, given: list[str]) -> dict[str, Any]:
+    """`name=value` pairs as the process of this run types them."""
+    from colleague.experts.expert import find_expert
+    from colleague.experts.runs.inputs import find_process, parse_inputs
+
+    if not given:
+        return {}
+    package = find_expert(home, document["expert"]).load()
+    return parse_inputs(find_process(package, document["process"]), given)
 
 
 @app.command()
@@ -158,8 +137,8 @@ def cancel(
     home: HomeOption = None,
 ) -> None:
     """End a run at once. A call under way stays unknown until someone says what came of it."""
+    from colleague.cli.client import with_client
     from colleague.cli.output import TICK, say
-    from colleague.cli.working import with_client
 
     done = with_client(home, lambda using: using.service.cancel(run, note))
     say(f"{TICK} run {run} is cancelled" if done else f"run {run} had ended already")

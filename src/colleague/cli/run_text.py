@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
 
-from colleague.cli.output import CROSS, plain
-from colleague.cli.run_view import MARKS, first_sentence
-from colleague.store.ids import short
+from colleague.cli.output import CROSS, TICK, plain
+from colleague.run_document import CallDocument, RunDocument, short
 
 QUIET = ("mark_step", "complete")
+MARKS = {"done": TICK, "skipped": "-", "failed": CROSS, "open": " "}
 
 
-def run_lines(document: dict[str, Any]) -> list[str]:
+def run_lines(document: RunDocument) -> list[str]:
     """Everything, in the order in which a person asks for it."""
     return [
         *_head(document),
@@ -23,13 +22,14 @@ def run_lines(document: dict[str, Any]) -> list[str]:
         *_calls(document),
         *_refused(document),
         *_waits(document),
+        *_trouble(document),
         *_delivery_lines(document),
         *_cost(document),
         *_result(document),
     ]
 
 
-def _head(document: dict[str, Any]) -> list[str]:
+def _head(document: RunDocument) -> list[str]:
     state = document["outcome"] or document["status"]
     what = f" ({document['process']})" if document["process"] else ""
     dry = ", a dry run" if document["dry_run"] else ""
@@ -43,29 +43,29 @@ def _head(document: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _attempts(document: dict[str, Any]) -> Iterator[str]:
+def _attempts(document: RunDocument) -> Iterator[str]:
     for attempt in document["attempts"]:
         end = attempt["outcome"] or "under way"
         error = f": {attempt['error']}" if attempt["error"] else ""
         yield f"  attempt {attempt['number']}: {attempt['started_at']}, {end}{error}"
 
 
-def _steps(document: dict[str, Any]) -> Iterator[str]:
+def _steps(document: RunDocument) -> Iterator[str]:
     for step in document["steps"]:
         note = f" ({step['note']})" if step["note"] else ""
         yield f"  {MARKS[step['status']]} {step['number']}. {first_sentence(step['text'])}{note}"
 
 
-def _calls(document: dict[str, Any]) -> Iterator[str]:
+def _calls(document: RunDocument) -> Iterator[str]:
     for call in document["calls"]:
         if call["operation"] in QUIET:
             continue
         arguments = json.dumps(call["arguments"], ensure_ascii=False)[:120]
         inner = "  " if not call["session"].startswith("main") else ""
-        yield f"  {inner}{call['operation']} ({call['tier']}) {arguments}: {call_end(call)}"
+        yield f"  {inner}{call['operation']} ({call['tier']}) {arguments}: {_call_end(call)}"
 
 
-def call_end(call: dict[str, Any]) -> str:
+def _call_end(call: CallDocument) -> str:
     """What became of a call: a failed or refused one says why, and what took time says how long."""
     result = (call["result"] or {}).get("text", "")
     if call["is_error"]:
@@ -74,22 +74,35 @@ def call_end(call: dict[str, Any]) -> str:
     return f"{call['status']}{_duration(call)}"
 
 
-def _duration(call: dict[str, Any]) -> str:
+def _duration(call: CallDocument) -> str:
     if call["status"] != "finished" or not call["started_at"] or not call["ended_at"]:
         return ""
-    began, ended = (datetime.fromisoformat(call[key]) for key in ("started_at", "ended_at"))
+    began, ended = (datetime.fromisoformat(each) for each in (call["started_at"], call["ended_at"]))
     seconds = round((ended - began).total_seconds())
     return f" after {seconds} s" if seconds else ""
 
 
-def _refused(document: dict[str, Any]) -> Iterator[str]:
+def _refused(document: RunDocument) -> Iterator[str]:
     """A run that completed although calls of it were refused says how many."""
+    if document["outcome"] == "completed" and (text := refused_text(document)):
+        yield f"  {text}"
+
+
+def refused_text(document: RunDocument) -> str:
+    """How many calls were refused; empty when none was."""
     refused = [each for each in document["calls"] if each["status"] in ("refused", "not_run")]
-    if refused and document["outcome"] == "completed":
-        yield f"  {len(refused)} of its calls {'was' if len(refused) == 1 else 'were'} refused"
+    return f"{len(refused)} of its calls {'was' if len(refused) == 1 else 'were'} refused" if refused else ""
 
 
-def _waits(document: dict[str, Any]) -> Iterator[str]:
+def _trouble(document: RunDocument) -> Iterator[str]:
+    trouble = document["trouble"]
+    if trouble:
+        since = f", since {trouble['since']}" if trouble["since"] else ""
+        again = f", next try at {trouble['next_try_at']}" if trouble["next_try_at"] else ""
+        yield f"  trouble: {trouble['text']}{since}{again}"
+
+
+def _waits(document: RunDocument) -> Iterator[str]:
     if document["waiting_on"]:
         yield f"  waits for: {', '.join(map(short, document['waiting_on']))}"
     if document["behind"]:
@@ -98,7 +111,7 @@ def _waits(document: dict[str, Any]) -> Iterator[str]:
         yield f"  next attempt: {document['retry_at']}"
 
 
-def _delivery_lines(document: dict[str, Any]) -> Iterator[str]:
+def _delivery_lines(document: RunDocument) -> Iterator[str]:
     delivery = document["delivery"]
     if delivery:
         error = f": {delivery['error']}" if delivery["error"] else ""
@@ -109,40 +122,31 @@ def _delivery_lines(document: dict[str, Any]) -> Iterator[str]:
         yield f"  {each['kind']} to {each['channel']}: {each['status']} {what}".rstrip()
     sla = document["sla"]
     if sla:
-        yield f"  SLA {sla['limit']}: {'missed at ' + sla['at'] if sla['breached'] else 'kept so far'}"
+        state = f"missed at {sla['at']}" if sla["breached"] else "kept so far"
+        yield f"  SLA {sla['limit']}: {state}"
 
 
-def _cost(document: dict[str, Any]) -> Iterator[str]:
+def _cost(document: RunDocument) -> Iterator[str]:
     usage = document["usage"]
     tokens = f"{usage['input_tokens']} tokens in, {usage['output_tokens']} out"
     yield f"  {tokens}, {usage['cost']:.4f} dollars"
 
 
-def _result(document: dict[str, Any]) -> list[str]:
+def usage_text(document: RunDocument) -> str:
+    """What a run took; empty for one that asked no model."""
+    usage = document["usage"]
+    if not usage["input_tokens"] and not usage["output_tokens"]:
+        return ""
+    cost = f", {usage['cost']:.4f} dollars" if usage["cost"] else ""
+    return f"{usage['input_tokens']} tokens in, {usage['output_tokens']} out{cost}"
+
+
+def _result(document: RunDocument) -> list[str]:
     lines = ["", document["narrative"]] if document["narrative"] else []
     if document["outputs"]:
         lines += ["", json.dumps(document["outputs"], indent=2, ensure_ascii=False)]
     return lines
 
 
-def progress_lines(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """What has happened so far, each with a key that stays the same."""
-    for attempt in document["attempts"]:
-        if attempt["outcome"] and attempt["error"]:
-            yield f"attempt-{attempt['number']}", f"  {CROSS} {attempt['error']}"
-    for call in document["calls"]:
-        if call["operation"] not in QUIET and call["status"] not in ("allowed", "asked"):
-            mark = f"{CROSS} " if call["is_error"] else ""
-            yield f"{call['id']}-{call['status']}", f"    {mark}{call['operation']}: {call_end(call)}"
-    for step in document["steps"]:
-        if step["status"] != "open":
-            text = f"  {MARKS[step['status']]} {step['number']}. {first_sentence(step['text'])}"
-            yield f"step-{step['number']}-{step['status']}", text
-
-
-def end_lines(document: dict[str, Any]) -> list[str]:
-    """How it stands now that there is nothing more to watch."""
-    lines = [*_head(document)[:1], *_waits(document), *_delivery_lines(document), *_result(document)]
-    for approval in document["waiting_on"]:
-        lines.append(f"  look: colleague approval show {short(approval)}")
-    return lines
+def first_sentence(text: str) -> str:
+    return text.split(". ")[0].rstrip(".")[:110]

@@ -1,85 +1,203 @@
-"""How a run looks while it goes on, and when it ends."""
+"""How runs look while they go on: the same with a gateway, without one, and in `run watch`."""
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
 import typer
 
 from colleague.cli.output import CROSS, TICK, note, plain, say, say_json
-from colleague.store.ids import short
+from colleague.cli.run_text import MARKS, first_sentence, refused_text, usage_text
+from colleague.cli.spinner import Spinner
+from colleague.run_document import ApprovalDocument, RunDocument, short
 
 if TYPE_CHECKING:
-    from colleague.agent.events import Bus, Event
-    from colleague.home import Home
-    from colleague.store.tx import Database, Tx
+    from colleague.run_event import RunEvent
+    from colleague.runtime.service import Service
 
 WAITS = 4
 LONGEST = 160
 MOST_SHOWN = 400
+SLOW_SECONDS = 1.0
 QUIET = ("mark_step", "complete", "function_result")
-MARKS = {"done": TICK, "skipped": "-", "failed": CROSS, "open": " "}
 
 
-class Outcome:
-    """The exit code of a command that waited for runs, kept until everything is closed."""
+@dataclass
+class ShownRun:
+    """One run, and how much of it was shown."""
 
-    code = 0
+    document: RunDocument
+    begun: set[str] = field(default_factory=set)
+    ended: set[str] = field(default_factory=set)
+    text: str = ""
+    """What was shown of the message under way."""
+    whole: bool = False
+    """Whether `text` is how the message begins; not so for one that began before we looked."""
+    said: str = ""
+    """The last message that was shown whole."""
+    trouble: str = ""
+
+    @classmethod
+    def after(cls, document: RunDocument, before: RunDocument | None) -> ShownRun:
+        if before is None:
+            return cls(document)
+        settled = {call["id"] for call in before["calls"] if call["result"] is not None}
+        return cls(document, ended=settled, said=(before["narrative"] or "").strip())
+
+    @property
+    def speaks(self) -> bool:
+        """Of an expert's run the words are left for the end, when the whole result is known."""
+        return self.document["kind"] == "agent"
 
 
-def end_with() -> None:
-    code, Outcome.code = Outcome.code, 0
-    if code:
-        raise typer.Exit(code)
+class RunView:
+    """Writes what the main agent says to stdout, and everything else to stderr, as it happens."""
 
-
-class Watching:
-    """Streams what the agent says to stdout, and what it does to stderr, while a block lasts.
-
-    Of an expert's run (one of `experts`, with the steps of its process) the words are left for the end,
-    when the whole result is known."""
-
-    def __init__(self, bus: Bus, *, quiet: bool, experts: Mapping[str, Sequence[str]] | None = None) -> None:
-        self._bus = bus
+    def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
-        self._experts = experts or {}
+        self._runs: dict[str, ShownRun] = {}
+        self._headed = ""
         self._in_line = False
+        self._spinner = Spinner()
 
-    def __enter__(self) -> Self:
-        self._stop = self._bus.watch(self._show)
-        return self
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, *, quiet: bool) -> AsyncIterator[Self]:
+        view = cls(quiet=quiet)
+        turning = asyncio.create_task(view._spinner.turn())
+        try:
+            yield view
+        finally:
+            turning.cancel()
+            view._spinner.stop()
+            view._end_line()
 
-    def __exit__(self, *_: object) -> None:
-        with contextlib.suppress(ValueError):
-            self._stop()
-        self._end_line()
+    def begin(self, document: RunDocument, before: RunDocument | None = None) -> None:
+        """The first line says which run it is, what it thinks with, and what it does.
 
-    def _show(self, event: Event) -> None:
-        if self._quiet:
+        What had happened `before` is not shown again."""
+        self._runs[document["id"]] = ShownRun.after(document, before)
+        if len(self._runs) == 1:
+            self._head(document)
+
+    def show(self, event: RunEvent) -> None:
+        run = self._runs.get(event.run_id)
+        if self._quiet or run is None:
             return
-        data: dict[str, Any] = event.data
-        if event.kind == "message_update" and "text" in data and event.run_id not in self._experts:
-            say(data["text"], end="")
-            self._in_line = True
-        elif event.kind == "tool_execution_start":
-            self._end_line()
-            self._show_call(event.run_id, data["operation"], data["arguments"])
-        elif event.kind == "tool_execution_end" and data["is_error"]:
-            note(f"    {CROSS} {data['operation']}: {_first_line(data['result'])}")
-        elif event.kind == "message_retry":
-            self._end_line()
-            note(f"  {CROSS} {data['error']}; asked again in {data['in_ms'] / 1000:.0f} s")
-        elif event.kind == "run_status" and data.get("status") == "retrying":
-            note(f"  {CROSS} {data['error']}; next attempt in {data['in_ms'] / 1000:.0f} s")
+        self._head(run.document)
+        shown = getattr(self, f"_{event.kind}", None)
+        if shown is not None:
+            shown(run, event.data)
 
-    def _show_call(self, run_id: str, operation: str, arguments: dict[str, Any]) -> None:
+    def end(self, document: RunDocument) -> None:
+        """What the main agent said, where it was not shown while it spoke."""
+        run = self._runs[document["id"]]
+        self._spinner.stop()
+        self._end_line()
+        answer = document["narrative"] or ""
+        if not self._quiet and run.speaks and document["status"] == "done" and answer.strip() != run.said:
+            say(answer)
+
+    def _head(self, document: RunDocument) -> None:
+        if self._quiet or self._headed == document["id"]:
+            return
+        self._headed = document["id"]
+        what = "/".join(filter(None, (document["expert"], document["process"])))
+        self._line(" · ".join(filter(None, (f"run {short(document['id'])}", document["model"], what))))
+
+    def _agent_start(self, _run: ShownRun, _data: dict[str, Any]) -> None:
+        self._spinner.start("starting")
+
+    def _message_start(self, run: ShownRun, _data: dict[str, Any]) -> None:
+        self._end_line()
+        run.text, run.whole = "", True
+        self._spinner.start("thinking")
+
+    def _message_update(self, run: ShownRun, data: dict[str, Any]) -> None:
+        if "text" in data and run.whole and run.speaks:
+            run.text += data["text"]
+            self._speak(data["text"])
+
+    def _message_retry(self, run: ShownRun, data: dict[str, Any]) -> None:
+        """The model is asked again, and what it had said so far is void."""
+        self._line(f"  {CROSS} {data['error']}; asked again in {data['in_ms'] / 1000:.0f} s")
+        run.text, run.whole = "", True
+        self._spinner.start("waiting")
+
+    def _message_end(self, run: ShownRun, data: dict[str, Any]) -> None:
+        text = str(data.get("text") or "")
+        if run.speaks and text:
+            if not text.startswith(run.text):
+                self._end_line()
+                run.text = ""
+            self._speak(text[len(run.text) :])
+            run.said = text.strip()
+        self._end_line()
+        run.text, run.whole = "", False
+        self._spinner.stop()
+
+    def _tool_execution_start(self, run: ShownRun, data: dict[str, Any]) -> None:
+        if data["call_id"] in run.begun - run.ended or data["call_id"] in run.ended:
+            return
+        run.begun.add(data["call_id"])
+        operation, arguments = data["operation"], data["arguments"]
         if operation == "mark_step":
-            note(_step(self._experts.get(run_id, ()), arguments))
+            self._line(_step(run.document, arguments))
         elif operation not in QUIET:
-            note(f"    {operation} {_brief(arguments)}")
+            self._line(f"    {operation} {_brief(arguments)}")
+            self._spinner.start(operation)
+
+    def _tool_execution_end(self, run: ShownRun, data: dict[str, Any]) -> None:
+        if data["call_id"] in run.ended:
+            return
+        run.ended.add(data["call_id"])
+        operation, status = data["operation"], str(data.get("status") or "finished")
+        if data["is_error"]:
+            word = "" if status == "finished" else f"{status.replace('_', ' ')}: "
+            self._line(f"    {CROSS} {operation}: {word}{_first_line(data['result'])}")
+        elif operation in QUIET:
+            return
+        elif data["call_id"] not in run.begun:
+            self._line(f"    {operation} {_brief(data.get('arguments') or {})}: {status.replace('_', ' ')}")
+        elif (data.get("seconds") or 0) >= SLOW_SECONDS:
+            self._line(f"    {operation} took {data['seconds']:.0f} s")
+        self._spinner.start("thinking")
+
+    def _run_status(self, run: ShownRun, data: dict[str, Any]) -> None:
+        if data["status"] == "retrying":
+            self._line(f"  {CROSS} {data['error']}; next attempt {_in_time(data['retry_at'])}")
+        trouble = data.get("trouble") or {}
+        if trouble and trouble["text"] != run.trouble:
+            self._line(f"  {CROSS} {trouble['text']}{_next_try(trouble)}")
+        run.trouble = trouble.get("text", "")
+        if data["status"] != "running":
+            self._spinner.stop()
+
+    def _gateway_lost(self, run: ShownRun, data: dict[str, Any]) -> None:
+        run.text, run.whole = "", False
+        self._line(f"  {CROSS} the gateway is gone; it has {data['seconds']:.0f} s to come back")
+        self._spinner.start("waiting for the gateway")
+
+    def _gateway_back(self, _run: ShownRun, _data: dict[str, Any]) -> None:
+        self._line(f"  {TICK} the gateway is back")
+        self._spinner.stop()
+
+    def _speak(self, text: str) -> None:
+        if text:
+            self._spinner.stop()
+            say(text, end="")
+            self._in_line = not text.endswith("\n")
+
+    def _line(self, text: str) -> None:
+        self._end_line()
+        self._spinner.clear()
+        note(text)
 
     def _end_line(self) -> None:
         if self._in_line:
@@ -87,22 +205,10 @@ class Watching:
             self._in_line = False
 
 
-async def experts_steps(database: Database, run_ids: Sequence[str]) -> dict[str, list[str]]:
-    """The runs among these that are an expert's, with the steps of their processes."""
-
-    def work(tx: Tx) -> dict[str, list[str]]:
-        from colleague.store.run import get_run
-        from colleague.store.steps import steps_of
-
-        found = [run_id for run_id in run_ids if get_run(tx, run_id).kind == "expert"]
-        return {run_id: [step.text for step in steps_of(tx, run_id)] for run_id in found}
-
-    return await database.read(work)
-
-
-def _step(steps: Sequence[str], arguments: dict[str, Any]) -> str:
+def _step(document: RunDocument, arguments: dict[str, Any]) -> str:
+    steps = document["steps"]
     number = int(arguments["step"])
-    text = steps[number - 1] if 0 < number <= len(steps) else arguments.get("note", "")
+    text = steps[number - 1]["text"] if 0 < number <= len(steps) else arguments.get("note", "")
     return f"  {MARKS[arguments['status']]} {number}. {first_sentence(text)}"
 
 
@@ -118,79 +224,80 @@ def _first_line(text: str) -> str:
     return " ".join(lines[:2])[:300]
 
 
-def first_sentence(text: str) -> str:
-    return text.split(". ")[0].rstrip(".")[:110]
+def _in_time(moment: str | None) -> str:
+    if moment is None:
+        return "soon"
+    seconds = (datetime.fromisoformat(moment) - datetime.now(UTC)).total_seconds()
+    return f"in {max(seconds, 0):.0f} s"
 
 
-async def say_documents(
-    database: Database, home: Home, documents: Sequence[dict[str, Any]], *, as_json: bool
-) -> None:
-    """Tells how each run stands and sets the exit code."""
+def _next_try(trouble: dict[str, Any]) -> str:
+    return f"; next try {_in_time(trouble['next_try_at'])}" if trouble.get("next_try_at") else ""
+
+
+async def say_documents(service: Service, documents: Sequence[RunDocument], *, as_json: bool) -> int:
+    """Tells how each run stands; the exit code."""
     for document in documents:
-        Outcome.code = max(Outcome.code, exit_code_of(document))
         if not as_json:
-            await say_end(database, home, document)
+            await say_end(service, document)
     if as_json:
         say_json(documents[0] if len(documents) == 1 else list(documents))
+    return max((exit_code_of(document) for document in documents), default=0)
 
 
-async def say_end(database: Database, home: Home, document: dict[str, Any]) -> None:
+async def say_end(service: Service, document: RunDocument) -> None:
     """The end of a run that was waited for: the result on stdout, everything else beside it."""
     ending = short(document["id"])
     if document["status"] != "done":
         waits = document["status"] == "waiting"
         word = "waits for you" if waits else "stands behind a run that waits for you"
         note(f"run {ending} {word}:")
-        for approval in await _holding(database, home, document):
+        for approval in await _holding(service, document):
             say_question(approval)
         return
+    more = "".join(f" · {each}" for each in (usage_text(document), refused_text(document)) if each)
     if document["outcome"] != "completed":
-        note(f"{CROSS} run {ending} {document['outcome']}: {document['error']}")
-    elif document["kind"] == "expert":
-        _say_result(document)
-    else:
-        _say_drafts(document)
-
-
-def _say_result(document: dict[str, Any]) -> None:
-    """Of an expert; what the main agent says was shown while it spoke."""
-    note(f"{TICK} run {short(document['id'])} completed")
+        note(f"{CROSS} run {ending} {document['outcome']}: {document['error']}{more}")
+        return
+    note(f"{TICK} run {ending} completed{more}")
     _say_drafts(document)
+    if document["kind"] == "expert":
+        _say_result(document)
+
+
+def _say_result(document: RunDocument) -> None:
+    """Of an expert; what the main agent says was shown while it spoke."""
     say(document["narrative"] or "")
     if document["outputs"]:
         say(json.dumps(document["outputs"], indent=2, ensure_ascii=False))
 
 
-def _say_drafts(document: dict[str, Any]) -> None:
+def _say_drafts(document: RunDocument) -> None:
     for each in document["notices"]:
         if each["kind"] == "draft":
             look = f"colleague approval show {short(each['subject'])}"
             note(f"  a draft waits for you: {each['body']['operation']} ({look})")
 
 
-def exit_code_of(document: dict[str, Any]) -> int:
+def exit_code_of(document: RunDocument) -> int:
     if document["status"] != "done":
         return WAITS
     return 0 if document["outcome"] == "completed" else 1
 
 
-async def _holding(database: Database, home: Home, document: dict[str, Any]) -> list[dict[str, Any]]:
+def end_with(code: int) -> None:
+    """Ends the command, now that everything is closed."""
+    if code:
+        raise typer.Exit(code)
+
+
+async def _holding(service: Service, document: RunDocument) -> list[ApprovalDocument]:
     """The questions that hold this run, or the one it stands behind."""
-
-    def work(tx: Tx) -> list[dict[str, Any]]:
-        from colleague.experts.runs.report import approval_report
-        from colleague.store.approvals import approvals_of
-        from colleague.store.lanes import head_of
-
-        behind = document["lane"] and document["status"] == "queued"
-        holder = head_of(tx, document["lane"]) if behind else document["id"]
-        holding = [each for each in approvals_of(tx, holder or document["id"]) if each.holds]
-        return [approval_report(tx, home, each) for each in holding]
-
-    return await database.read(work)
+    holder = await service.run(document["blocked_by"]) if document["blocked_by"] else document
+    return [await service.approval(each) for each in holder["waiting_on"]]
 
 
-def say_question(approval: dict[str, Any]) -> None:
+def say_question(approval: ApprovalDocument) -> None:
     arguments = plain(json.dumps(approval["arguments"], ensure_ascii=False))
     ending = short(approval["id"])
     note(f"  {approval['kind']} {ending}: {approval['operation']} {arguments[:MOST_SHOWN]}")

@@ -27,7 +27,7 @@ def serve(
     from colleague.descriptors import fill_standard_streams
 
     fill_standard_streams()
-    from colleague.cli.hosting import opened
+    from colleague.cli.client import opened
     from colleague.cli.output import say
     from colleague.gateway.listening import Listening
     from colleague.gateway.serve import serve_until_signalled
@@ -49,7 +49,7 @@ def worker(home: HomeOption = None) -> None:
     from colleague.descriptors import fill_standard_streams
 
     fill_standard_streams()
-    from colleague.cli.hosting import opened
+    from colleague.cli.client import opened
     from colleague.cli.output import say
     from colleague.errors import UsageError
     from colleague.gateway.serve import work_until_signalled

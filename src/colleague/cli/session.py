@@ -15,7 +15,7 @@ app = typer.Typer(no_args_is_help=True, help="Sessions and their trajectories.")
 @app.command("list")
 def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Every session, the latest first."""
-    from colleague.cli.hosting import with_database
+    from colleague.cli.client import with_database
     from colleague.cli.output import say, say_json, say_table
     from colleague.store.report import sessions
 
@@ -40,7 +40,7 @@ def export_trajectory(
     """A session as JSON lines: runs, messages, calls and approvals, in order."""
     import json
 
-    from colleague.cli.hosting import opened, with_database
+    from colleague.cli.client import opened, with_database
     from colleague.cli.output import note, say
     from colleague.errors import NotFound
     from colleague.experts.runs.report import trajectory_report

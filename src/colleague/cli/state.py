@@ -62,7 +62,7 @@ def restore(
 
 
 def _say_files(expert: str, home: Path | None, *, as_json: bool) -> None:
-    from colleague.cli.hosting import opened, with_database
+    from colleague.cli.client import opened, with_database
     from colleague.cli.output import say, say_json, say_table
     from colleague.experts.expert import find_expert
     from colleague.experts.workspace.file_history import files_with_versions
@@ -82,7 +82,7 @@ def _say_files(expert: str, home: Path | None, *, as_json: bool) -> None:
 
 
 def _say_versions(expert: str, file: str, limit: int, home: Path | None, *, as_json: bool) -> None:
-    from colleague.cli.hosting import with_database
+    from colleague.cli.client import with_database
     from colleague.cli.output import say_json, say_table
     from colleague.experts.workspace.file_history import version_document, versions_of
 
@@ -98,7 +98,7 @@ def _say_versions(expert: str, file: str, limit: int, home: Path | None, *, as_j
 
 
 def _row(document: dict[str, Any]) -> tuple[str, str, str, str]:
-    from colleague.store.ids import short
+    from colleague.run_document import short
 
     run = short(document["run_id"]) if document["run_id"] else "a person"
     return str(document["version"]), document["written_at"], run, f"{document['size']:,}"
@@ -114,7 +114,7 @@ def _owner(name: str) -> str:
 def _restored(expert: str, file: str, version: int, home: Path | None) -> Written:
     from colleague.agent.tool import UnknownEnd
     from colleague.agent.tools.versioned import VersionedTree
-    from colleague.cli.hosting import opened, with_database
+    from colleague.cli.client import opened, with_database
     from colleague.errors import ColleagueError
     from colleague.experts.workspace.file_history import find_file
     from colleague.store.tx import Database

@@ -21,8 +21,8 @@ def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Gateway, queue, waiting approvals, next schedules, dead letters, deliveries, spend today."""
     import asyncio
 
+    from colleague.cli.client import opened, with_database
     from colleague.cli.held_servers import servers_on_hold
-    from colleague.cli.hosting import opened, with_database
     from colleague.cli.output import say, say_json
 
     place, settings = opened(home)
@@ -137,7 +137,7 @@ def _lines(document: dict[str, Any]) -> list[str]:
 
 
 def _waiting(approvals: list[dict[str, Any]], total: int) -> list[str]:
-    from colleague.store.ids import short
+    from colleague.run_document import short
 
     if not approvals:
         return ["Waiting for you: nothing"]

@@ -24,7 +24,7 @@ def list_(
     as_json: JsonOption = False,
 ) -> None:
     """Every trigger: where its events come from, when it fires next, when it fired last, what waits."""
-    from colleague.cli.hosting import opened, with_database
+    from colleague.cli.client import opened, with_database
     from colleague.cli.output import note, say, say_json, say_table
     from colleague.triggers.registry import TriggerRegistry
     from colleague.triggers.trigger_list import trigger_documents
@@ -66,20 +66,19 @@ def fire(
     as_json: JsonOption = False,
 ) -> None:
     """Make an event happen, as if it had come from outside."""
+    from colleague.cli.client import with_client
     from colleague.cli.run_view import end_with
-    from colleague.cli.working import with_client
 
     document = _payload(payload)
-    with_client(home, lambda using: _fire(using, name, trigger, document, wait=wait, as_json=as_json))
-    end_with()
+    end_with(with_client(home, lambda using: _fire(using, name, trigger, document, wait, as_json)))
 
 
-async def _fire(using: Client, name: str, trigger: str, payload: Any, *, wait: bool, as_json: bool) -> None:
+async def _fire(using: Client, name: str, trigger: str, payload: Any, wait: bool, as_json: bool) -> int:
     from dataclasses import asdict
 
     from colleague.cli.output import TICK, note, say_json
     from colleague.cli.run_view import say_documents
-    from colleague.store.ids import short
+    from colleague.run_document import short
 
     accepted = await using.service.fire(name, trigger, payload)
     if accepted.duplicate:
@@ -91,9 +90,9 @@ async def _fire(using: Client, name: str, trigger: str, payload: Any, *, wait: b
             note(f"{TICK} event {short(accepted.event_id)} is accepted and held: the trigger is paused")
         else:
             note(f"{TICK} event {short(accepted.event_id)} is accepted, run {short(accepted.run_id)}")
-        return
+        return 0
     documents = await using.follow([accepted.run_id], quiet=as_json)
-    await say_documents(using.database, using.home, documents, as_json=as_json)
+    return await say_documents(using.service, documents, as_json=as_json)
 
 
 def _payload(text: str) -> Any:
@@ -118,8 +117,8 @@ def pause(name: ExpertArgument, trigger: TriggerArgument, home: HomeOption = Non
     """Hold the events of a trigger from now on. Schedules that come round meanwhile are skipped."""
     import getpass
 
+    from colleague.cli.client import with_client
     from colleague.cli.output import TICK, say
-    from colleague.cli.working import with_client
 
     who = getpass.getuser()
     changed = with_client(home, lambda using: using.service.pause(name, trigger, who))
@@ -129,8 +128,8 @@ def pause(name: ExpertArgument, trigger: TriggerArgument, home: HomeOption = Non
 @app.command()
 def resume(name: ExpertArgument, trigger: TriggerArgument, home: HomeOption = None) -> None:
     """Let a trigger go on; events that were held get their runs, in order."""
+    from colleague.cli.client import with_client
     from colleague.cli.output import TICK, say
-    from colleague.cli.working import with_client
 
     released = with_client(home, lambda using: using.service.resume(name, trigger))
     if released is None:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from colleague.agent.main_agent import OWNER
+from colleague.clock import iso
 from colleague.errors import ColleagueError
 from colleague.experts.bindings import read_bindings
 from colleague.experts.expert import find_expert
@@ -16,7 +17,6 @@ from colleague.experts.runs.schema_compare import server_tool_name
 from colleague.mcp.launch_digest import launch_digest
 from colleague.packages.finding import Findings
 from colleague.store.grants import Grant
-from colleague.store.report import iso
 
 if TYPE_CHECKING:
     from colleague.config import Settings

@@ -7,40 +7,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from colleague.errors import (
-    ColleagueError,
-    CommitUnknown,
-    ConfigError,
-    DatabaseUnavailable,
-    HomeBusy,
-    NotFound,
-    PackageError,
-    UsageError,
-)
-from colleague.store.accept import QueueFull
-from colleague.store.approvals import AlreadyDecided, WrongDecision, WrongDigest
-from colleague.triggers.errors import BadPayload, BadSignature, KeysUnreachable
-from colleague.triggers.registry import Inactive
+from colleague.errors import ColleagueError, CommitUnknown, DatabaseUnavailable
+from colleague.runtime.error_code import code_of
+from colleague.triggers.errors import BadSignature
 
 QUEUE_PAUSE = 30
 DATABASE_PAUSE = 5
 
-_KINDS: tuple[tuple[type[ColleagueError], int, str], ...] = (
-    (NotFound, 404, "not-found"),
-    (UsageError, 400, "bad-request"),
-    (BadPayload, 400, "bad-payload"),
-    (BadSignature, 401, "bad-signature"),
-    (KeysUnreachable, 503, "keys-unreachable"),
-    (Inactive, 409, "inactive"),
-    (AlreadyDecided, 409, "already-decided"),
-    (WrongDigest, 409, "wrong-digest"),
-    (WrongDecision, 400, "wrong-decision"),
-    (QueueFull, 429, "queue-full"),
-    (PackageError, 409, "package-invalid"),
-    (ConfigError, 503, "misconfigured"),
-    (HomeBusy, 503, "busy"),
-    (ColleagueError, 409, "conflict"),
-)
+_STATUS = {
+    "not-found": 404,
+    "bad-request": 400,
+    "bad-payload": 400,
+    "bad-signature": 401,
+    "keys-unreachable": 503,
+    "wrong-decision": 400,
+    "queue-full": 429,
+    "misconfigured": 503,
+    "busy": 503,
+}
+"""Everything else is a conflict."""
+CONFLICT = 409
 
 
 @dataclass
@@ -65,9 +51,14 @@ class ApiError(Exception):
         return json.dumps(self.document, ensure_ascii=False).encode("utf-8", "replace")
 
 
+def status_of(code: str) -> int:
+    return _STATUS.get(code, CONFLICT)
+
+
 def refusal_of(error: ColleagueError) -> ApiError:
     """What an error of ours is to somebody outside."""
-    status, code = next((status, code) for kind, status, code in _KINDS if isinstance(error, kind))
+    code = code_of(error)
+    status = status_of(code)
     if isinstance(error, BadSignature):
         code = error.code
     headers = {"Retry-After": str(QUEUE_PAUSE)} if status == 429 else {}

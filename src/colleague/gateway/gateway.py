@@ -17,12 +17,12 @@ from colleague.gateway.live_triggers import LiveTriggerRegistry
 from colleague.gateway.metrics import Metrics
 from colleague.gateway.readiness import Readiness
 from colleague.gateway.signature_checks import SignatureChecks
-from colleague.gateway.streams import Streams
 from colleague.gateway.throttle import Throttle
 from colleague.home import Home
 from colleague.runtime.background import BackgroundServices
 from colleague.runtime.host import Host
-from colleague.runtime.service import LocalService
+from colleague.runtime.local_service import LocalService
+from colleague.runtime.run_events import RunWatchers
 from colleague.store.tx import Database
 from colleague.triggers.gmail.google_token import GoogleTokens
 
@@ -38,7 +38,7 @@ class Gateway:
     live: LiveSettings
     registry: LiveTriggerRegistry
     services: BackgroundServices
-    streams: Streams
+    watchers: RunWatchers
     throttle: Throttle
     readiness: Readiness
     limits: Limits = field(default_factory=Limits)
@@ -54,7 +54,10 @@ class Gateway:
 
     @property
     def service(self) -> LocalService:
-        return LocalService(self.home, self.live.settings, self.database, self.registry)
+        """What people and programs have done through HTTP."""
+        return LocalService(
+            self.home, self.live.settings, self.database, self.registry, "api", environ=self.environ
+        )
 
     @property
     def problems(self) -> list[str]:

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from colleague.run_document import ApprovalDocument, Decision, MessageDocument, RunBrief
+
 
 def _storable(value: Any) -> Any:
     """What no database takes is refused here, with a reason, and not there, with a traceback."""
@@ -22,8 +24,6 @@ def _storable(value: Any) -> Any:
 Json = Annotated[Any, AfterValidator(_storable)]
 JsonObject = Annotated[dict[str, Any], AfterValidator(_storable)]
 Text = Annotated[str, Field(min_length=1, max_length=100_000)]
-Status = Literal["queued", "running", "waiting", "retrying", "done"]
-Outcome = Literal["completed", "failed", "dead_letter", "abandoned", "cancelled"]
 
 
 class Error(BaseModel):
@@ -77,42 +77,6 @@ class Accepted(BaseModel):
     held: bool = False
 
 
-class RunBrief(BaseModel):
-    id: str
-    expert: str
-    kind: Literal["expert", "agent"]
-    process: str
-    status: Status
-    outcome: Outcome | None
-    error: str | None
-    created_at: str | None
-    ended_at: str | None
-
-
-class RunDocument(RunBrief):
-    """Everything the runtime did for one run."""
-
-    version: str
-    inputs: Any
-    event_id: str | None
-    session_key: str
-    lane: str | None
-    waiting_on: list[str]
-    retry_at: str | None
-    behind: int
-    attempts: list[dict[str, Any]]
-    steps: list[dict[str, Any]]
-    calls: list[dict[str, Any]]
-    approvals: list[str]
-    outputs: Any
-    narrative: str | None
-    delivery: dict[str, Any] | None
-    notices: list[dict[str, Any]]
-    sla: dict[str, Any] | None
-    dry_run: bool
-    usage: dict[str, Any]
-
-
 class Acceptance(BaseModel):
     """That it was accepted: when, how often the same was sent again, whether it is held by a pause."""
 
@@ -133,42 +97,17 @@ class EventDocument(BaseModel):
     ]
     accepted: Acceptance
     run: RunBrief | None
-    delivery: dict[str, Any] | None
+    delivery: MessageDocument | None
     outcome: str | None
     reason: str | None
     warning: str | None
-
-
-class ApprovalDocument(BaseModel):
-    model_config = ConfigDict(extra="allow")
-
-    id: str
-    kind: Literal["confirm", "draft", "uncertain", "learning", "low_confidence"]
-    expert: str
-    process: str
-    run_id: str
-    operation: str
-    arguments: Any
-    digest: str
-    reasoning: str
-    status: Literal["pending", "decided", "expired", "withdrawn", "void"]
-    requested_at: str
-    expires_at: str | None
-    decided_at: str | None
-    decided_by: str | None
-    decision: str | None
-    note: str | None
-    behind: int
-
-
-Word = Literal["approve", "reject", "respond", "done", "not_done", "happened", "again", "give_up"]
 
 
 class DecisionAsked(Asked):
     """`digest` is that of what the person saw. `arguments` edits what will run; `result` says what came of
     it, or answers in the tool's place."""
 
-    decision: Word
+    decision: Decision
     digest: Annotated[str, Field(min_length=1, max_length=200)]
     note: Annotated[str, Field(max_length=10_000)] = ""
     arguments: JsonObject | None = None
@@ -183,11 +122,18 @@ class DecisionAsked(Asked):
 
 
 class DecisionInBatch(DecisionAsked):
-    id: Annotated[str, Field(min_length=4, max_length=100)]
+    id: Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class BatchAsked(Asked):
     decisions: Annotated[list[DecisionInBatch], Field(min_length=1, max_length=200)]
+
+
+class GrantGiven(BaseModel):
+    """A grant that came with a decision; `covers` says it in a sentence."""
+
+    id: str
+    covers: str
 
 
 class BatchItem(BaseModel):
@@ -196,6 +142,7 @@ class BatchItem(BaseModel):
     id: str
     ok: bool
     approval: ApprovalDocument | None = None
+    grant: GrantGiven | None = None
     error: Error | None = None
 
 
@@ -228,6 +175,14 @@ class MessageAsked(Asked):
 
 class FireAsked(Asked):
     payload: Json = Field(default_factory=dict)
+
+
+class PauseAsked(Asked):
+    by: Annotated[str, Field(max_length=200)] = ""
+
+
+class DropAsked(Asked):
+    by: Annotated[str, Field(max_length=200)] = ""
 
 
 class Changed(BaseModel):

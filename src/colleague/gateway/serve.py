@@ -29,13 +29,13 @@ from colleague.gateway.live_triggers import LiveTriggerRegistry
 from colleague.gateway.metrics import Metrics
 from colleague.gateway.protocol import GuardedProtocol
 from colleague.gateway.readiness import Readiness
-from colleague.gateway.streams import Streams
 from colleague.gateway.throttle import Throttle
 from colleague.home import Home
 from colleague.logs import write_log_summaries
 from colleague.runtime.background import BackgroundServices
 from colleague.runtime.gateway_file import announced, only_gateway, path_of
 from colleague.runtime.host import Host, open_host
+from colleague.runtime.run_events import RunWatchers
 from colleague.threads import started_pool
 
 log = logging.getLogger(__name__)
@@ -136,10 +136,10 @@ async def _opened(
     services = BackgroundServices(home, host, live.settings, registry, clock, limits.drain_seconds)
     live.listeners.append(services.use)
     live.find_held = functools.partial(held_servers, host.database)
-    streams, throttle = Streams(host.bus), Throttle(limits.failed_tries)
+    watchers, throttle = RunWatchers(host.bus), Throttle(limits.failed_tries)
     background = services.background
     ready = Readiness(host.database, services.worker.health, background)
-    gateway = Gateway(home, environ, clock, host, live, registry, services, streams, throttle, ready, limits)
+    gateway = Gateway(home, environ, clock, host, live, registry, services, watchers, throttle, ready, limits)
     async with services.open():
         background.start("settings", live.run)
         background.start("triggers", registry.run)
@@ -170,7 +170,9 @@ async def _serve_http(
     server = HttpServer(config)
     listening = gateway.live.listening
     serving = asyncio.create_task(server.serve([opened]))
-    with announced(gateway.home, listening.address, listening.port):
+    auth = gateway.live.settings.gateway.auth
+    own = auth.mode != "none" and auth.token is None
+    with announced(gateway.home, listening.address, listening.port, own_token=own):
         while not server.started and not serving.done():
             await asyncio.sleep(0.005)
         opened.listen(BACKLOG)
@@ -181,7 +183,7 @@ async def _serve_http(
         asked.cancel()
         log.info("stopping: nothing new is taken, what is under way has %g s", gateway.limits.drain_seconds)
         gateway.stopping.set()
-        gateway.streams.close()
+        gateway.watchers.close()
         server.should_exit = True
         await serving
 

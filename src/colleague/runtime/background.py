@@ -9,13 +9,13 @@ from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, field, replace
 
 from colleague.agent.advance import Advancer
-from colleague.agent.events import Event
 from colleague.background import STOP_SECONDS, BackgroundTasks
 from colleague.clock import Clock
 from colleague.config import Settings
 from colleague.errors import DatabaseUnavailable
 from colleague.experts.workspace.snapshots import digests_in_use, forget_snapshots
 from colleague.home import Home
+from colleague.run_event import RunEvent
 from colleague.runtime.cleanup import remove_old_scratch
 from colleague.runtime.host import Agents, Host
 from colleague.store.claims import Taken
@@ -122,7 +122,7 @@ class BackgroundServices:
         except DatabaseUnavailable as error:
             log.warning("some results were not delivered: %s", error)
 
-    def _on_event(self, event: Event) -> None:
+    def _on_event(self, event: RunEvent) -> None:
         if event.kind in ("run_status", "approval_requested"):
             self._post.set()
 

@@ -17,12 +17,13 @@ from colleague.home import Home
 
 @dataclass(frozen=True)
 class GatewayFile:
-    """Who listens where, since when."""
+    """Who listens where, since when. `own_token`: it asks for the token that the home made for itself."""
 
     pid: int
     address: str
     port: int
     started_at: str
+    own_token: bool = False
 
     @property
     def url(self) -> str:
@@ -38,23 +39,27 @@ def read_gateway_file(home: Home) -> GatewayFile | None:
     """What the file says; None when there is none that makes sense. The process may have died since."""
     try:
         found = json.loads(path_of(home).read_text(encoding="utf-8"))
-        return GatewayFile(
-            int(found["pid"]), str(found["address"]), int(found["port"]), str(found["started_at"])
-        )
+        where = str(found["address"]), int(found["port"])
+        return GatewayFile(int(found["pid"]), *where, str(found["started_at"]), bool(found.get("own_token")))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
 def gateway_runs(home: Home) -> bool:
     """Whether the gateway that announced itself is still there."""
+    return running_gateway(home) is not None
+
+
+def running_gateway(home: Home) -> GatewayFile | None:
+    """What a gateway said of itself whose process is there; it may be another process with its number."""
     found = read_gateway_file(home)
     if found is None:
-        return False
+        return None
     try:
         os.kill(found.pid, 0)
     except (OSError, OverflowError) as error:
-        return isinstance(error, PermissionError)  # somebody else's, and alive
-    return True
+        return found if isinstance(error, PermissionError) else None  # somebody else's, and alive
+    return found
 
 
 @contextlib.contextmanager
@@ -79,9 +84,10 @@ def _busy(home: Home, error: HomeBusy) -> HomeBusy:
 
 
 @contextlib.contextmanager
-def announced(home: Home, address: str, port: int) -> Iterator[None]:
+def announced(home: Home, address: str, port: int, *, own_token: bool = False) -> Iterator[None]:
     """The file is there for as long as the block lasts."""
-    here = GatewayFile(os.getpid(), address, port, datetime.now(UTC).isoformat(timespec="seconds"))
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    here = GatewayFile(os.getpid(), address, port, now, own_token)
     write_atomic(path_of(home), json.dumps(asdict(here)) + "\n")
     try:
         yield

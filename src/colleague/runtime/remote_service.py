@@ -1,27 +1,56 @@
-"""Asking a running gateway to do something, from another process on this machine."""
+"""The service of a gateway that holds the home, asked from another process on this machine."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import os
-import urllib.error
-import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from colleague.agent.main_agent import SESSION as MAIN_SESSION
-from colleague.config import Settings, resolve
-from colleague.errors import ColleagueError, NotFound
+from colleague.errors import (
+    ColleagueError,
+    ConfigError,
+    DatabaseUnavailable,
+    HomeBusy,
+    NotFound,
+    PackageError,
+    UsageError,
+)
 from colleague.home import Home
-from colleague.runtime.gateway_file import read_gateway_file
+from colleague.run_document import MAIN_SESSION, ApprovalDocument, RunDocument
+from colleague.run_event import RunEvent
+from colleague.runtime.gateway_file import GatewayFile, read_gateway_file
+from colleague.runtime.http_connection import ConnectionLost, HttpAddress, HttpRefused
 from colleague.runtime.own_token import read_own_token
-from colleague.runtime.service import Source, Verdict
-from colleague.store.accept import Accepted
+from colleague.runtime.requests import (
+    AcceptedEvent,
+    DecisionAnswer,
+    DecisionRequest,
+    GivenGrant,
+    Refusal,
+    RunRequest,
+    require_message,
+    require_work,
+)
 
 SECONDS = 30.0
+SILENCE_SECONDS = 60.0
+"""A stream says something more often than that, even if only that it is still there."""
+BACK_SECONDS = 10.0
+"""How long a gateway that went away is waited for."""
+MOST_AT_ONCE = 200
+WHOLE_ID = 36
+
+_ERRORS: dict[str, type[ColleagueError]] = {
+    "not-found": NotFound,
+    "bad-request": UsageError,
+    "package-invalid": PackageError,
+    "misconfigured": ConfigError,
+    "busy": HomeBusy,
+}
 
 
 class GatewayUnreachable(ColleagueError):
@@ -30,143 +59,247 @@ class GatewayUnreachable(ColleagueError):
     exit_code = 3
 
 
-@dataclass(frozen=True)
+@dataclass
 class RemoteService:
-    """Does what Operator does, through the gateway that holds the home."""
+    """Asks over HTTP. The gateway may be another one, on another port, from one request to the next."""
 
-    url: str
-    token: str = field(default="", repr=False)
+    home: Home
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    _address: HttpAddress | None = None
 
-    @classmethod
-    def of(cls, home: Home, settings: Settings, environ: Mapping[str, str] = os.environ) -> RemoteService:
-        found = read_gateway_file(home)
-        if found is None:
-            raise GatewayUnreachable(
-                f"another process works on {home.root}, and no gateway says where it listens",
-                hint="wait until it is done, or end it",
-            )
-        auth = settings.gateway.auth
-        given = resolve(auth.token, environ, key="gateway.auth.token") if auth.token is not None else ""
-        return cls(found.url, given or read_own_token(home))
+    async def decide(self, requests: Sequence[DecisionRequest]) -> list[DecisionAnswer]:
+        answers: list[DecisionAnswer] = []
+        for start in range(0, len(requests), MOST_AT_ONCE):
+            answers += await self._decide(requests[start : start + MOST_AT_ONCE])
+        return answers
 
-    async def decide(self, verdicts: Sequence[Verdict]) -> list[str]:
-        """The runs that were decided about. Raises on the first that does not count."""
-        body = {"decisions": [_decision(verdict) for verdict in verdicts]}
-        answers = (await self._ask("POST", "/api/approvals", body))["decisions"]
-        for answer in answers:
-            if not answer["ok"]:
-                raise ColleagueError(answer["error"]["message"], hint=answer["error"].get("hint", ""))
-        return [answer["approval"]["run_id"] for answer in answers]
+    async def _decide(self, requests: Sequence[DecisionRequest]) -> list[DecisionAnswer]:
+        found = [await self._seen(request) for request in requests]
+        sent = [each for each in found if isinstance(each, dict)]
+        told = (await self._ask("POST", "/api/approvals", {"decisions": sent}))["decisions"] if sent else []
+        answered = iter(told)
+        return [
+            _decision_answer(request.approval, next(answered)) if isinstance(each, dict) else each
+            for request, each in zip(requests, found, strict=True)
+        ]
 
-    async def start(
-        self,
-        expert: str,
-        *,
-        task: str = "",
-        process: str = "",
-        inputs: dict[str, Any] | None = None,
-        model: str = "",
-        dry_run: bool = False,
-        source: Source = "command",  # noqa: ARG002 - the gateway says where it comes from
-    ) -> Accepted:
-        body = {"task": task, "process": process, "inputs": inputs or {}, "model": model, "dry_run": dry_run}
-        given = {key: value for key, value in body.items() if value}
-        return _accepted(await self._ask("POST", f"/api/experts/{quote(expert)}/runs", given))
+    async def _seen(self, request: DecisionRequest) -> dict[str, Any] | DecisionAnswer:
+        """The decision as it is sent, with the digest that is stored now if none is given."""
+        try:
+            digest = request.digest or (await self.approval(request.approval))["digest"]
+        except (NotFound, UsageError) as error:
+            code = next(code for code, kind in _ERRORS.items() if isinstance(error, kind))
+            return DecisionAnswer(request.approval, refusal=Refusal(code, error.message, error.hint))
+        return _decision(request, digest)
 
-    async def say(self, message: str, *, model: str = "") -> Accepted:
+    async def start(self, asked: RunRequest) -> AcceptedEvent:
+        require_work(asked)
+        wanted = {
+            "task": asked.task,
+            "process": asked.process,
+            "inputs": asked.inputs,
+            "model": asked.model,
+            "dry_run": asked.dry_run,
+        }
+        given = {key: value for key, value in wanted.items() if value}
+        return _accepted(await self._ask("POST", f"/api/experts/{_path(asked.expert)}/runs", given))
+
+    async def say(self, message: str, *, model: str = "") -> AcceptedEvent:
+        require_message(message)
         body = {"text": message} | ({"model": model} if model else {})
-        return _accepted(await self._ask("POST", f"/api/sessions/{quote(MAIN_SESSION)}/messages", body))
+        return _accepted(await self._ask("POST", f"/api/sessions/{_path(MAIN_SESSION)}/messages", body))
 
-    async def fire(self, expert: str, trigger: str, payload: Any) -> Accepted:
+    async def fire(self, expert: str, trigger: str, payload: Any) -> AcceptedEvent:
         return _accepted(await self._ask("POST", f"{_trigger(expert, trigger)}/fire", {"payload": payload}))
 
-    async def pause(self, expert: str, trigger: str, by: str) -> bool:  # noqa: ARG002 - the API says who
-        return bool((await self._ask("POST", f"{_trigger(expert, trigger)}/pause"))["changed"])
+    async def pause(self, expert: str, trigger: str, by: str) -> bool:
+        return bool((await self._ask("POST", f"{_trigger(expert, trigger)}/pause", {"by": by}))["changed"])
 
     async def resume(self, expert: str, trigger: str) -> int | None:
         answer = await self._ask("POST", f"{_trigger(expert, trigger)}/resume")
         return int(answer["released"]) if answer["changed"] else None
 
     async def cancel(self, run: str, reason: str) -> bool:
-        answer = await self._ask("POST", f"/api/runs/{quote(run)}/cancel", {"note": reason})
+        answer = await self._ask("POST", f"/api/runs/{_path(run)}/cancel", {"note": reason})
         return bool(answer["cancelled"])
 
     async def retry(self, run: str, changes: dict[str, Any] | None = None) -> str:
-        answer = await self._ask("POST", f"/api/runs/{quote(run)}/retry", {"inputs": changes or {}})
+        answer = await self._ask("POST", f"/api/runs/{_path(run)}/retry", {"inputs": changes or {}})
         return str(answer["run_id"])
 
-    async def drop(self, run: str, by: str) -> None:  # noqa: ARG002 - the API says who
-        await self._ask("POST", f"/api/deadletters/{quote(run)}/drop")
+    async def drop(self, run: str, by: str) -> None:
+        await self._ask("POST", f"/api/deadletters/{_path(run)}/drop", {"by": by})
 
     async def accept_server(self, name: str, digest: str, by: str) -> None:
-        await self._ask("POST", f"/api/servers/{quote(name)}/accept", {"digest": digest, "by": by})
+        await self._ask("POST", f"/api/servers/{_path(name)}/accept", {"digest": digest, "by": by})
 
     async def revoke(self, grant: str) -> None:
-        await self._ask("DELETE", f"/api/grants/{quote(grant)}")
+        await self._ask("DELETE", f"/api/grants/{_path(grant)}")
 
     async def problems(self) -> list[str]:
-        """What a person should look at, in sentences."""
         return [str(each) for each in (await self._ask("GET", "/api/status"))["problems"]]
 
-    async def _ask(self, method: str, path: str, body: Any = None) -> Any:
-        return await asyncio.to_thread(self._send, method, path, body)
+    async def run(self, run: str) -> RunDocument:
+        document: RunDocument = await self._ask("GET", f"/api/runs/{_path(run)}")
+        return document
 
-    def _send(self, method: str, path: str, body: Any) -> Any:
-        headers = {"Content-Type": "application/json"}
-        if self.token:
-            headers["Authorization"] = f"Bearer {self.token}"
-        data = None if body is None else json.dumps(body, ensure_ascii=False).encode()
-        # The address comes from our own file in the home, which only this user can write.
-        request = urllib.request.Request(self.url + path, data, headers, method=method)  # noqa: S310
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    async def approval(self, approval: str) -> ApprovalDocument:
+        document: ApprovalDocument = await self._ask("GET", f"/api/approvals/{_path(approval)}")
+        return document
+
+    async def follow(self, runs: Sequence[str]) -> AsyncIterator[RunEvent]:
+        for run in runs:
+            run_id = run if len(run) == WHOLE_ID else (await self.run(run))["id"]
+            async for event in self._follow(run_id):
+                yield event
+
+    async def _follow(self, run_id: str) -> AsyncIterator[RunEvent]:
+        """One stream after another, until the run rests: a gateway that is started again goes on telling."""
+        while True:
+            try:
+                async for event in self._events(run_id):
+                    yield event
+                    if event.is_rest:
+                        return
+            except ConnectionLost:
+                pass
+            yield RunEvent("gateway_lost", run_id, {"seconds": BACK_SECONDS})
+            await self._wait_until_back()
+            yield RunEvent("gateway_back", run_id)
+
+    async def _events(self, run_id: str) -> AsyncIterator[RunEvent]:
+        path = f"/api/runs/{run_id}/events"
+        text = b""
         try:
-            with opener.open(request, timeout=SECONDS) as response:
-                text = response.read()
-        except urllib.error.HTTPError as error:
-            raise _refused(error) from None
-        except (OSError, urllib.error.URLError) as error:
+            async for piece in self._where().stream(path, connect=SECONDS, silence=SILENCE_SECONDS):
+                *whole, text = (text + piece).split(b"\n\n")
+                for each in whole:
+                    if event := _event(run_id, each):
+                        yield event
+        except HttpRefused as refused:
+            raise _refused(refused.status, refused.body) from None
+
+    async def _wait_until_back(self) -> None:
+        """Raises GatewayUnreachable when it stays away."""
+        try:
+            async with asyncio.timeout(BACK_SECONDS):
+                while not await self._is_back():
+                    await asyncio.sleep(0.25)
+        except TimeoutError:
             raise GatewayUnreachable(
-                f"the gateway at {self.url} does not answer: {getattr(error, 'reason', error)}",
+                f"the gateway of {self.home.root} went away", hint="start it again with: colleague serve"
+            ) from None
+
+    async def _is_back(self) -> bool:
+        self._address = None
+        try:
+            status, _ = await self._where().send("GET", "/readyz", None, seconds=5)
+        except (ConnectionLost, GatewayUnreachable):
+            return False
+        return status == 200
+
+    async def _ask(self, method: str, path: str, body: Any = None) -> Any:
+        try:
+            status, answer = await self._where().send(method, path, body, seconds=SECONDS)
+            if status == 401 and self._use_settings_token():
+                status, answer = await self._where().send(method, path, body, seconds=SECONDS)
+        except ConnectionLost as error:
+            raise GatewayUnreachable(
+                f"the gateway of {self.home.root} does not answer: {error}",
                 hint="look at its log, or start it again with: colleague serve",
             ) from None
-        return json.loads(text) if text else {}
+        if status >= 400:
+            raise _refused(status, answer)
+        return json.loads(answer) if answer else {}
+
+    def _where(self) -> HttpAddress:
+        if self._address is None:
+            found = read_gateway_file(self.home)
+            if found is None:
+                raise GatewayUnreachable(
+                    f"another process works on {self.home.root}, and no gateway says where it listens",
+                    hint="wait until it is done, or end it",
+                )
+            self._address = self._address_of(found)
+        return self._address
+
+    def _address_of(self, found: GatewayFile) -> HttpAddress:
+        token = read_own_token(self.home) if found.own_token else ""
+        return HttpAddress(found.address, found.port, token or self._settings_token())
+
+    def _use_settings_token(self) -> bool:
+        """The settings may have changed while the gateway runs. False when they name the same token."""
+        used, token = self._where(), self._settings_token()
+        if not token or token == used.token:
+            return False
+        self._address = HttpAddress(used.host, used.port, token)
+        return True
+
+    def _settings_token(self) -> str:
+        """Reading the settings takes a while, so it is done only for a home that names its own token."""
+        from colleague.config import load_settings, resolve
+
+        token = load_settings(self.home).gateway.auth.token
+        given = resolve(token, self.environ, key="gateway.auth.token") if token is not None else ""
+        return given or read_own_token(self.home)
+
+
+def _path(name: str) -> str:
+    return quote(name, safe="")
 
 
 def _trigger(expert: str, trigger: str) -> str:
-    return f"/api/triggers/{quote(expert)}/{quote(trigger)}"
+    return f"/api/triggers/{_path(expert)}/{_path(trigger)}"
 
 
-def _accepted(answer: dict[str, Any]) -> Accepted:
-    return Accepted(str(answer["event_id"]), answer.get("run_id"), bool(answer.get("duplicate")))
+def _accepted(answer: dict[str, Any]) -> AcceptedEvent:
+    return AcceptedEvent(str(answer["event_id"]), answer.get("run_id"), bool(answer.get("duplicate")))
 
 
-def _decision(verdict: Verdict) -> dict[str, Any]:
+def _decision(request: DecisionRequest, digest: str) -> dict[str, Any]:
     body: dict[str, Any] = {
-        "id": verdict.approval,
-        "decision": verdict.decision,
-        "digest": verdict.digest,
-        "note": verdict.note,
-        "by": verdict.by,
+        "id": request.approval,
+        "decision": request.decision,
+        "digest": digest,
+        "note": request.note,
+        "by": request.by,
     }
-    if verdict.answer is not None:
-        name = "arguments" if verdict.decision == "approve" else "result"
-        body[name] = json.loads(verdict.answer)
-    if verdict.grant_ms is not None:
-        body["grant_ms"] = verdict.grant_ms
-    if verdict.grant_only:
-        body["grant_only"] = list(verdict.grant_only)
+    if request.answer is not None:
+        name = "arguments" if request.decision == "approve" else "result"
+        body[name] = json.loads(request.answer)
+    if request.grant_ms is not None:
+        body["grant_ms"] = request.grant_ms
+    if request.grant_only:
+        body["grant_only"] = list(request.grant_only)
     return body
 
 
-def _refused(error: urllib.error.HTTPError) -> ColleagueError:
+def _decision_answer(asked: str, item: dict[str, Any]) -> DecisionAnswer:
+    error, grant = item["error"], item["grant"]
+    refusal = Refusal(error["code"], error["message"], error.get("hint") or "") if error else None
+    return DecisionAnswer(asked, item["approval"], GivenGrant(**grant) if grant else None, refusal)
+
+
+def _event(run_id: str, text: bytes) -> RunEvent | None:
+    """One server-sent event; None for a comment."""
+    data = [line[5:] for line in text.split(b"\n") if line.startswith(b"data:")]
+    if not data:
+        return None
+    found: dict[str, Any] = json.loads(b"\n".join(data))
+    return RunEvent(found.pop("type"), str(found.pop("run_id", run_id)), found)
+
+
+def _refused(status: int, body: bytes) -> ColleagueError | DatabaseUnavailable:
     try:
-        told = json.loads(error.read())["error"]
-        message, hint = str(told["message"]), str(told.get("hint", ""))
-    except (ValueError, KeyError, TypeError, OSError):
-        message, hint = f"the gateway answered {error.code}", ""
-    if error.code in (401, 403):
+        told = json.loads(body)["error"]
+        code, message, hint = str(told["code"]), str(told["message"]), str(told.get("hint") or "")
+    except (ValueError, KeyError, TypeError):
+        code, message, hint = "", f"the gateway answered {status}", ""
+    if status in (401, 403):
         return GatewayUnreachable(
             f"the gateway refuses this command: {message}",
             hint="the token is gateway.auth.token; set its variable in this shell, too",
         )
-    return NotFound(message, hint=hint) if error.code == 404 else ColleagueError(message, hint=hint)
+    if code == "database-unavailable":
+        return DatabaseUnavailable(message)
+    return _ERRORS.get(code, ColleagueError)(message, hint=hint)

@@ -1,204 +1,79 @@
-"""What a person or a program can have done to a home: one place for the command line and the HTTP API."""
+"""What a person or a program can have done to a home. Two implementations give the same answers:
+
+`runtime/local_service.py` works on the database in this process, `runtime/remote_service.py` asks the gateway
+that holds the home. This module imports neither, so a command that asks a gateway stays quick."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, Protocol
 
-from colleague.agent.main_agent import OWNER
-from colleague.agent.main_agent import SESSION as MAIN_SESSION
-from colleague.config import Settings
-from colleague.errors import UsageError
-from colleague.experts.expert import find_expert
-from colleague.experts.launch_acceptance import accept_one
-from colleague.experts.runs.invoke import Invocation, find_process
-from colleague.experts.runs.retry import drop_dead_letter, retry_run
-from colleague.home import Home
-from colleague.store.accept import Accepted, Arrival, accept
-from colleague.store.approvals import Answer, Approval, Decision, decide, get_approval
-from colleague.store.call_target import CallTarget
-from colleague.store.cancel import cancel
-from colleague.store.grants import give_grant, revoke_grant
-from colleague.store.journal import get_call
-from colleague.store.lookup import full_id
-from colleague.store.tables import approvals, grants, runs
-from colleague.store.tx import Database, Tx
-from colleague.triggers.errors import BadPayload
-from colleague.triggers.gmail.messages import gmail_payloads
-from colleague.triggers.intake import arrival_of, fire
-from colleague.triggers.pausing import pause, resume
-from colleague.triggers.registry import BoundTrigger, TriggerRegistry
-
-Source = Literal["command", "api", "page", "chat", "link"]
+from colleague.run_document import ApprovalDocument, RunDocument
+from colleague.run_event import RunEvent
+from colleague.runtime.requests import AcceptedEvent, DecisionAnswer, DecisionRequest, RunRequest
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """One decision. `digest` is what the person saw; empty takes the one that is stored now.
+class Service(Protocol):
+    """Ids may be any unique ending of at least four characters. Raises ColleagueError with a sentence."""
 
-    `grant_ms`: do not ask again for this long; 0 means for this run. `grant_only`: arguments that must stay
-    what they are now for the grant to count."""
+    async def decide(self, requests: Sequence[DecisionRequest]) -> list[DecisionAnswer]:
+        """Each is answered by itself, in order; one that does not count disturbs no other."""
+        ...
 
-    approval: str
-    decision: Decision
-    by: str
-    digest: str = ""
-    note: str = ""
-    answer: str | None = None
-    grant_ms: int | None = None
-    grant_only: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class LocalService:
-    """Acts on an open database. What it changes wakes the worker by itself."""
-
-    home: Home
-    settings: Settings
-    database: Database
-    registry: TriggerRegistry
-
-    async def decide(self, verdicts: Sequence[Verdict]) -> list[Approval]:
-        """All of them or none; raises on the first that does not count."""
-        return await self.database.write(lambda tx: [_decide(tx, verdict) for verdict in verdicts])
-
-    async def start(
-        self,
-        expert: str,
-        *,
-        task: str = "",
-        process: str = "",
-        inputs: dict[str, Any] | None = None,
-        model: str = "",
-        dry_run: bool = False,
-        source: Source = "command",
-    ) -> Accepted:
+    async def start(self, asked: RunRequest) -> AcceptedEvent:
         """A free task, or a named process with its inputs."""
+        ...
 
-        def arrive() -> Arrival:
-            found = find_expert(self.home, expert)
-            asked = Invocation(self.home, found, found.load(), model, dry_run)
-            if process:
-                return asked.process(find_process(asked.package, process), inputs or {}, source=source)
-            return asked.task(task, source=source)
-
-        arrival = await asyncio.to_thread(arrive)
-        return await self.database.write(lambda tx: accept(tx, arrival))
-
-    async def say(self, message: str, *, model: str = "", source: Source = "command") -> Accepted:
+    async def say(self, message: str, *, model: str = "") -> AcceptedEvent:
         """One turn of the main agent."""
-        body = json.dumps({"message": message}, ensure_ascii=False)
-        arrival = Arrival(
-            kind="agent",
-            expert=OWNER,
-            trigger=source,
-            source=source,
-            payload=body,
-            inputs=body,
-            session_key=MAIN_SESSION,
-            lane=MAIN_SESSION,
-            model=model,
-        )
-        return await self.database.write(lambda tx: accept(tx, arrival))
+        ...
 
-    async def fire(self, expert: str, trigger: str, payload: Any, *, source: Source = "command") -> Accepted:
-        """An event by hand, in the way a real one takes. Raises Inactive when the trigger is not active."""
-        wired = self.registry.find(expert, trigger)
-        wired.require_active()
-        window = self.settings.experts.dedupe_window
-        arrival = await asyncio.to_thread(
-            arrival_of, self.home, wired, _enriched(wired, payload), source=source, dedupe_window=window
-        )
-        return await self.database.write(lambda tx: fire(tx, arrival))
+    async def fire(self, expert: str, trigger: str, payload: Any) -> AcceptedEvent:
+        """An event by hand, in the way a real one takes."""
+        ...
 
     async def pause(self, expert: str, trigger: str, by: str) -> bool:
         """False when it was paused already."""
-        wired = self.registry.find(expert, trigger)
-        return await self.database.write(lambda tx: pause(tx, wired, by))
+        ...
 
     async def resume(self, expert: str, trigger: str) -> int | None:
         """How many held events were released; None when it was not paused."""
-        wired = self.registry.find(expert, trigger)
-        return await self.database.write(lambda tx: resume(tx, self.home, wired))
+        ...
 
     async def cancel(self, run: str, reason: str) -> bool:
         """False when it had ended already."""
-        return await self.database.write(lambda tx: cancel(tx, full_id(tx, runs, "run", run), reason))
+        ...
 
     async def retry(self, run: str, changes: dict[str, Any] | None = None) -> str:
         """Begins the next attempt of a run that ended badly; its whole id."""
-        run_id = await self.database.read(lambda tx: full_id(tx, runs, "run", run))
-        await retry_run(self.database, self.home, run_id, changes or {})
-        return run_id
+        ...
 
     async def drop(self, run: str, by: str) -> None:
-        await self.database.write(lambda tx: drop_dead_letter(tx, full_id(tx, runs, "run", run), by))
+        """Lets a dead letter be."""
+        ...
 
     async def accept_server(self, name: str, digest: str, by: str) -> None:
         """The MCP server may be started; `digest` is of the entry that the person looked at."""
-        await accept_one(self.database, self.settings, name, digest, by)
+        ...
 
     async def revoke(self, grant: str) -> None:
-        await self.database.write(lambda tx: revoke_grant(tx, full_id(tx, grants, "grant", grant)))
+        """Ends a grant."""
+        ...
 
+    async def problems(self) -> list[str]:
+        """What a person should look at, in sentences."""
+        ...
 
-def _enriched(wired: BoundTrigger, payload: Any) -> Any:
-    """As the preset makes it of what comes from outside."""
-    if wired.trigger.preset != "gmail":
-        return payload
-    payloads = gmail_payloads(payload)
-    if len(payloads) != 1:
-        raise BadPayload(f"there are {len(payloads)} messages in this payload", hint="fire one at a time")
-    return payloads[0]
+    async def run(self, run: str) -> RunDocument:
+        """Everything about one run."""
+        ...
 
+    async def approval(self, approval: str) -> ApprovalDocument:
+        """One question, and how it was decided."""
+        ...
 
-def _decide(tx: Tx, verdict: Verdict) -> Approval:
-    seen = get_approval(tx, full_id(tx, approvals, "approval", verdict.approval))
-    _give_grant(tx, seen, verdict)
-    answer = Answer(
-        seen.id, verdict.digest or seen.digest, verdict.decision, verdict.by, verdict.note, verdict.answer
-    )
-    return decide(tx, answer)
+    def follow(self, runs: Sequence[str]) -> AsyncIterator[RunEvent]:
+        """What happens in these runs, one run after another, until each is done or waits for a person.
 
-
-def _give_grant(tx: Tx, seen: Approval, verdict: Verdict) -> None:
-    if verdict.grant_ms is None:
-        if verdict.grant_only:
-            raise UsageError("only limits a grant, and none is given", hint="say for how long: --grant 30m")
-        return
-    if seen.kind != "confirm" or verdict.decision != "approve":
-        what = seen.kind if seen.kind != "confirm" else verdict.decision
-        raise UsageError(f"a grant spares a confirm, and this is {what}", hint="decide without --grant")
-    call = get_call(tx, seen.call_id) if seen.call_id else None
-    if call is not None and not call.server:
-        hint = "decide without --grant; each change of such a file is asked about"
-        raise UsageError(f"a grant is for tools of MCP servers, and {seen.operation} is none", hint=hint)
-    target = CallTarget.of_json(call.target) if call else None
-    if target is None:
-        raise UsageError(
-            "this question was asked by an older Colleague, so a grant could not be bound to a server",
-            hint="decide without --grant; a grant can be given with the next one",
-        )
-    run_id, lasts = (seen.run_id, None) if verdict.grant_ms == 0 else (None, verdict.grant_ms)
-    give_grant(
-        tx,
-        seen.expert,
-        seen.operation,
-        target,
-        by=verdict.by,
-        run_id=run_id,
-        lasts_ms=lasts,
-        only=_only(verdict.grant_only, json.loads(verdict.answer or seen.arguments)),
-        approval_id=seen.id,
-    )
-
-
-def _only(names: Sequence[str], arguments: dict[str, Any]) -> dict[str, Any]:
-    missing = [name for name in names if name not in arguments]
-    if missing:
-        there = ", ".join(map(repr, arguments)) or "none"
-        raise UsageError(f"the call has no argument {missing[0]!r}", hint=f"its arguments are: {there}")
-    return {name: arguments[name] for name in names}
+        Begins with what has happened already."""
+        ...

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from sqlalchemy import ColumnElement, and_, bindparam, or_, select
 
+from colleague.clock import iso
 from colleague.errors import ColleagueError, NotFound
+from colleague.run_document import ApprovalKind, ApprovalStatus, Decision
 from colleague.store.claims import wake_run
 from colleague.store.ids import new_id
 from colleague.store.outbox import parcel_about, put_in_outbox
@@ -21,9 +23,7 @@ from colleague.store.tables import approvals, calls, runs, sql_literal
 from colleague.store.timers import clear_timer, set_timer
 from colleague.store.tx import Tx
 
-Kind = Literal["confirm", "draft", "uncertain", "learning", "low_confidence"]
-ApprovalStatus = Literal["pending", "decided", "expired", "withdrawn", "void"]
-Decision = Literal["approve", "reject", "respond", "done", "not_done", "happened", "again", "give_up"]
+Kind = ApprovalKind
 
 DECISIONS: dict[Kind, tuple[Decision, ...]] = {
     "confirm": ("approve", "reject", "respond"),
@@ -287,8 +287,9 @@ def _text(said: Any) -> str:
 def _check(approval: Approval, answer: Answer, *, ended: bool) -> None:
     if approval.status not in ("pending",):
         who = f" by {approval.decided_by}" if approval.decided_by else ""
+        when = f", at {iso(approval.decided_at)}" if approval.decided_at else ""
         raise AlreadyDecided(
-            f"approval {approval.id[-8:]} was {_past(approval)}{who} already",
+            f"approval {approval.id[-8:]} was {_past(approval)}{who} already{when}",
             hint=f"see it with: colleague approval show {approval.id[-8:]}",
         )
     if approval.digest != answer.digest:

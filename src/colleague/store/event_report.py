@@ -6,12 +6,14 @@ from typing import Any
 
 from sqlalchemy import select
 
+from colleague.clock import iso
 from colleague.errors import NotFound
+from colleague.run_document import MessageDocument
 from colleague.store.accept import Event
 from colleague.store.outbox import parcels_of
 from colleague.store.paging import Order, Page
 from colleague.store.record import columns_of, record
-from colleague.store.report import brief_document, iso, parcel_document, runs_ahead
+from colleague.store.report import brief_document, parcel_document, runs_ahead
 from colleague.store.run import Run
 from colleague.store.tables import events, runs
 from colleague.store.tx import Tx
@@ -58,10 +60,10 @@ def _status(event: Event) -> str:
 
 
 def _run(tx: Tx, run: Run) -> dict[str, Any]:
-    return brief_document(run) | {"behind": runs_ahead(tx, run), "retry_at": iso(run.retry_at)}
+    return {**brief_document(run), "behind": runs_ahead(tx, run), "retry_at": iso(run.retry_at)}
 
 
-def _delivery(tx: Tx, run: Run) -> dict[str, Any] | None:
+def _delivery(tx: Tx, run: Run) -> MessageDocument | None:
     found = [each for each in parcels_of(tx, run.id) if each.kind in ("delivery", "escalation")]
     return parcel_document(found[-1]) if found else None
 

@@ -6,8 +6,10 @@ import os
 import threading
 
 from colleague.clock import machine_clock
+from colleague.run_document import short
 
-_SHORT = 8
+__all__ = ["new_id", "short"]
+
 _lock = threading.Lock()
 _last = 0
 
@@ -23,8 +25,3 @@ def new_id() -> str:
     number = (high >> 12) << 80 | 0x7 << 76 | (high & 0xFFF) << 64 | 0x2 << 62 | low
     digits = f"{number:032x}"
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
-
-
-def short(identifier: str) -> str:
-    """The ending that lists show."""
-    return identifier[-_SHORT:]

@@ -5,13 +5,23 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, func, select
 
+from colleague.clock import iso
+from colleague.run_document import (
+    AttemptDocument,
+    CallDocument,
+    MessageDocument,
+    RunBrief,
+    RunDocument,
+    SlaDocument,
+    StepDocument,
+)
 from colleague.store.approvals import approvals_of
 from colleague.store.journal import Call, all_messages, read_calls
+from colleague.store.lanes import head_of
 from colleague.store.outbox import OutboxMessage, parcels_of
 from colleague.store.paging import Order, Page
 from colleague.store.run import Run, get_run
@@ -20,8 +30,6 @@ from colleague.store.spend import spent_by_run
 from colleague.store.steps import StepMark, steps_of
 from colleague.store.tables import attempts, is_open, runs
 from colleague.store.tx import Tx
-
-LAST_MOMENT = 253_402_300_799_000
 
 
 @dataclass(frozen=True)
@@ -35,19 +43,14 @@ class Attempt:
     error: str | None
 
 
-def iso(moment: int | None) -> str | None:
-    """A moment as people write it; what lies beyond the calendar is its last one."""
-    if moment is None:
-        return None
-    return datetime.fromtimestamp(min(moment, LAST_MOMENT) / 1000, UTC).isoformat(timespec="seconds")
-
-
-def run_document(tx: Tx, run_id: str) -> dict[str, Any]:
+def run_document(tx: Tx, run_id: str) -> RunDocument:
     run = get_run(tx, run_id)
     asked = approvals_of(tx, run_id)
     used = spent_by_run(tx, run_id)
-    return brief_document(run) | {
+    return {
+        **brief_document(run),
         "version": run.version,
+        "model": run.model,
         "inputs": json.loads(run.inputs),
         "event_id": run.event_id,
         "session_key": run.session_key,
@@ -55,6 +58,7 @@ def run_document(tx: Tx, run_id: str) -> dict[str, Any]:
         "waiting_on": [each.id for each in asked if each.holds],
         "retry_at": iso(run.retry_at),
         "behind": runs_ahead(tx, run),
+        "blocked_by": _blocked_by(tx, run),
         "attempts": [
             _attempt(each) for each in tx.find(Attempt, attempts, {"run_id": run_id}, order=("number",))
         ],
@@ -68,6 +72,7 @@ def run_document(tx: Tx, run_id: str) -> dict[str, Any]:
         "sla": _sla(run),
         "dry_run": run.dry_run,
         "usage": {"input_tokens": used.input_tokens, "output_tokens": used.output_tokens, "cost": used.cost},
+        "trouble": None,
     }
 
 
@@ -76,7 +81,7 @@ def calls_in_order(tx: Tx, run_id: str) -> list[Call]:
     return sorted(read_calls(tx, run_id), key=lambda call: call.id)
 
 
-def _step(step: StepMark) -> dict[str, Any]:
+def _step(step: StepMark) -> StepDocument:
     return {
         "number": step.number,
         "text": step.text,
@@ -87,12 +92,12 @@ def _step(step: StepMark) -> dict[str, Any]:
     }
 
 
-def _delivery(tx: Tx, run_id: str) -> dict[str, Any] | None:
+def _delivery(tx: Tx, run_id: str) -> MessageDocument | None:
     found = [each for each in parcels_of(tx, run_id) if each.kind == "delivery"]
     return parcel_document(found[-1]) if found else None
 
 
-def parcel_document(parcel: OutboxMessage) -> dict[str, Any]:
+def parcel_document(parcel: OutboxMessage) -> MessageDocument:
     """What was, or is to be, told to people. `delivered` is only said of what was sent."""
     return {
         "kind": parcel.kind,
@@ -106,7 +111,7 @@ def parcel_document(parcel: OutboxMessage) -> dict[str, Any]:
     }
 
 
-def _sla(run: Run) -> dict[str, Any] | None:
+def _sla(run: Run) -> SlaDocument | None:
     sla = Sla.of(run)
     if sla is None:
         return None
@@ -114,7 +119,7 @@ def _sla(run: Run) -> dict[str, Any] | None:
     return {"limit": f"{sla.limit_ms // 1000}s", "breached": breached, "at": iso(run.sla_breached_at)}
 
 
-def brief_document(run: Run) -> dict[str, Any]:
+def brief_document(run: Run) -> RunBrief:
     """What a list shows."""
     return {
         "id": run.id,
@@ -156,6 +161,14 @@ def runs_ahead(tx: Tx, run: Run) -> int:
     return int(tx.execute(select(func.count()).select_from(runs).where(ahead)).scalar_one())
 
 
+def _blocked_by(tx: Tx, run: Run) -> str | None:
+    """The run that holds the lane of this one and waits for a person."""
+    if run.lane is None or run.status != "queued":
+        return None
+    head = head_of(tx, run.lane)
+    return head if head != run.id and head and get_run(tx, head).status == "waiting" else None
+
+
 def runs_behind(tx: Tx, run: Run) -> int:
     """How many unfinished runs wait for this one in its lane."""
     if run.lane is None or run.status == "done":
@@ -175,14 +188,14 @@ def trajectory(tx: Tx, session_key: str) -> list[dict[str, Any]]:
     """A session as records in the order in which they happened: runs, messages, calls, approvals."""
     records: list[dict[str, Any]] = []
     for run in _runs_of_session(tx, session_key):
-        records.append({"type": "run"} | brief_document(run))
+        records.append({"type": "run", **brief_document(run)})
         calls = read_calls(tx, run.id)
         for message in all_messages(tx, run.id):
             body = json.loads(message.body)
             place = {"session": message.session, "position": message.position}
             records.append({"type": "message", "run": run.id} | place | {"messages": body})
             here = [c for c in calls if (c.session, c.position) == (message.session, message.position)]
-            records += [{"type": "call", "run": run.id} | _call(call) for call in here]
+            records += [{"type": "call", "run": run.id, **_call(call)} for call in here]
         for each in approvals_of(tx, run.id):
             decided = {
                 "by": each.decided_by,
@@ -195,7 +208,7 @@ def trajectory(tx: Tx, session_key: str) -> list[dict[str, Any]]:
     return records
 
 
-def _attempt(attempt: Attempt) -> dict[str, Any]:
+def _attempt(attempt: Attempt) -> AttemptDocument:
     return {
         "number": attempt.number,
         "started_at": iso(attempt.started_at),
@@ -211,7 +224,7 @@ def _result(call: Call) -> dict[str, Any] | None:
     return result | {"text": "[private]"} if result and result.get("private") else result
 
 
-def _call(call: Call) -> dict[str, Any]:
+def _call(call: Call) -> CallDocument:
     return {
         "id": call.id,
         "session": call.session,

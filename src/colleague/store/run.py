@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from colleague.errors import NotFound
+from colleague.run_document import RunOutcome, RunStatus
 from colleague.store.lanes import lock_lane
 from colleague.store.tables import runs
 from colleague.store.tx import Fenced, Tx
 
-Status = Literal["queued", "running", "waiting", "retrying", "done"]
-Outcome = Literal["completed", "failed", "dead_letter", "abandoned", "cancelled"]
+Status = RunStatus
+Outcome = RunOutcome
 RunKind = Literal["expert", "agent"]
 """Who works on a run: an expert under its policy, or the main agent."""
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import func, select
 
+from colleague.clock import iso
 from colleague.store.accept import queued_runs
-from colleague.store.report import iso
 from colleague.store.schedules import TriggerState, trigger_states
 from colleague.store.tables import events
 from colleague.store.tx import Tx

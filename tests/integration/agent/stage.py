@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from colleague.agent.advance import Advancer
-from colleague.agent.events import Bus, Event
+from colleague.agent.events import Bus
 from colleague.agent.gate import Verdict
 from colleague.agent.models.connections import Connections
 from colleague.agent.models.resolve import resolve_model
@@ -20,6 +20,7 @@ from colleague.agent.toolbox import Toolbox
 from colleague.clock import MovableClock
 from colleague.config import Settings
 from colleague.mcp.servers import Servers
+from colleague.run_event import RunEvent
 from colleague.runtime.host import Host
 from colleague.store.accept import Arrival, accept
 from colleague.store.approvals import Answer, Approval, approvals_of, decide
@@ -90,7 +91,7 @@ class Stage:
     gate: Tiers = field(default_factory=Tiers)
     run_spec: dict[str, Any] = field(default_factory=dict)
     clock: MovableClock = field(default_factory=MovableClock)
-    events: list[Event] = field(default_factory=list)
+    events: list[RunEvent] = field(default_factory=list)
     run_id: str = ""
 
     @property

@@ -19,7 +19,7 @@ import pytest
 from sqlalchemy import select
 
 from colleague.agent.advance import Advancer
-from colleague.agent.events import Bus, Event
+from colleague.agent.events import Bus
 from colleague.agent.models.connections import Connections
 from colleague.agent.payload_log import PayloadLog
 from colleague.clock import MovableClock
@@ -28,7 +28,8 @@ from colleague.experts.delivery.sender import Channel, OutboxSender, channels
 from colleague.experts.expert import find_expert
 from colleague.experts.install import install_expert
 from colleague.experts.runs.assembly import ExpertRuns
-from colleague.experts.runs.invoke import Invocation, find_process
+from colleague.experts.runs.inputs import find_process
+from colleague.experts.runs.invoke import Invocation
 from colleague.experts.runs.report import run_report
 from colleague.experts.runs.run_package import RunPackages
 from colleague.experts.update import apply_update, prepared_update
@@ -37,6 +38,7 @@ from colleague.home import Home
 from colleague.mcp.answer import ToolAnswer
 from colleague.mcp.servers import Servers
 from colleague.packages.source import Source
+from colleague.run_event import RunEvent
 from colleague.runtime.host import record_late_answer
 from colleague.store.accept import Arrival, accept
 from colleague.store.approvals import Answer, Approval, approvals_of, decide
@@ -87,7 +89,7 @@ class Stage:
     clock: MovableClock = field(default_factory=MovableClock)
     environ: dict[str, str] = field(default_factory=lambda: {"PATH": os.environ["PATH"]})
     connected: dict[str, Channel] = field(default_factory=dict)
-    events: list[Event] = field(default_factory=list)
+    events: list[RunEvent] = field(default_factory=list)
     run_id: str = ""
 
     @property

@@ -33,7 +33,7 @@ from colleague.experts.privacy.redactor import PrivateText, private_text_of
 from colleague.experts.rehearsal.walkthrough import walkthrough_model
 from colleague.experts.runs.bound_tools import BoundTools, ToolUnavailable
 from colleague.experts.runs.completion import OutputCompletion
-from colleague.experts.runs.invoke import REHEARSAL
+from colleague.experts.runs.inputs import REHEARSAL
 from colleague.experts.runs.opening import FunctionOpening, ProcessOpening, TaskOpening
 from colleague.experts.runs.policy_gate import PolicyGate
 from colleague.experts.runs.prompt import PromptSource, assemble_function_prompt, assemble_prompt

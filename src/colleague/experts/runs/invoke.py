@@ -8,23 +8,20 @@ from typing import Any
 
 from colleague.agent.tool import ToolSpec
 from colleague.agent.toolbox import BadArguments, checked_arguments
-from colleague.errors import NotFound, UsageError
+from colleague.errors import UsageError
 from colleague.experts.expert import Expert
 from colleague.experts.runs.mapping import lane_of
 from colleague.home import Home
 from colleague.packages.package import Package
-from colleague.packages.parameter import Parameter, object_schema
+from colleague.packages.parameter import object_schema
 from colleague.packages.process import Process
 from colleague.packages.snapshot import take_snapshot
 from colleague.packages.trigger import Trigger
 from colleague.store.accept import Arrival
 from colleague.store.ids import new_id
 from colleague.store.sla import Sla
-from colleague.suggest import did_you_mean
 
 COMMAND = "command"
-REHEARSAL = "rehearsal/walkthrough"
-"""The model that walks through a checklist by itself."""
 
 
 @dataclass(frozen=True)
@@ -94,40 +91,6 @@ def process_parts(process: Process, package: Package) -> dict[str, Any]:
 def isolated_session(expert: Expert, process: Process) -> str:
     """A session of its own for each run of a process."""
     return f"{expert.label}:{process.name}:{new_id()[-12:]}"
-
-
-def find_process(package: Package, name: str) -> Process:
-    process = package.process(name)
-    if process is None:
-        known = [each.name for each in package.processes]
-        hint = did_you_mean(name, known) or f"it has: {', '.join(known) or 'no process'}"
-        raise NotFound(f"{package.name} has no process {name!r}", hint=hint)
-    return process
-
-
-def parse_inputs(process: Process, given: list[str]) -> dict[str, Any]:
-    """`name=value` pairs as typed values. Raises UsageError."""
-    inputs: dict[str, Any] = {}
-    by_name = {parameter.name: parameter for parameter in process.inputs}
-    for pair in given:
-        name, equals, text = pair.partition("=")
-        if not equals or not name:
-            raise UsageError(f"--input {pair!r} is no name=value", hint="write --input message_id=m-1")
-        if process.inputs and name not in by_name:
-            hint = did_you_mean(name, by_name) or f"it takes: {', '.join(by_name)}"
-            raise UsageError(f"{process.name} has no input {name!r}", hint=hint)
-        inputs[name] = _typed(by_name.get(name), text)
-    return inputs
-
-
-def _typed(parameter: Parameter | None, text: str) -> Any:
-    """Text where text is wanted, JSON where anything else is."""
-    if parameter is not None and parameter.schema.get("type") == "string":
-        return text
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def checked_inputs(process: Process, inputs: dict[str, Any]) -> None:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar, cast
 
-from colleague.experts.privacy.redactor import private_text_of
+from colleague.clock import iso
+from colleague.experts.grant_report import covers_text
+from colleague.experts.privacy.redactor import private_text, private_text_of
 from colleague.home import Home
+from colleague.run_document import ApprovalDocument, RunDocument, short
 from colleague.store import report
 from colleague.store.approvals import Approval
 from colleague.store.event_report import event_document
-from colleague.store.ids import short
+from colleague.store.grants import get_grant
 from colleague.store.outbox import OutboxMessage
-from colleague.store.report import iso
 from colleague.store.run import Run, get_run
 from colleague.store.tx import Tx
 
+D = TypeVar("D")
 
-def run_report(tx: Tx, home: Home, run_id: str) -> dict[str, Any]:
+
+def run_report(tx: Tx, home: Home, run_id: str) -> RunDocument:
     """Everything the runtime did for one run."""
     return _public(home, get_run(tx, run_id), report.run_document(tx, run_id))
 
@@ -42,23 +46,28 @@ def event_report(tx: Tx, home: Home, event_id: str) -> dict[str, Any]:
     return _public(home, get_run(tx, document["run"]["id"]), document) if document["run"] else document
 
 
-def approval_report(tx: Tx, home: Home, approval: Approval) -> dict[str, Any]:
+def approval_report(tx: Tx, home: Home, approval: Approval) -> ApprovalDocument:
     """One question: what would run, why, and how it was decided."""
     times = ("requested_at", "expires_at", "decided_at")
     moments = {name: iso(getattr(approval, name)) for name in times}
     run = get_run(tx, approval.run_id)
     document = asdict(approval) | moments | {"arguments": json.loads(approval.arguments)}
-    document["behind"] = report.runs_behind(tx, run)
-    document["process"] = run.process
-    return _public(home, run, document)
+    more = {"behind": report.runs_behind(tx, run), "process": run.process}
+    return cast(ApprovalDocument, _public(home, run, document | more))
+
+
+def granted_text(tx: Tx, home: Home, grant_id: str) -> str:
+    """What a grant covers, as the person is told who gave it."""
+    grant = get_grant(tx, grant_id)
+    private = private_text(home.snapshots, grant.package_digest or "")
+    return private.redact(covers_text(grant)) if private else covers_text(grant)
 
 
 def parcel_report(tx: Tx, home: Home, parcel: OutboxMessage) -> dict[str, Any]:
     run = get_run(tx, parcel.run_id)
-    return _public(home, run, report.parcel_document(parcel) | {"run": short(run.id)})
+    return _public(home, run, {**report.parcel_document(parcel), "run": short(run.id)})
 
 
-def _public(home: Home, run: Run, document: dict[str, Any]) -> dict[str, Any]:
+def _public(home: Home, run: Run, document: D) -> D:
     private = private_text_of(home, run)
-    shown: dict[str, Any] = private.redact_document(document) if private else document
-    return shown
+    return cast(D, private.redact_document(document)) if private else document

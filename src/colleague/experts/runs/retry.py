@@ -8,7 +8,7 @@ from typing import Any
 from colleague.errors import ColleagueError
 from colleague.experts.accepted import accept_command
 from colleague.experts.expert import Expert, find_expert
-from colleague.experts.runs.invoke import checked_inputs, find_process, parse_inputs
+from colleague.experts.runs.invoke import checked_inputs
 from colleague.home import Home
 from colleague.packages.package import Package
 from colleague.packages.snapshot import take_snapshot
@@ -19,15 +19,6 @@ from colleague.store.tables import runs
 from colleague.store.tx import Database, Tx
 
 ENDED_BADLY = ("failed", "dead_letter", "abandoned", "cancelled")
-
-
-def changed_inputs(tx: Tx, home: Home, run_id: str, given: list[str]) -> dict[str, Any]:
-    """`name=value` pairs as the process of this run types them."""
-    if not given:
-        return {}
-    run = get_run(tx, run_id)
-    package = find_expert(home, run.expert).load()
-    return parse_inputs(find_process(package, run.process), given)
 
 
 async def retry_run(database: Database, home: Home, run_id: str, changes: dict[str, Any]) -> None:

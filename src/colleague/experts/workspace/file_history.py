@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlalchemy import func, select
 
+from colleague.clock import iso
 from colleague.errors import NotFound
 from colleague.packages.folder import normal_path
-from colleague.store.report import iso
 from colleague.store.tables import file_versions
 from colleague.store.tx import Tx
 from colleague.store.versions import FileKey, Version, history, latest_version

@@ -3,35 +3,24 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal
+from dataclasses import asdict
+from typing import Annotated, Literal, cast
 
 from fastapi import APIRouter, Query, Request, Response
 
-from colleague.errors import ColleagueError, UsageError
+from colleague.errors import UsageError
 from colleague.experts.runs.report import approval_report
-from colleague.gateway.api_error import ApiError, refusal_of
+from colleague.gateway.api_error import ApiError, status_of
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.paging import PageAfter, PageSize, link_next
-from colleague.gateway.schemas import (
-    ApprovalDocument,
-    BatchAnswer,
-    BatchAsked,
-    BatchItem,
-    DecisionAsked,
-    Error,
-)
-from colleague.runtime.service import Verdict
-from colleague.store.approvals import (
-    AlreadyDecided,
-    Approval,
-    approvals_page,
-    count_approvals,
-    get_approval,
-)
+from colleague.gateway.schemas import BatchAnswer, BatchAsked, BatchItem, DecisionAsked, Error, GrantGiven
+from colleague.run_document import ApprovalDocument
+from colleague.runtime.error_code import code_of
+from colleague.runtime.requests import DecisionAnswer, DecisionRequest, Refusal
+from colleague.store.approvals import approvals_page, count_approvals
 from colleague.store.lookup import full_id
 from colleague.store.paging import Page
-from colleague.store.report import iso
 from colleague.store.tables import approvals
 from colleague.store.tx import Tx
 
@@ -48,13 +37,13 @@ async def list_approvals(
     status: Annotated[Literal["pending", "all"], Query()] = "pending",
     limit: PageSize = 200,
     after: PageAfter = None,
-) -> list[dict[str, Any]]:
+) -> list[ApprovalDocument]:
     """The pending ones, the oldest first; or all, the newest first.
 
     X-Total-Count says how many there are; the header Link has the next page, if there is one."""
     every = status == "all"
 
-    def work(tx: Tx) -> Page[dict[str, Any]]:
+    def work(tx: Tx) -> Page[ApprovalDocument]:
         start = None if after is None else full_id(tx, approvals, "approval", after)
         response.headers["X-Total-Count"] = str(count_approvals(tx, every=every))
         page = approvals_page(tx, every=every, limit=limit, after=start)
@@ -66,47 +55,49 @@ async def list_approvals(
 
 
 @router.get("/approvals/{id}", response_model=ApprovalDocument, responses=with_token(404))
-async def show(id: str, here: GatewayDep) -> dict[str, Any]:  # noqa: A002 - as the contract calls it
-    return await here.database.read(
-        lambda tx: approval_report(tx, here.home, get_approval(tx, full_id(tx, approvals, "approval", id)))
-    )
+async def show(id: str, here: GatewayDep) -> ApprovalDocument:  # noqa: A002 - as the contract calls it
+    return await here.service.approval(id)
 
 
 @router.post("/approvals/{id}", response_model=ApprovalDocument, responses=with_token(404, 409))
-async def decide(id: str, asked: DecisionAsked, here: GatewayDep) -> dict[str, Any]:  # noqa: A002
+async def decide(id: str, asked: DecisionAsked, here: GatewayDep) -> ApprovalDocument:  # noqa: A002
     """Decide one. `digest` is of what was seen; the first decision wins."""
-    return await _decide(here, id, asked)
+    answer = await _decide(here, id, asked)
+    if answer.refusal is not None:
+        raise _api_error(answer.refusal, answer.approval)
+    return cast(ApprovalDocument, answer.approval)
 
 
 @router.post("/approvals", response_model=BatchAnswer, responses=with_token())
 async def decide_many(asked: BatchAsked, here: GatewayDep) -> BatchAnswer:
     """Decide several; each is answered by itself, and one that does not count disturbs no other."""
-    return BatchAnswer(decisions=[await _item(here, each.id, each) for each in asked.decisions])
+    return BatchAnswer(decisions=[_item(await _decide(here, each.id, each)) for each in asked.decisions])
 
 
-async def _item(here: Gateway, ending: str, asked: DecisionAsked) -> BatchItem:
-    try:
-        approval = await _decide(here, ending, asked)
-    except (ApiError, ColleagueError) as error:
-        refusal = error if isinstance(error, ApiError) else refusal_of(error)
-        return BatchItem(id=ending, ok=False, error=Error(**refusal.document["error"]))
-    return BatchItem(id=ending, ok=True, approval=ApprovalDocument(**approval))
+def _item(answer: DecisionAnswer) -> BatchItem:
+    if answer.refusal is not None:
+        error = Error(**_api_error(answer.refusal, answer.approval).document["error"])
+        return BatchItem(id=answer.asked, ok=False, approval=answer.approval, error=error)
+    grant = GrantGiven(**asdict(answer.grant)) if answer.grant else None
+    return BatchItem(id=answer.asked, ok=True, approval=answer.approval, grant=grant)
 
 
-async def _decide(here: Gateway, ending: str, asked: DecisionAsked) -> dict[str, Any]:
-    answer = _answer(asked)
+async def _decide(here: Gateway, ending: str, asked: DecisionAsked) -> DecisionAnswer:
+    """Decides in the service, and tells who follows the run."""
     by = asked.by.strip() or WHO
-    grant = (asked.grant_ms, tuple(asked.grant_only))
-    verdict = Verdict(ending, asked.decision, by, asked.digest, asked.note, answer, *grant)
     try:
-        [decided] = await here.service.decide([verdict])
-    except AlreadyDecided as error:
-        raise await _already(here, ending, error) from None
-    here.services.wake_sender()
-    here.streams.tell(
-        decided.run_id, "approval_decided", approval_id=decided.id, decision=decided.decision, by=by
-    )
-    return await here.database.read(lambda tx: approval_report(tx, here.home, decided))
+        said = _answer(asked)
+    except UsageError as error:
+        return DecisionAnswer(ending, refusal=Refusal(code_of(error), error.message, error.hint))
+    grant = (asked.grant_ms, tuple(asked.grant_only))
+    request = DecisionRequest(ending, asked.decision, by, asked.digest, asked.note, said, *grant)
+    [answer] = await here.service.decide([request])
+    if answer.approval is not None and answer.refusal is None:
+        decided = answer.approval
+        here.services.wake_sender()
+        about = {"approval_id": decided["id"], "decision": decided["decision"], "by": by}
+        here.watchers.tell(decided["run_id"], "approval_decided", **about)
+    return answer
 
 
 def _answer(asked: DecisionAsked) -> str | None:
@@ -122,16 +113,8 @@ def _answer(asked: DecisionAsked) -> str | None:
     return None if asked.result is None else json.dumps(asked.result, ensure_ascii=False)
 
 
-async def _already(here: Gateway, ending: str, error: AlreadyDecided) -> ApiError:
-    def work(tx: Tx) -> Approval:
-        return get_approval(tx, full_id(tx, approvals, "approval", ending))
-
-    found = await here.database.read(work)
-    refusal = refusal_of(error)
-    more = {
-        "status": found.status,
-        "decision": found.decision,
-        "decided_by": found.decided_by,
-        "decided_at": iso(found.decided_at),
-    }
-    return ApiError(refusal.status, refusal.code, refusal.message, more={**refusal.more, **more})
+def _api_error(refusal: Refusal, now: ApprovalDocument | None) -> ApiError:
+    """With how it was decided, when it was decided before."""
+    more = {key: now[key] for key in ("status", "decision", "decided_by", "decided_at")} if now else {}
+    hint = {"hint": refusal.hint} if refusal.hint else {}
+    return ApiError(status_of(refusal.code), refusal.code, refusal.message, more=hint | more)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import APIRouter, Request, Response
 
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.paging import PageAfter, PageSize, link_next
-from colleague.gateway.schemas import RetryAsked, RunBrief, RunStarted
+from colleague.gateway.schemas import DropAsked, RetryAsked, RunStarted
+from colleague.run_document import RunBrief
 from colleague.store.lookup import full_id
 from colleague.store.overview import count_dead_letters, dead_letters
 from colleague.store.paging import Page
@@ -24,7 +23,7 @@ router = APIRouter(prefix="/api/deadletters", tags=["dead letters"])
 @router.get("", response_model=list[RunBrief], responses=with_token(404))
 async def list_dead_letters(
     here: GatewayDep, request: Request, response: Response, limit: PageSize = 200, after: PageAfter = None
-) -> list[dict[str, Any]]:
+) -> list[RunBrief]:
     """The oldest first: they have waited longest. The header Link has the next page, if there is one."""
 
     def work(tx: Tx) -> Page[Run]:
@@ -44,8 +43,8 @@ async def retry(id: str, here: GatewayDep, asked: RetryAsked | None = None) -> R
 
 
 @router.post("/{id}/drop", response_model=RunStarted, responses=with_token(404, 409))
-async def drop(id: str, here: GatewayDep) -> RunStarted:  # noqa: A002 - contract
+async def drop(id: str, here: GatewayDep, asked: DropAsked | None = None) -> RunStarted:  # noqa: A002 - contract
     """Let it be: it stays in the history as abandoned."""
     run_id = await here.database.read(lambda tx: full_id(tx, runs, "run", id))
-    await here.service.drop(run_id, "api")
+    await here.service.drop(run_id, (asked or DropAsked()).by.strip() or "api")
     return RunStarted(run_id=run_id)

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
-from colleague.errors import UsageError
-from colleague.experts.runs.report import run_report
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.paging import PageAfter, link_next
 from colleague.gateway.schemas import (
     Accepted,
     CancelAsked,
-    Outcome,
     RetryAsked,
     RunAsked,
-    RunBrief,
     RunCancelled,
-    RunDocument,
     RunStarted,
-    Status,
 )
 from colleague.gateway.streams import run_stream
+from colleague.run_document import RunBrief, RunDocument, RunOutcome, RunStatus
+from colleague.runtime.requests import RunRequest
 from colleague.store.lookup import full_id
 from colleague.store.paging import Page
 from colleague.store.report import brief_document, runs_page
@@ -45,19 +41,8 @@ EVENT_STREAM = "text/event-stream"
 )
 async def start(name: str, asked: RunAsked, here: GatewayDep) -> Accepted:
     """Have an expert do something: a task in words, or a process with its inputs."""
-    if bool(asked.task.strip()) == bool(asked.process):
-        raise UsageError("say what to do: task or process", hint="one of them, not both")
-    if asked.task and asked.inputs:
-        raise UsageError("inputs belong to a process", hint="put them into the text of the task")
-    accepted = await here.service.start(
-        name,
-        task=asked.task,
-        process=asked.process,
-        inputs=asked.inputs,
-        model=asked.model,
-        dry_run=asked.dry_run,
-        source="api",
-    )
+    wanted = (asked.task, asked.process, asked.inputs, asked.model, asked.dry_run)
+    accepted = await here.service.start(RunRequest(name, *wanted))
     return Accepted(event_id=accepted.event_id, run_id=accepted.run_id, duplicate=accepted.duplicate)
 
 
@@ -66,13 +51,13 @@ async def list_runs(
     here: GatewayDep,
     request: Request,
     response: Response,
-    status: Annotated[Status | None, Query()] = None,
-    outcome: Annotated[Outcome | None, Query()] = None,
+    status: Annotated[RunStatus | None, Query()] = None,
+    outcome: Annotated[RunOutcome | None, Query()] = None,
     expert: Annotated[str | None, Query(max_length=200)] = None,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     before: Annotated[str | None, Query(max_length=100, description="The same as after")] = None,
     after: PageAfter = None,
-) -> list[dict[str, Any]]:
+) -> list[RunBrief]:
     """The newest first. The header Link has the next page, if there is one."""
     wanted = ((runs.c.status, status), (runs.c.outcome, outcome), (runs.c.expert, expert))
     last = after or before
@@ -88,9 +73,9 @@ async def list_runs(
 
 
 @router.get("/runs/{id}", response_model=RunDocument, responses=with_token(404))
-async def show(id: str, here: GatewayDep) -> dict[str, Any]:  # noqa: A002 - as the contract calls it
+async def show(id: str, here: GatewayDep) -> RunDocument:  # noqa: A002 - as the contract calls it
     """Everything about one run."""
-    return await here.database.read(lambda tx: run_report(tx, here.home, full_id(tx, runs, "run", id)))
+    return await here.service.run(id)
 
 
 @router.post("/runs/{id}/cancel", response_model=RunCancelled, responses=with_token(404, 409))
@@ -98,7 +83,7 @@ async def cancel(id: str, here: GatewayDep, asked: CancelAsked | None = None) ->
     """End a run at once. `cancelled` is false when it had ended already."""
     run_id = await here.database.read(lambda tx: full_id(tx, runs, "run", id))
     done = await here.service.cancel(run_id, (asked or CancelAsked()).note)
-    here.streams.tell(run_id, "run_status")
+    here.watchers.tell(run_id, "run_status")
     return RunCancelled(run_id=run_id, cancelled=done)
 
 
@@ -116,5 +101,5 @@ async def retry(id: str, here: GatewayDep, asked: RetryAsked | None = None) -> R
 async def events(id: str, here: GatewayDep) -> StreamingResponse:  # noqa: A002
     """What happens in a run as server-sent events, until it ends."""
     run_id = await here.database.read(lambda tx: full_id(tx, runs, "run", id))
-    stream = run_stream(here.streams, here.database, run_id)
+    stream = run_stream(here.service, here.watchers, run_id)
     return StreamingResponse(stream, media_type=EVENT_STREAM, headers={"Cache-Control": "no-store"})

@@ -40,7 +40,7 @@ async def say(key: str, asked: MessageAsked, here: GatewayDep) -> Accepted:
     """One turn of the main agent."""
     if key != MAIN_SESSION:
         raise NotFound(f"nothing can be said to {key!r}", hint=f"the session to talk to is {MAIN_SESSION}")
-    accepted = await here.service.say(asked.text, model=asked.model, source="api")
+    accepted = await here.service.say(asked.text, model=asked.model)
     return Accepted(event_id=accepted.event_id, run_id=accepted.run_id)
 
 

@@ -8,7 +8,7 @@ from fastapi import APIRouter
 
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import Accepted, Changed, FireAsked, TriggerDocument
+from colleague.gateway.schemas import Accepted, Changed, FireAsked, PauseAsked, TriggerDocument
 from colleague.triggers.trigger_list import trigger_documents
 
 router = APIRouter(prefix="/api", tags=["triggers"])
@@ -29,7 +29,7 @@ async def list_triggers(here: GatewayDep) -> list[dict[str, Any]]:
 async def fire(expert: str, trigger: str, here: GatewayDep, asked: FireAsked | None = None) -> Accepted:
     """An event by hand, in the way a real one takes."""
     payload = (asked or FireAsked()).payload
-    accepted = await here.service.fire(expert, trigger, payload, source="api")
+    accepted = await here.service.fire(expert, trigger, payload)
     held = accepted.run_id is None and not accepted.duplicate
     return Accepted(
         event_id=accepted.event_id, run_id=accepted.run_id, duplicate=accepted.duplicate, held=held
@@ -37,9 +37,10 @@ async def fire(expert: str, trigger: str, here: GatewayDep, asked: FireAsked | N
 
 
 @router.post("/triggers/{expert}/{trigger}/pause", response_model=Changed, responses=with_token(404))
-async def pause(expert: str, trigger: str, here: GatewayDep) -> Changed:
+async def pause(expert: str, trigger: str, here: GatewayDep, asked: PauseAsked | None = None) -> Changed:
     """Hold what comes from now on. `changed` is false when it was paused already."""
-    return Changed(changed=await here.service.pause(expert, trigger, "api"))
+    by = (asked or PauseAsked()).by.strip() or "api"
+    return Changed(changed=await here.service.pause(expert, trigger, by))
 
 
 @router.post("/triggers/{expert}/{trigger}/resume", response_model=Changed, responses=with_token(404, 409))

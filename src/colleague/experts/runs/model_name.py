@@ -1,0 +1,30 @@
+"""What a run thinks with, by name, before it has begun."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from colleague.agent.models.resolve import default_model, full_name
+from colleague.errors import ColleagueError
+from colleague.experts.bindings import read_bindings
+from colleague.packages.finding import Findings
+from colleague.packages.names import BINDINGS
+
+if TYPE_CHECKING:
+    from colleague.config import Settings
+    from colleague.home import Home
+    from colleague.run_document import RunDocument
+
+
+def model_name(home: Home, settings: Settings, environ: Mapping[str, str], run: RunDocument) -> str:
+    """As provider/model; empty when none is configured, or its expert is gone."""
+    try:
+        named = run["model"] or (_bound(home, run["expert"]) if run["kind"] == "expert" else "")
+        return full_name(settings, named or default_model(settings, environ))
+    except (ColleagueError, OSError):
+        return ""
+
+
+def _bound(home: Home, expert: str) -> str:
+    return read_bindings(home.expert(expert) / BINDINGS, Findings()).model or ""

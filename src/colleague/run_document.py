@@ -1,0 +1,168 @@
+"""A run and an approval as documents: the same from the store to the terminal and over HTTP.
+
+Imports nothing of ours, so that a command that only asks a gateway can use it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from typing_extensions import TypedDict
+
+RunStatus = Literal["queued", "running", "waiting", "retrying", "done"]
+RunOutcome = Literal["completed", "failed", "dead_letter", "abandoned", "cancelled"]
+ApprovalKind = Literal["confirm", "draft", "uncertain", "learning", "low_confidence"]
+ApprovalStatus = Literal["pending", "decided", "expired", "withdrawn", "void"]
+Decision = Literal["approve", "reject", "respond", "done", "not_done", "happened", "again", "give_up"]
+
+MAIN_SESSION = "agent:main:main"
+"""The session that a person talks to when none is named."""
+_SHORT = 8
+
+
+def short(identifier: str) -> str:
+    """The ending of an id that lists show and people type."""
+    return identifier[-_SHORT:]
+
+
+class RunBrief(TypedDict):
+    """What a list shows of a run."""
+
+    id: str
+    expert: str
+    kind: Literal["expert", "agent"]
+    process: str
+    status: RunStatus
+    outcome: RunOutcome | None
+    error: str | None
+    created_at: str | None
+    ended_at: str | None
+
+
+class AttemptDocument(TypedDict):
+    """One attempt of a run; `outcome` is null while it is under way."""
+
+    number: int
+    started_at: str | None
+    ended_at: str | None
+    outcome: str | None
+    error: str | None
+
+
+class StepDocument(TypedDict):
+    """One step of the run's process, and how the agent marked it."""
+
+    number: int
+    text: str
+    status: Literal["open", "done", "skipped", "failed"]
+    note: str | None
+    attempt: int | None
+    at: str | None
+
+
+class CallDocument(TypedDict):
+    """One call. `result` has `text`, and `source` where it is known; private text is left out."""
+
+    id: str
+    session: str
+    operation: str
+    tier: str
+    arguments: Any
+    status: str
+    sends: int
+    result: dict[str, Any] | None
+    is_error: bool
+    started_at: str | None
+    ended_at: str | None
+
+
+class MessageDocument(TypedDict):
+    """What was, or is to be, told to people: a delivery or a notice."""
+
+    kind: str
+    subject: str
+    run_id: str
+    status: str
+    channel: str
+    at: str | None
+    error: str | None
+    body: Any
+
+
+class SlaDocument(TypedDict):
+    """How long the run may take, and when it took longer."""
+
+    limit: str
+    breached: bool
+    at: str | None
+
+
+class UsageDocument(TypedDict):
+    """Tokens, and their price in dollars."""
+
+    input_tokens: int
+    output_tokens: int
+    cost: float
+
+
+class Trouble(TypedDict):
+    """Why a run under way does not get on, since when, and when it tries again."""
+
+    text: str
+    since: str | None
+    next_try_at: str | None
+
+
+class RunDocument(RunBrief):
+    """Everything the runtime did for one run.
+
+    `model` is what it thinks with, as provider/model; empty when that cannot be said. `blocked_by` is the
+    waiting run that it stands behind in its lane."""
+
+    version: str
+    model: str
+    inputs: Any
+    event_id: str | None
+    session_key: str
+    lane: str | None
+    waiting_on: list[str]
+    retry_at: str | None
+    behind: int
+    blocked_by: str | None
+    attempts: list[AttemptDocument]
+    steps: list[StepDocument]
+    calls: list[CallDocument]
+    approvals: list[str]
+    outputs: Any
+    narrative: str | None
+    delivery: MessageDocument | None
+    notices: list[MessageDocument]
+    sla: SlaDocument | None
+    dry_run: bool
+    usage: UsageDocument
+    trouble: Trouble | None
+
+
+class ApprovalDocument(TypedDict):
+    """One question: what would run, why, how it was decided; `behind` counts the runs that wait for it."""
+
+    id: str
+    kind: ApprovalKind
+    expert: str
+    process: str
+    run_id: str
+    call_id: str | None
+    send: int | None
+    operation: str
+    arguments: Any
+    digest: str
+    reasoning: str
+    status: ApprovalStatus
+    requested_at: str | None
+    expires_at: str | None
+    on_timeout: str
+    decided_at: str | None
+    decided_by: str | None
+    decision: Decision | None
+    note: str | None
+    answer: str | None
+    behind: int

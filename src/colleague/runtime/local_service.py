@@ -1,0 +1,284 @@
+"""The service on an open database, in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from colleague.agent.main_agent import OWNER
+from colleague.agent.main_agent import SESSION as MAIN_SESSION
+from colleague.config import Settings
+from colleague.errors import ColleagueError, UsageError
+from colleague.experts.expert import find_expert
+from colleague.experts.launch_acceptance import accept_one
+from colleague.experts.runs.inputs import find_process
+from colleague.experts.runs.invoke import Invocation
+from colleague.experts.runs.model_name import model_name
+from colleague.experts.runs.report import approval_report, granted_text, run_report
+from colleague.experts.runs.retry import drop_dead_letter, retry_run
+from colleague.home import Home
+from colleague.run_document import ApprovalDocument, RunDocument
+from colleague.run_event import RunEvent
+from colleague.runtime.error_code import code_of
+from colleague.runtime.host import Host
+from colleague.runtime.requests import (
+    AcceptedEvent,
+    DecisionAnswer,
+    DecisionRequest,
+    GivenGrant,
+    Refusal,
+    RunRequest,
+    require_message,
+    require_work,
+)
+from colleague.runtime.run_events import LOOK_SECONDS, RunLook, RunWatchers, run_events
+from colleague.store.accept import Accepted, Arrival, accept
+from colleague.store.approvals import AlreadyDecided, Answer, Approval, decide, get_approval
+from colleague.store.call_target import CallTarget
+from colleague.store.cancel import cancel
+from colleague.store.grants import give_grant, revoke_grant
+from colleague.store.journal import get_call
+from colleague.store.lookup import full_id
+from colleague.store.run import get_run
+from colleague.store.tables import approvals, grants, runs
+from colleague.store.tx import Database, Tx
+from colleague.triggers.errors import BadPayload
+from colleague.triggers.gmail.messages import gmail_payloads
+from colleague.triggers.intake import arrival_of, fire
+from colleague.triggers.pausing import pause, resume
+from colleague.triggers.registry import BoundTrigger, TriggerRegistry
+
+Source = Literal["command", "api", "page", "chat", "link"]
+OFTEN = 0.3
+
+
+@dataclass(frozen=True)
+class LocalService:
+    """Acts on an open database. What it changes wakes the worker by itself.
+
+    With a `host` it works on the runs that are followed; without one it looks on."""
+
+    home: Home
+    settings: Settings
+    database: Database
+    registry: TriggerRegistry
+    source: Source = "command"
+    host: Host | None = None
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+    async def decide(self, requests: Sequence[DecisionRequest]) -> list[DecisionAnswer]:
+        return [await self._decide(request) for request in requests]
+
+    async def _decide(self, request: DecisionRequest) -> DecisionAnswer:
+        try:
+            approval, grant = await self.database.write(lambda tx: self._decided(tx, request))
+        except ColleagueError as error:
+            refusal = Refusal(code_of(error), error.message, error.hint)
+            now = await self.approval(request.approval) if isinstance(error, AlreadyDecided) else None
+            return DecisionAnswer(request.approval, now, refusal=refusal)
+        return DecisionAnswer(request.approval, approval, grant)
+
+    def _decided(self, tx: Tx, request: DecisionRequest) -> tuple[ApprovalDocument, GivenGrant | None]:
+        seen = get_approval(tx, full_id(tx, approvals, "approval", request.approval))
+        digest = request.digest or seen.digest
+        answer = Answer(seen.id, digest, request.decision, request.by, request.note, request.answer)
+        decided = decide(tx, answer)
+        grant_id = _give_grant(tx, seen, request)
+        given = GivenGrant(grant_id, granted_text(tx, self.home, grant_id)) if grant_id else None
+        return approval_report(tx, self.home, decided), given
+
+    async def start(self, asked: RunRequest) -> AcceptedEvent:
+        require_work(asked)
+
+        def arrive() -> Arrival:
+            found = find_expert(self.home, asked.expert)
+            invoked = Invocation(self.home, found, found.load(), asked.model, asked.dry_run)
+            if asked.process:
+                process = find_process(invoked.package, asked.process)
+                return invoked.process(process, asked.inputs, source=self.source)
+            return invoked.task(asked.task, source=self.source)
+
+        arrival = await asyncio.to_thread(arrive)
+        return _accepted(await self.database.write(lambda tx: accept(tx, arrival)))
+
+    async def say(self, message: str, *, model: str = "") -> AcceptedEvent:
+        require_message(message)
+        body = json.dumps({"message": message}, ensure_ascii=False)
+        arrival = Arrival(
+            kind="agent",
+            expert=OWNER,
+            trigger=self.source,
+            source=self.source,
+            payload=body,
+            inputs=body,
+            session_key=MAIN_SESSION,
+            lane=MAIN_SESSION,
+            model=model,
+        )
+        return _accepted(await self.database.write(lambda tx: accept(tx, arrival)))
+
+    async def fire(self, expert: str, trigger: str, payload: Any) -> AcceptedEvent:
+        """Raises Inactive when the trigger is not active."""
+        bound = self.registry.find(expert, trigger)
+        bound.require_active()
+        window = self.settings.experts.dedupe_window
+        enriched = _enriched(bound, payload)
+        arrival = await asyncio.to_thread(
+            arrival_of, self.home, bound, enriched, source=self.source, dedupe_window=window
+        )
+        return _accepted(await self.database.write(lambda tx: fire(tx, arrival)))
+
+    async def pause(self, expert: str, trigger: str, by: str) -> bool:
+        bound = self.registry.find(expert, trigger)
+        return await self.database.write(lambda tx: pause(tx, bound, by))
+
+    async def resume(self, expert: str, trigger: str) -> int | None:
+        bound = self.registry.find(expert, trigger)
+        return await self.database.write(lambda tx: resume(tx, self.home, bound))
+
+    async def cancel(self, run: str, reason: str) -> bool:
+        return await self.database.write(lambda tx: cancel(tx, full_id(tx, runs, "run", run), reason))
+
+    async def retry(self, run: str, changes: dict[str, Any] | None = None) -> str:
+        run_id = await self._run_id(run)
+        await retry_run(self.database, self.home, run_id, changes or {})
+        return run_id
+
+    async def drop(self, run: str, by: str) -> None:
+        await self.database.write(lambda tx: drop_dead_letter(tx, full_id(tx, runs, "run", run), by))
+
+    async def accept_server(self, name: str, digest: str, by: str) -> None:
+        await accept_one(self.database, self.settings, name, digest, by)
+
+    async def revoke(self, grant: str) -> None:
+        await self.database.write(lambda tx: revoke_grant(tx, full_id(tx, grants, "grant", grant)))
+
+    async def problems(self) -> list[str]:
+        return [f"{name}: {why}" for name, why in sorted(self.registry.problems.items())]
+
+    async def run(self, run: str) -> RunDocument:
+        document = await self._document(await self._run_id(run))
+        name = await asyncio.to_thread(model_name, self.home, self.settings, self.environ, document)
+        return {**document, "model": name}
+
+    async def approval(self, approval: str) -> ApprovalDocument:
+        def work(tx: Tx) -> ApprovalDocument:
+            found = get_approval(tx, full_id(tx, approvals, "approval", approval))
+            return approval_report(tx, self.home, found)
+
+        return await self.database.read(work)
+
+    async def follow(self, runs: Sequence[str]) -> AsyncIterator[RunEvent]:
+        run_ids = [await self._run_id(run) for run in runs]
+        async with self._advancing(run_ids) as watchers:
+            for run_id in run_ids:
+                async for event in self._until_rest(run_id, watchers):
+                    yield event
+
+    @contextlib.asynccontextmanager
+    async def _advancing(self, run_ids: Sequence[str]) -> AsyncIterator[RunWatchers | None]:
+        """Works on these runs while the block lasts; left early, the work is stopped."""
+        if self.host is None:
+            yield None
+            return
+        watchers = RunWatchers(self.host.bus)
+        working = asyncio.create_task(self.host.advance_only(run_ids))
+        working.add_done_callback(lambda _: watchers.close())
+        try:
+            yield watchers
+            await working
+        finally:
+            watchers.stop_watching()
+            working.cancel()
+            await asyncio.wait({working})
+
+    async def _until_rest(self, run_id: str, watchers: RunWatchers | None) -> AsyncIterator[RunEvent]:
+        every = LOOK_SECONDS if watchers else OFTEN
+        events = self.events(run_id, watchers, look_seconds=every)
+        async with contextlib.aclosing(events):
+            async for event in events:
+                if event is None:
+                    continue
+                yield event
+                if event.is_rest:
+                    return
+
+    def events(
+        self, run_id: str, watchers: RunWatchers | None, *, look_seconds: float = LOOK_SECONDS
+    ) -> AsyncGenerator[RunEvent | None]:
+        """What happens in one run until it is done; None when nothing does for a while."""
+        look = RunLook(
+            row=lambda: self.database.read(lambda tx: get_run(tx, run_id)),
+            document=lambda: self._document(run_id),
+        )
+        return run_events(run_id, look, watchers, look_seconds=look_seconds)
+
+    async def _run_id(self, ending: str) -> str:
+        return await self.database.read(lambda tx: full_id(tx, runs, "run", ending))
+
+    async def _document(self, run_id: str) -> RunDocument:
+        return await self.database.read(lambda tx: run_report(tx, self.home, run_id))
+
+
+def _accepted(found: Accepted) -> AcceptedEvent:
+    return AcceptedEvent(found.event_id, found.run_id, found.duplicate)
+
+
+def _enriched(bound: BoundTrigger, payload: Any) -> Any:
+    """As the preset makes it of what comes from outside."""
+    if bound.trigger.preset != "gmail":
+        return payload
+    payloads = gmail_payloads(payload)
+    if len(payloads) != 1:
+        raise BadPayload(f"there are {len(payloads)} messages in this payload", hint="fire one at a time")
+    return payloads[0]
+
+
+def _give_grant(tx: Tx, seen: Approval, request: DecisionRequest) -> str | None:
+    if request.grant_ms is None:
+        if request.grant_only:
+            raise UsageError("only limits a grant, and none is given", hint="say for how long: --grant 30m")
+        return None
+    run_id, lasts = (seen.run_id, None) if request.grant_ms == 0 else (None, request.grant_ms)
+    return give_grant(
+        tx,
+        seen.expert,
+        seen.operation,
+        _granted_target(tx, seen, request),
+        by=request.by,
+        run_id=run_id,
+        lasts_ms=lasts,
+        only=_only(request.grant_only, json.loads(request.answer or seen.arguments)),
+        approval_id=seen.id,
+    )
+
+
+def _granted_target(tx: Tx, seen: Approval, request: DecisionRequest) -> CallTarget:
+    """What the grant is bound to. Raises UsageError where none can be given."""
+    if seen.kind != "confirm" or request.decision != "approve":
+        what = seen.kind if seen.kind != "confirm" else request.decision
+        raise UsageError(f"a grant spares a confirm, and this is {what}", hint="decide without --grant")
+    call = get_call(tx, seen.call_id) if seen.call_id else None
+    if call is not None and not call.server:
+        hint = "decide without --grant; each change of such a file is asked about"
+        raise UsageError(f"a grant is for tools of MCP servers, and {seen.operation} is none", hint=hint)
+    target = CallTarget.of_json(call.target) if call else None
+    if target is None:
+        raise UsageError(
+            "this question was asked by an older Colleague, so a grant could not be bound to a server",
+            hint="decide without --grant; a grant can be given with the next one",
+        )
+    return target
+
+
+def _only(names: Sequence[str], arguments: dict[str, Any]) -> dict[str, Any]:
+    missing = [name for name in names if name not in arguments]
+    if missing:
+        there = ", ".join(map(repr, arguments)) or "none"
+        raise UsageError(f"the call has no argument {missing[0]!r}", hint=f"its arguments are: {there}")
+    return {name: arguments[name] for name in names}

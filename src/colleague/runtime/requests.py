@@ -1,0 +1,110 @@
+"""What is asked of a service, and what it answers: plain data, for this process and over HTTP alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from colleague.errors import UsageError
+from colleague.run_document import ApprovalDocument, Decision
+
+MOST_CHARACTERS = 100_000
+
+
+@dataclass(frozen=True)
+class AcceptedEvent:
+    """An event that is stored now. `run_id` is None when it is held; a repeat has the ids of the first."""
+
+    event_id: str
+    run_id: str | None
+    duplicate: bool = False
+
+
+@dataclass(frozen=True)
+class RunRequest:
+    """What an expert is to do: a task in words, or a process with its inputs."""
+
+    expert: str
+    task: str = ""
+    process: str = ""
+    inputs: dict[str, Any] = field(default_factory=dict)
+    model: str = ""
+    dry_run: bool = False
+
+
+@dataclass(frozen=True)
+class DecisionRequest:
+    """One decision. `digest` is what the person saw; empty takes the one that is stored now.
+
+    `answer` is edited arguments, a response or a result, as JSON. `grant_ms`: do not ask again for this
+    long; 0 means for this run. `grant_only`: arguments that must stay what they are now for the grant to
+    count."""
+
+    approval: str
+    decision: Decision
+    by: str
+    digest: str = ""
+    note: str = ""
+    answer: str | None = None
+    grant_ms: int | None = None
+    grant_only: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a decision does not count."""
+
+    code: str
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class GivenGrant:
+    """A grant that was given with a decision, and what it covers, in a sentence."""
+
+    id: str
+    covers: str
+
+
+@dataclass(frozen=True)
+class DecisionAnswer:
+    """What came of one decision. `refusal` says why it does not count; then there is an approval only if it
+    was decided before."""
+
+    asked: str
+    approval: ApprovalDocument | None = None
+    grant: GivenGrant | None = None
+    refusal: Refusal | None = None
+
+
+def require_message(text: str) -> None:
+    """Raises UsageError for a message that no agent is given."""
+    if not text.strip():
+        raise UsageError("the message is empty", hint="say what to do")
+    _require_short(text, "message")
+
+
+def require_work(asked: RunRequest) -> None:
+    """Raises UsageError unless there is either a task or a process."""
+    if bool(asked.task.strip()) == bool(asked.process):
+        raise UsageError("say what to do: task or process", hint="one of them, not both")
+    if asked.task and asked.inputs:
+        raise UsageError("inputs belong to a process", hint="put them into the text of the task")
+    _require_short(asked.task, "task")
+
+
+def _require_short(text: str, what: str) -> None:
+    if len(text) > MOST_CHARACTERS:
+        raise UsageError(
+            f"the {what} has {len(text)} characters, and at most {MOST_CHARACTERS} are taken",
+            hint="put the text into a file that the agent can read",
+        )
+
+
+def decided_runs(answers: Sequence[DecisionAnswer]) -> list[str]:
+    """The runs that were decided about, each once, in order."""
+    return list(
+        dict.fromkeys(each.approval["run_id"] for each in answers if each.approval and not each.refusal)
+    )

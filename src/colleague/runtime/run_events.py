@@ -1,0 +1,263 @@
+"""What happens in runs, for whoever follows them: told by this process, else read from the store.
+
+The store is the truth, the bus is only quicker. A follower who comes late, or who follows a run that another
+process works on, is told the same calls in the same order."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from colleague.agent.events import Bus
+from colleague.run_document import CallDocument, RunDocument
+from colleague.run_event import Kind, RunEvent
+from colleague.store.run import Run
+
+LOOK_SECONDS = 1.0
+MOST_WAITING = 2000
+LOOKED_AT = (
+    "message_start",
+    "message_end",
+    "approval_requested",
+    "approval_decided",
+    "run_status",
+    "agent_end",
+)
+"""Events after which the store has news: calls that were refused without being made, and the run's status."""
+
+Queue = asyncio.Queue[RunEvent | None]
+
+
+class RunWatchers:
+    """One watcher of the bus for all who follow. One who does not keep up misses text, nothing else.
+
+    Text is missed up to the end of the message, which has all of it: what a follower has is always how the
+    message begins."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._watching: dict[str, set[Queue]] = {}
+        self._behind: set[Queue] = set()
+        self._closed = False
+        self.stop_watching = bus.watch(self._on_event)
+
+    def tell(self, run_id: str, kind: Kind, **data: Any) -> None:
+        self._on_event(RunEvent(kind, run_id, data))
+
+    def close(self) -> None:
+        """Ends everybody's following, and each that begins from now on after its first events."""
+        self._closed = True
+        for queues in self._watching.values():
+            for queue in queues:
+                queue.put_nowait(None)
+
+    @contextlib.contextmanager
+    def watching(self, run_id: str) -> Iterator[Queue]:
+        queue: Queue = asyncio.Queue()
+        if self._closed:
+            queue.put_nowait(None)
+        self._watching.setdefault(run_id, set()).add(queue)
+        try:
+            yield queue
+        finally:
+            self._behind.discard(queue)
+            self._watching[run_id].discard(queue)
+            if not self._watching[run_id]:
+                del self._watching[run_id]
+
+    def _on_event(self, event: RunEvent) -> None:
+        for queue in self._watching.get(event.run_id, ()):
+            if event.kind == "message_start":
+                self._behind.discard(queue)
+            if event.kind == "message_update" and (queue in self._behind or queue.qsize() >= MOST_WAITING):
+                self._behind.add(queue)
+            else:
+                queue.put_nowait(event)
+
+
+@dataclass
+class CallNews:
+    """Which calls were told to begin and to end, whoever told it."""
+
+    begun: dict[str, float] = field(default_factory=dict)
+    ended: set[str] = field(default_factory=set)
+
+    def passed_on(self, event: RunEvent) -> RunEvent | None:
+        """The event as it is told; None when the store told it before the bus did."""
+        call_id = str(event.data.get("call_id", ""))
+        if event.kind == "tool_execution_start":
+            return self._begin(call_id, event)
+        if event.kind == "tool_execution_end":
+            return self._end(call_id, event)
+        return event
+
+    def of(self, document: RunDocument) -> Iterator[RunEvent]:
+        """What the store has of calls and was not told yet, in the order in which they were asked for.
+
+        A call that was refused at once is told when those before it in its session have had their turn."""
+        under_way: set[str] = set()
+        for call in document["calls"]:
+            settled = call["result"] is not None
+            if call["status"] in ("allowed", "started") and not settled:
+                under_way.add(call["session"])
+            elif settled and call["session"] in under_way:
+                continue
+            if (call["status"] == "started" or settled) and call["id"] not in self.ended:
+                yield from self._told(document["id"], call, settled=settled)
+
+    def _told(self, run_id: str, call: CallDocument, *, settled: bool) -> Iterator[RunEvent]:
+        about = {"call_id": call["id"], "operation": call["operation"]}
+        if call["started_at"] and call["id"] not in self.begun:
+            self.begun[call["id"]] = time.monotonic()
+            data = about | {"arguments": call["arguments"]}
+            yield RunEvent("tool_execution_start", run_id, data)
+        if settled:
+            self.ended.add(call["id"])
+            yield RunEvent("tool_execution_end", run_id, about | _end_data(call))
+
+    def _begin(self, call_id: str, event: RunEvent) -> RunEvent | None:
+        if call_id in self.begun and call_id not in self.ended:
+            return None
+        self.begun[call_id] = time.monotonic()
+        self.ended.discard(call_id)
+        return event
+
+    def _end(self, call_id: str, event: RunEvent) -> RunEvent | None:
+        if call_id in self.ended:
+            return None
+        self.ended.add(call_id)
+        began = self.begun.get(call_id)
+        seconds = None if began is None else round(time.monotonic() - began, 3)
+        return replace(event, data=event.data | {"seconds": seconds})
+
+
+def _end_data(call: CallDocument) -> dict[str, Any]:
+    result = call["result"] or {}
+    return {
+        "result": result.get("text", ""),
+        "is_error": call["is_error"],
+        "status": call["status"],
+        "arguments": call["arguments"],
+        "seconds": _seconds(call),
+    }
+
+
+def _seconds(call: CallDocument) -> float | None:
+    if not call["started_at"] or not call["ended_at"]:
+        return None
+    began, ended = (datetime.fromisoformat(each) for each in (call["started_at"], call["ended_at"]))
+    return (ended - began).total_seconds()
+
+
+@dataclass(frozen=True)
+class RunLook:
+    """Reads one run: its row, which is cheap, or its whole document."""
+
+    row: Callable[[], Awaitable[Run]]
+    document: Callable[[], Awaitable[RunDocument]]
+
+
+@dataclass
+class RunFollowing:
+    """One follower of one run."""
+
+    run_id: str
+    look: RunLook
+    news: CallNews = field(default_factory=CallNews)
+    row: Run | None = None
+    document: RunDocument | None = None
+    status: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def done(self) -> bool:
+        return self.status.get("status") == "done"
+
+    async def after(self, event: RunEvent) -> list[RunEvent]:
+        """What is told when the bus tells this: the event itself, and what the store has beside it."""
+        own = [] if event.kind == "run_status" else [self.news.passed_on(event)]
+        told = [each for each in own if each is not None]
+        if event.kind not in LOOKED_AT:
+            return told
+        calls, status = await self.read()
+        return [*told, *calls, *status] if event.kind == "message_end" else [*calls, *told, *status]
+
+    async def quiet(self) -> list[RunEvent]:
+        """What the store has although the bus is silent: another process may be at work."""
+        row = await self.look.row()
+        if row == self.row and row.status != "running":
+            return []
+        self.row = row
+        calls, status = await self.read()
+        return [*calls, *status]
+
+    async def read(self) -> tuple[list[RunEvent], list[RunEvent]]:
+        """News of calls, and of the run's status."""
+        document = self.document = await self.look.document()
+        calls, status = list(self.news.of(document)), _status(document)
+        if status == self.status:
+            return calls, []
+        self.status = status
+        return calls, [RunEvent("run_status", self.run_id, status)]
+
+    def last(self, events: list[RunEvent], queue: Queue) -> list[RunEvent]:
+        """The end, with what the bus still had to tell of it before the status, which is the last event."""
+        *earlier, status = events
+        left = [queue.get_nowait() for _ in range(queue.qsize())]
+        told = [each for each in left if each is not None and each.kind != "run_status"]
+        passed = [each for each in map(self.news.passed_on, told) if each is not None]
+        if not any(each.kind == "agent_end" for each in (*earlier, *passed)):
+            passed.append(RunEvent("agent_end", self.run_id, _end_of(self.document)))
+        return [*earlier, *passed, status]
+
+
+async def run_events(
+    run_id: str, look: RunLook, watchers: RunWatchers | None, *, look_seconds: float = LOOK_SECONDS
+) -> AsyncGenerator[RunEvent | None]:
+    """Begins with what has happened and ends with how the run ended, whoever works on it.
+
+    None says that nothing happened for a while."""
+    run = RunFollowing(run_id, look)
+    with watchers.watching(run_id) if watchers else contextlib.nullcontext(Queue()) as queue:
+        for event in await run.quiet():
+            yield event
+        while not run.done:
+            try:
+                async with asyncio.timeout(look_seconds):
+                    told = await queue.get()
+            except TimeoutError:
+                events = await run.quiet()
+                if not events:
+                    yield None
+            else:
+                events = await (run.quiet() if told is None else run.after(told))
+                if told is None:
+                    run.status = {"status": "done"}
+            for event in run.last(events, queue) if _is_end(events) else events:
+                yield event
+
+
+def _is_end(events: list[RunEvent]) -> bool:
+    return bool(events) and events[-1].kind == "run_status" and events[-1].data["status"] == "done"
+
+
+def _end_of(document: RunDocument | None) -> dict[str, Any]:
+    if document is None:
+        return {}
+    return {"outcome": document["outcome"], "text": document["narrative"] or document["error"] or ""}
+
+
+def _status(document: RunDocument) -> dict[str, Any]:
+    return {
+        "status": document["status"],
+        "outcome": document["outcome"],
+        "attempt": max((each["number"] for each in document["attempts"]), default=1),
+        "error": document["error"],
+        "waiting_on": document["waiting_on"],
+        "retry_at": document["retry_at"],
+        "blocked_by": document["blocked_by"],
+        "trouble": document["trouble"],
+    }
