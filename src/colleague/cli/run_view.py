@@ -143,7 +143,7 @@ class RunView:
         self._spinner.stop()
 
     def _tool_execution_start(self, run: ShownRun, data: dict[str, Any]) -> None:
-        if data["call_id"] in run.begun - run.ended or data["call_id"] in run.ended:
+        if data["call_id"] in run.begun | run.ended:
             return
         run.begun.add(data["call_id"])
         operation, arguments = data["operation"], data["arguments"]
@@ -164,7 +164,7 @@ class RunView:
         elif operation in QUIET:
             return
         elif data["call_id"] not in run.begun:
-            self._line(f"    {operation} {_brief(data.get('arguments') or {})}: {status.replace('_', ' ')}")
+            self._line(f"    {operation}: {status.replace('_', ' ')}")
         elif (data.get("seconds") or 0) >= SLOW_SECONDS:
             self._line(f"    {operation} took {data['seconds']:.0f} s")
         self._spinner.start("thinking")

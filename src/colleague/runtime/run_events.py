@@ -141,7 +141,6 @@ def _end_data(call: CallDocument) -> dict[str, Any]:
         "result": result.get("text", ""),
         "is_error": call["is_error"],
         "status": call["status"],
-        "arguments": call["arguments"],
         "seconds": _seconds(call),
     }
 
