@@ -1,17 +1,22 @@
-"""How long a quick command takes, beside a bare interpreter in the same run."""
+"""How long a quick command takes, beside a bare interpreter in the same run; also one that asks a gateway."""
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = str(ROOT / "examples" / "radiant-sales-expert")
+COLLEAGUE = ["-m", "colleague"]
 ROUNDS = 15
 
 
@@ -21,29 +26,66 @@ def seconds(arguments: list[str], home: str) -> float:
         [sys.executable, *arguments],
         check=True,
         stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
         env=os.environ | {"OPENCLAW_STATE_DIR": home},
     )
     return time.perf_counter() - started
 
 
+def median(arguments: list[str], home: str) -> float:
+    return statistics.median(seconds(arguments, home) for _ in range(ROUNDS))
+
+
+@contextmanager
+def gateway(home: str) -> Iterator[None]:
+    """`colleague serve`, after its first turn: the first imports what models need."""
+    command = [sys.executable, *COLLEAGUE, "serve", "--port", "0"]
+    environ = os.environ | {"OPENCLAW_STATE_DIR": home}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        seconds(agent(home, "answer", {"text": "Good morning."}), home)
+        try:
+            yield
+        finally:
+            process.terminate()
+
+
+def agent(home: str, name: str, *replies: dict[str, Any]) -> list[str]:
+    """One turn of an agent whose model answers at once."""
+    (Path(home) / f"{name}.yaml").write_text(json.dumps({"replies": replies}))
+    return [*COLLEAGUE, "agent", "hi", "--model", f"script/{name}.yaml"]
+
+
+def approve_seconds(home: str) -> float:
+    """From the command to the end of the run that it continues."""
+    write = {"operation": "write", "arguments": {"path": "AGENTS.md", "text": "Be brief."}}
+    asking = agent(home, "ask", {"calls": [write]}, {"text": "Written."})
+    environ = os.environ | {"OPENCLAW_STATE_DIR": home}
+    asked = subprocess.run([sys.executable, *asking, "--json"], capture_output=True, env=environ, check=False)
+    [approval] = json.loads(asked.stdout)["waiting_on"]
+    return seconds([*COLLEAGUE, "approve", approval], home)
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as home:
-        colleague = ["-m", "colleague"]
-        seconds([*colleague, "expert", "install", EXAMPLE], home)
+        seconds([*COLLEAGUE, "expert", "install", EXAMPLE], home)
         cases = {
             "python -c pass": ["-c", "pass"],
-            "colleague --version": [*colleague, "--version"],
-            "colleague expert list": [*colleague, "expert", "list"],
-            "colleague expert validate --offline": [*colleague, "expert", "validate", "--offline", EXAMPLE],
+            "colleague --version": [*COLLEAGUE, "--version"],
+            "colleague expert list": [*COLLEAGUE, "expert", "list"],
+            "colleague expert validate --offline": [*COLLEAGUE, "expert", "validate", "--offline", EXAMPLE],
         }
-        medians = {
-            name: statistics.median(seconds(arguments, home) for _ in range(ROUNDS))
-            for name, arguments in cases.items()
-        }
+        medians = {name: median(arguments, home) for name, arguments in cases.items()}
+        with gateway(home):
+            asking = agent(home, "answer", {"text": "Good morning."})
+            medians["colleague agent, asking a gateway"] = median(asking, home)
+            rounds = [approve_seconds(home) for _ in range(ROUNDS)]
+            medians["colleague approve, asking a gateway"] = statistics.median(rounds)
     baseline = medians["python -c pass"]
     print(f"{'command':40} {'median':>9} {'x bare python':>14}")
-    for name, median in medians.items():
-        print(f"{name:40} {median * 1000:6.0f} ms {median / baseline:13.1f}x")
+    for name, found in medians.items():
+        print(f"{name:40} {found * 1000:6.0f} ms {found / baseline:13.1f}x")
 
 
 if __name__ == "__main__":
