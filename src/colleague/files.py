@@ -71,6 +71,22 @@ def locked(path: Path, *, wait_seconds: float = 10.0) -> Iterator[None]:
         os.close(descriptor)
 
 
+def holder_of(path: Path) -> int | None:
+    """The process that holds the lock now; None when nobody does."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        written = os.pread(descriptor, 20, 0)
+        return int(written) if written.isdigit() else 0
+    finally:
+        os.close(descriptor)
+    return None
+
+
 def _wait_for_lock(descriptor: int, path: Path, wait_seconds: float) -> None:
     deadline = time.monotonic() + wait_seconds
     while True:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from colleague.errors import HomeBusy
 from colleague.home import LOCK_SECONDS, Home
 from colleague.run_document import RunDocument, short
-from colleague.runtime.gateway_file import GatewayFile, running_gateway
+from colleague.runtime.gateway_file import GatewayFile, gateway_runs, running_gateway
 from colleague.runtime.remote_service import GatewayUnreachable, RemoteService
 from colleague.runtime.service import Service
 
@@ -57,8 +58,9 @@ class Client:
         async with RunView.open(quiet=quiet) as view:
             for run_id in run_ids:
                 view.begin(await self.service.run(run_id), known.get(run_id))
-            async for event in self.service.follow(run_ids):
-                view.show(event)
+            async with contextlib.aclosing(self.service.follow(run_ids)) as events:
+                async for event in events:
+                    view.show(event)
             documents = [await self.service.run(run_id) for run_id in run_ids]
             for document in documents:
                 view.end(document)
@@ -97,13 +99,13 @@ def with_client(home: Path | None, work: Callable[[Client], Awaitable[T]], *, lo
 @asynccontextmanager
 async def open_client(home: Home) -> AsyncIterator[Client]:
     """The gateway where one runs, else this process, which then advances only the runs it made or woke."""
-    found = running_gateway(home)
-    if found is not None and await _answers(found):
-        yield Client(home, RemoteService(home))
+    remote = await _gateway(home)
+    if remote is not None:
+        yield Client(home, remote)
         return
     async with contextlib.AsyncExitStack() as stack:
         try:
-            service: Service = await stack.enter_async_context(_local(home, served=found is not None))
+            service: Service = await stack.enter_async_context(_local(home, served=gateway_runs(home)))
         except HomeBusy:
             service = RemoteService(home)
         yield Client(home, service)
@@ -111,16 +113,30 @@ async def open_client(home: Home) -> AsyncIterator[Client]:
 
 @asynccontextmanager
 async def _open_looking(home: Home) -> AsyncIterator[Client]:
-    found = running_gateway(home)
-    if found is not None and await _answers(found):
-        yield Client(home, RemoteService(home))
+    """Through the gateway, which knows what is being said; else in the database, which needs no token."""
+    remote = await _gateway(home)
+    if remote is not None and await remote.lets_in():
+        yield Client(home, remote)
         return
     async with _local_looking(home) as service:
         yield Client(home, service)
 
 
+async def _gateway(home: Home) -> RemoteService | None:
+    """The gateway of this home; one that is being started is waited for."""
+    deadline = time.monotonic() + LOCK_SECONDS
+    while gateway_runs(home):
+        found = running_gateway(home)
+        if found is not None and await _answers(found):
+            return RemoteService(home)
+        if time.monotonic() > deadline:
+            return None
+        await asyncio.sleep(0.05)
+    return None
+
+
 async def _answers(found: GatewayFile) -> bool:
-    """Whether something listens there. A gateway that was killed leaves its file, and perhaps its number."""
+    """Whether it listens already, or still."""
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
             _, writer = await asyncio.open_connection(found.address, found.port)

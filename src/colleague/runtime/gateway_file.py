@@ -11,8 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from colleague.errors import HomeBusy
-from colleague.files import locked, write_atomic
+from colleague.files import holder_of, locked, write_atomic
 from colleague.home import Home
+
+LOCK = "gateway.lock"
+LOOK_SECONDS = 0.2
+"""A command that looks whether the lock is held holds it for a moment itself."""
 
 
 @dataclass(frozen=True)
@@ -46,20 +50,17 @@ def read_gateway_file(home: Home) -> GatewayFile | None:
 
 
 def gateway_runs(home: Home) -> bool:
-    """Whether the gateway that announced itself is still there."""
-    return running_gateway(home) is not None
+    """Whether a gateway is at work on this home, or about to be."""
+    return holder_of(home.state / LOCK) is not None
 
 
 def running_gateway(home: Home) -> GatewayFile | None:
-    """What a gateway said of itself whose process is there; it may be another process with its number."""
+    """What the gateway that holds the lock says of itself; None until it has said so.
+
+    A file of another process was left by a gateway that died. Whoever listens on its port now must not be
+    sent the token."""
     found = read_gateway_file(home)
-    if found is None:
-        return None
-    try:
-        os.kill(found.pid, 0)
-    except (OSError, OverflowError) as error:
-        return found if isinstance(error, PermissionError) else None  # somebody else's, and alive
-    return found
+    return found if found is not None and found.pid == holder_of(home.state / LOCK) else None
 
 
 @contextlib.contextmanager
@@ -67,7 +68,7 @@ def only_gateway(home: Home) -> Iterator[None]:
     """One gateway for each home; a second one is told where the first is."""
     with contextlib.ExitStack() as stack:
         try:
-            stack.enter_context(locked(home.state / "gateway.lock", wait_seconds=0))
+            stack.enter_context(locked(home.state / LOCK, wait_seconds=LOOK_SECONDS))
         except HomeBusy as error:
             raise _busy(home, error) from None
         yield

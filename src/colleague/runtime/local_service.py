@@ -173,7 +173,7 @@ class LocalService:
 
         return await self.database.read(work)
 
-    async def follow(self, runs: Sequence[str]) -> AsyncIterator[RunEvent]:
+    async def follow(self, runs: Sequence[str]) -> AsyncGenerator[RunEvent]:
         run_ids = [await self._run_id(run) for run in runs]
         async with self._advancing(run_ids) as watchers:
             for run_id in run_ids:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
@@ -22,7 +22,7 @@ from colleague.errors import (
 from colleague.home import Home
 from colleague.run_document import MAIN_SESSION, ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
-from colleague.runtime.gateway_file import GatewayFile, read_gateway_file
+from colleague.runtime.gateway_file import GatewayFile, running_gateway
 from colleague.runtime.http_connection import ConnectionLost, HttpAddress, HttpRefused
 from colleague.runtime.own_token import read_own_token
 from colleague.runtime.requests import (
@@ -143,11 +143,19 @@ class RemoteService:
         document: RunDocument = await self._ask("GET", f"/api/runs/{_path(run)}")
         return document
 
+    async def lets_in(self) -> bool:
+        """Whether this process has the token."""
+        try:
+            await self._ask("GET", "/api/runs?limit=1")
+        except ColleagueError:
+            return False
+        return True
+
     async def approval(self, approval: str) -> ApprovalDocument:
         document: ApprovalDocument = await self._ask("GET", f"/api/approvals/{_path(approval)}")
         return document
 
-    async def follow(self, runs: Sequence[str]) -> AsyncIterator[RunEvent]:
+    async def follow(self, runs: Sequence[str]) -> AsyncGenerator[RunEvent]:
         for run in runs:
             run_id = run if len(run) == WHOLE_ID else (await self.run(run))["id"]
             async for event in self._follow(run_id):
@@ -210,11 +218,14 @@ class RemoteService:
             ) from None
         if status >= 400:
             raise _refused(status, answer)
-        return json.loads(answer) if answer else {}
+        try:
+            return json.loads(answer) if answer else {}
+        except ValueError:
+            raise GatewayUnreachable(f"what answers at port {self._where().port} is no gateway") from None
 
     def _where(self) -> HttpAddress:
         if self._address is None:
-            found = read_gateway_file(self.home)
+            found = running_gateway(self.home)
             if found is None:
                 raise GatewayUnreachable(
                     f"another process works on {self.home.root}, and no gateway says where it listens",

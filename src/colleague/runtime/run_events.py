@@ -170,6 +170,8 @@ class RunFollowing:
     row: Run | None = None
     document: RunDocument | None = None
     status: dict[str, Any] = field(default_factory=dict)
+    works_here: bool = False
+    """Whether the worker of this process tells of it, so that the store needs no look at every call."""
 
     @property
     def done(self) -> bool:
@@ -177,6 +179,7 @@ class RunFollowing:
 
     async def after(self, event: RunEvent) -> list[RunEvent]:
         """What is told when the bus tells this: the event itself, and what the store has beside it."""
+        self.works_here = self.works_here or event.kind not in ("run_status", "approval_decided")
         own = [] if event.kind == "run_status" else [self.news.passed_on(event)]
         told = [each for each in own if each is not None]
         if event.kind not in LOOKED_AT:
@@ -187,9 +190,9 @@ class RunFollowing:
     async def quiet(self) -> list[RunEvent]:
         """What the store has although the bus is silent: another process may be at work."""
         row = await self.look.row()
-        if row == self.row and row.status != "running":
+        if row == self.row and (row.status != "running" or self.works_here):
             return []
-        self.row = row
+        self.row, self.works_here = row, False
         calls, status = await self.read()
         return [*calls, *status]
 

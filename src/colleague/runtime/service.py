@@ -5,7 +5,7 @@ that holds the home. This module imports neither, so a command that asks a gatew
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from typing import Any, Protocol
 
 from colleague.run_document import ApprovalDocument, RunDocument
@@ -72,7 +72,7 @@ class Service(Protocol):
         """One question, and how it was decided."""
         ...
 
-    def follow(self, runs: Sequence[str]) -> AsyncIterator[RunEvent]:
+    def follow(self, runs: Sequence[str]) -> AsyncGenerator[RunEvent]:
         """What happens in these runs, one run after another, until each is done or waits for a person.
 
         Begins with what has happened already."""

@@ -13,7 +13,7 @@ from tests.integration.experts.package import CLERK
 from tests.integration.runtime.served import Served, followed, refusal, rested
 
 BOOKKEEPER = RunRequest("bookkeeper", process="work")
-TOLD = ("tool_execution_start", "tool_execution_end", "agent_end")
+TOLD = ("tool_execution_start", "tool_execution_end")
 
 
 def told(events: list[RunEvent]) -> list[Any]:
@@ -98,11 +98,10 @@ class TestFollowing:
             ("tool_execution_end", "ledger.burn", "refused"),
             "waiting",
         ]
-        assert told(second)[-5:] == [
+        assert told(second)[-4:] == [
             ("tool_execution_start", "ledger.append", None),
             ("tool_execution_end", "ledger.append", "finished"),
             ("tool_execution_end", "ledger.append", "answered"),
-            ("agent_end", None, None),
             "done",
         ]
 
