@@ -116,10 +116,11 @@ class RunDocument(RunBrief):
     """Everything the runtime did for one run.
 
     `model` is what it thinks with, as provider/model; empty when that cannot be said. `blocked_by` is the
-    waiting run that it stands behind in its lane."""
+    waiting run that it stands behind in its lane. `turns` counts the answers of its model."""
 
     version: str
     model: str
+    turns: int
     inputs: Any
     event_id: str | None
     session_key: str

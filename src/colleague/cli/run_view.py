@@ -41,6 +41,9 @@ class ShownRun:
     """Whether `text` is how the message begins; not so for one that began before we looked."""
     said: str = ""
     """The last message that was shown whole."""
+    told: int = 0
+    """How many messages were told since we listen; a gateway that comes back tells them all again."""
+    shown: int = 0
     trouble: str = ""
 
     @classmethod
@@ -48,7 +51,8 @@ class ShownRun:
         if before is None:
             return cls(document)
         settled = {call["id"] for call in before["calls"] if call["result"] is not None}
-        return cls(document, ended=settled, said=(before["narrative"] or "").strip())
+        said = (before["narrative"] or "").strip()
+        return cls(document, ended=settled, said=said, shown=before["turns"])
 
     @property
     def speaks(self) -> bool:
@@ -132,11 +136,13 @@ class RunView:
 
     def _message_end(self, run: ShownRun, data: dict[str, Any]) -> None:
         text = str(data.get("text") or "")
-        if run.speaks and text:
-            if not text.startswith(run.text):
+        run.told += 1
+        if run.speaks and run.told > run.shown:
+            run.shown = run.told
+            rest = _rest(text, run.text)
+            if rest is None:
                 self._end_line()
-                run.text = ""
-            self._speak(text[len(run.text) :])
+            self._speak(text if rest is None else rest)
             run.said = text.strip()
         self._end_line()
         run.text, run.whole = "", False
@@ -180,7 +186,7 @@ class RunView:
             self._spinner.stop()
 
     def _gateway_lost(self, run: ShownRun, data: dict[str, Any]) -> None:
-        run.text, run.whole = "", False
+        run.text, run.whole, run.told = "", False, 0
         self._line(f"  {CROSS} the gateway is gone; it has {data['seconds']:.0f} s to come back")
         self._spinner.start("waiting for the gateway")
 
@@ -203,6 +209,18 @@ class RunView:
         if self._in_line:
             say()
             self._in_line = False
+
+
+def _rest(text: str, shown: str) -> str | None:
+    """What of a text was not shown yet; None when something else was. Space between paragraphs may differ."""
+    wanted = len("".join(shown.split()))
+    if "".join(text.split())[:wanted] != "".join(shown.split()):
+        return None
+    at = 0
+    while wanted:
+        wanted -= not text[at].isspace()
+        at += 1
+    return text[at:] if text[at:].strip() else ""
 
 
 def _step(document: RunDocument, arguments: dict[str, Any]) -> str:

@@ -36,7 +36,7 @@ from colleague.runtime.requests import (
     require_message,
     require_work,
 )
-from colleague.runtime.run_events import LOOK_SECONDS, RunLook, RunWatchers, run_events
+from colleague.runtime.run_events import LOOK_SECONDS, RunLook, RunSnapshot, RunWatchers, run_events
 from colleague.store.accept import Accepted, Arrival, accept
 from colleague.store.approvals import AlreadyDecided, Answer, Approval, decide, get_approval
 from colleague.store.call_target import CallTarget
@@ -44,6 +44,7 @@ from colleague.store.cancel import cancel
 from colleague.store.grants import give_grant, revoke_grant
 from colleague.store.journal import get_call
 from colleague.store.lookup import full_id
+from colleague.store.report import answers_of
 from colleague.store.run import get_run
 from colleague.store.tables import approvals, grants, runs
 from colleague.store.tx import Database, Tx
@@ -214,9 +215,13 @@ class LocalService:
         """What happens in one run until it is done; None when nothing does for a while."""
         look = RunLook(
             row=lambda: self.database.read(lambda tx: get_run(tx, run_id)),
-            document=lambda: self._document(run_id),
+            snapshot=lambda: self.database.read(lambda tx: self._snapshot(tx, run_id)),
         )
         return run_events(run_id, look, watchers, look_seconds=look_seconds)
+
+    def _snapshot(self, tx: Tx, run_id: str) -> RunSnapshot:
+        document = run_report(tx, self.home, run_id)
+        return RunSnapshot(document, answers_of(tx, run_id) if document["kind"] == "agent" else ())
 
     async def _run_id(self, ending: str) -> str:
         return await self.database.read(lambda tx: full_id(tx, runs, "run", ending))

@@ -1,14 +1,14 @@
 """What happens in runs, for whoever follows them: told by this process, else read from the store.
 
 The store is the truth, the bus is only quicker. A follower who comes late, or who follows a run that another
-process works on, is told the same calls in the same order."""
+process works on, is told the same answers and calls in the same order."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from colleague.agent.events import Bus
 from colleague.run_document import CallDocument, RunDocument
 from colleague.run_event import Kind, RunEvent
+from colleague.store.report import AnswerText
 from colleague.store.run import Run
 
 LOOK_SECONDS = 1.0
@@ -79,10 +80,28 @@ class RunWatchers:
                 queue.put_nowait(event)
 
 
-@dataclass
-class CallNews:
-    """Which calls were told to begin and to end, whoever told it."""
+@dataclass(frozen=True)
+class RunSnapshot:
+    """A run as it is in the store. `answers` only of the main agent, whose words are told as it speaks."""
 
+    document: RunDocument
+    answers: Sequence[AnswerText] = ()
+
+    @property
+    def speaks(self) -> bool:
+        return self.document["kind"] == "agent"
+
+    def answers_before(self, call_id: str) -> int:
+        """How many answers there were when this call was asked for."""
+        found = (number for number, each in enumerate(self.answers, start=1) if call_id in each.call_ids)
+        return next(found, 0)
+
+
+@dataclass
+class RunNews:
+    """Which calls were told to begin and to end, and how many answers were told, whoever told it."""
+
+    answers: int = 0
     begun: dict[str, float] = field(default_factory=dict)
     ended: set[str] = field(default_factory=set)
 
@@ -95,12 +114,13 @@ class CallNews:
             return self._end(call_id, event)
         return event
 
-    def of(self, document: RunDocument) -> Iterator[RunEvent]:
-        """What the store has of calls and was not told yet, in the order in which they were asked for.
+    def of(self, snapshot: RunSnapshot) -> Iterator[RunEvent]:
+        """What the store has and was not told yet: answers, each before the calls it asks for.
 
         A call that was refused at once is told when those before it in its session have had their turn."""
-        under_way: set[str] = set()
+        document, under_way = snapshot.document, set[str]()
         for call in document["calls"]:
+            yield from self._said(snapshot, snapshot.answers_before(call["id"]))
             settled = call["result"] is not None
             if call["status"] in ("allowed", "started") and not settled:
                 under_way.add(call["session"])
@@ -108,6 +128,12 @@ class CallNews:
                 continue
             if (call["status"] == "started" or settled) and call["id"] not in self.ended:
                 yield from self._told(document["id"], call, settled=settled)
+        yield from self._said(snapshot, len(snapshot.answers))
+
+    def _said(self, snapshot: RunSnapshot, count: int) -> Iterator[RunEvent]:
+        for answer in snapshot.answers[self.answers : count]:
+            self.answers += 1
+            yield RunEvent("message_end", snapshot.document["id"], {"text": answer.text})
 
     def _told(self, run_id: str, call: CallDocument, *, settled: bool) -> Iterator[RunEvent]:
         about = {"call_id": call["id"], "operation": call["operation"]}
@@ -120,10 +146,9 @@ class CallNews:
             yield RunEvent("tool_execution_end", run_id, about | _end_data(call))
 
     def _begin(self, call_id: str, event: RunEvent) -> RunEvent | None:
-        if call_id in self.begun and call_id not in self.ended:
+        if call_id in self.begun or call_id in self.ended:
             return None
         self.begun[call_id] = time.monotonic()
-        self.ended.discard(call_id)
         return event
 
     def _end(self, call_id: str, event: RunEvent) -> RunEvent | None:
@@ -154,10 +179,10 @@ def _seconds(call: CallDocument) -> float | None:
 
 @dataclass(frozen=True)
 class RunLook:
-    """Reads one run: its row, which is cheap, or its whole document."""
+    """Reads one run: its row, which is cheap, or all of it."""
 
     row: Callable[[], Awaitable[Run]]
-    document: Callable[[], Awaitable[RunDocument]]
+    snapshot: Callable[[], Awaitable[RunSnapshot]]
 
 
 @dataclass
@@ -166,10 +191,12 @@ class RunFollowing:
 
     run_id: str
     look: RunLook
-    news: CallNews = field(default_factory=CallNews)
+    news: RunNews = field(default_factory=RunNews)
     row: Run | None = None
-    document: RunDocument | None = None
+    snapshot: RunSnapshot | None = None
     status: dict[str, Any] = field(default_factory=dict)
+    told_already: bool = False
+    """Whether the answer that the bus tells piece by piece was told whole, by the store."""
     works_here: bool = False
     """Whether the worker of this process tells of it, so that the store needs no look at every call."""
 
@@ -180,12 +207,22 @@ class RunFollowing:
     async def after(self, event: RunEvent) -> list[RunEvent]:
         """What is told when the bus tells this: the event itself, and what the store has beside it."""
         self.works_here = self.works_here or event.kind not in ("run_status", "approval_decided")
-        own = [] if event.kind == "run_status" else [self.news.passed_on(event)]
-        told = [each for each in own if each is not None]
         if event.kind not in LOOKED_AT:
-            return told
-        calls, status = await self.read()
-        return [*told, *calls, *status] if event.kind == "message_end" else [*calls, *told, *status]
+            return self._passed_on(event)
+        news, status = await self.read()
+        told = self._passed_on(event)
+        return [*told, *news, *status] if event.kind == "message_end" else [*news, *told, *status]
+
+    def _passed_on(self, event: RunEvent) -> list[RunEvent]:
+        """The event, unless the store has told it, or tells it better."""
+        speaks = self.snapshot is not None and self.snapshot.speaks
+        if event.kind == "message_start":
+            self.told_already = speaks and event.data["turn"] <= self.news.answers
+        ours = event.kind == "run_status" or (event.kind == "message_end" and speaks)
+        if ours or (self.told_already and event.kind in ("message_start", "message_update", "message_retry")):
+            return []
+        told = self.news.passed_on(event)
+        return [] if told is None else [told]
 
     async def quiet(self) -> list[RunEvent]:
         """What the store has although the bus is silent: another process may be at work."""
@@ -197,22 +234,22 @@ class RunFollowing:
         return [*calls, *status]
 
     async def read(self) -> tuple[list[RunEvent], list[RunEvent]]:
-        """News of calls, and of the run's status."""
-        document = self.document = await self.look.document()
-        calls, status = list(self.news.of(document)), _status(document)
+        """News of answers and calls, and of the run's status."""
+        snapshot = self.snapshot = await self.look.snapshot()
+        news, status = list(self.news.of(snapshot)), _status(snapshot.document)
+        self.told_already = self.told_already or any(each.kind == "message_end" for each in news)
         if status == self.status:
-            return calls, []
+            return news, []
         self.status = status
-        return calls, [RunEvent("run_status", self.run_id, status)]
+        return news, [RunEvent("run_status", self.run_id, status)]
 
     def last(self, events: list[RunEvent], queue: Queue) -> list[RunEvent]:
         """The end, with what the bus still had to tell of it before the status, which is the last event."""
         *earlier, status = events
         left = [queue.get_nowait() for _ in range(queue.qsize())]
-        told = [each for each in left if each is not None and each.kind != "run_status"]
-        passed = [each for each in map(self.news.passed_on, told) if each is not None]
+        passed = [told for each in left if each is not None for told in self._passed_on(each)]
         if not any(each.kind == "agent_end" for each in (*earlier, *passed)):
-            passed.append(RunEvent("agent_end", self.run_id, _end_of(self.document)))
+            passed.append(RunEvent("agent_end", self.run_id, _end_of(self.snapshot)))
         return [*earlier, *passed, status]
 
 
@@ -246,9 +283,10 @@ def _is_end(events: list[RunEvent]) -> bool:
     return bool(events) and events[-1].kind == "run_status" and events[-1].data["status"] == "done"
 
 
-def _end_of(document: RunDocument | None) -> dict[str, Any]:
-    if document is None:
+def _end_of(snapshot: RunSnapshot | None) -> dict[str, Any]:
+    if snapshot is None:
         return {}
+    document = snapshot.document
     return {"outcome": document["outcome"], "text": document["narrative"] or document["error"] or ""}
 
 

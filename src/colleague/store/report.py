@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, bindparam, func, select
 
 from colleague.clock import iso
 from colleague.run_document import (
@@ -20,7 +20,7 @@ from colleague.run_document import (
     StepDocument,
 )
 from colleague.store.approvals import approvals_of
-from colleague.store.journal import Call, all_messages, read_calls
+from colleague.store.journal import MAIN, Call, all_messages, read_calls, read_messages
 from colleague.store.lanes import head_of
 from colleague.store.outbox import OutboxMessage, parcels_of
 from colleague.store.paging import Order, Page
@@ -28,7 +28,7 @@ from colleague.store.run import Run, get_run
 from colleague.store.sla import Sla
 from colleague.store.spend import spent_by_run
 from colleague.store.steps import StepMark, steps_of
-from colleague.store.tables import attempts, is_open, runs
+from colleague.store.tables import attempts, is_open, messages, runs
 from colleague.store.tx import Tx
 
 
@@ -51,6 +51,7 @@ def run_document(tx: Tx, run_id: str) -> RunDocument:
         **brief_document(run),
         "version": run.version,
         "model": run.model,
+        "turns": _turns(tx, run_id),
         "inputs": json.loads(run.inputs),
         "event_id": run.event_id,
         "session_key": run.session_key,
@@ -79,6 +80,49 @@ def run_document(tx: Tx, run_id: str) -> RunDocument:
 def calls_in_order(tx: Tx, run_id: str) -> list[Call]:
     """Of all sessions, as they were asked for."""
     return sorted(read_calls(tx, run_id), key=lambda call: call.id)
+
+
+@dataclass(frozen=True)
+class AnswerText:
+    """What a model said in one answer, and the calls it asked for."""
+
+    text: str
+    call_ids: frozenset[str]
+
+
+def answers_of(tx: Tx, run_id: str) -> list[AnswerText]:
+    """The answers in the main session of a run, in order."""
+    calls = read_calls(tx, run_id, MAIN)
+    found = []
+    for message in read_messages(tx, run_id, MAIN):
+        said = [each for each in json.loads(message.body) if each.get("kind") == "response"]
+        if said:
+            ids = frozenset(call.id for call in calls if call.position == message.position)
+            found.append(AnswerText("".join(map(_text_of, said)), ids))
+    return found
+
+
+_RESPONSES = select(func.count()).where(
+    messages.c.run_id == bindparam("run"),
+    messages.c.session == MAIN,
+    # inside of a text the quotes would be escaped
+    messages.c.body.contains('"kind":"response"', autoescape=True),
+)
+
+
+def _turns(tx: Tx, run_id: str) -> int:
+    return int(tx.execute(_RESPONSES, {"run": run_id}).scalar_one())
+
+
+def _text_of(response: dict[str, Any]) -> str:
+    """Its texts as one, in paragraphs where something else stands between them."""
+    paragraphs = [""]
+    for part in response["parts"]:
+        if part["part_kind"] == "text":
+            paragraphs[-1] += part["content"]
+        elif paragraphs[-1]:
+            paragraphs.append("")
+    return "\n\n".join(filter(None, paragraphs))
 
 
 def _step(step: StepMark) -> StepDocument:

@@ -30,6 +30,8 @@ def house(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[House]:
     unknown = {"operation": "ledger.burn", "arguments": {}}
     replies = [{"calls": [read, unknown, *lines]}, {"text": "written"}]
     (house.root / "book.yaml").write_text(json.dumps({"replies": replies}))
+    talk = [{"text": "Let me look.", "calls": [{"operation": "ls", "arguments": {"path": "."}}]}]
+    (house.root / "talk.yaml").write_text(json.dumps({"replies": [*talk, {"text": "Nothing there."}]}))
     if request.param == "sqlite":
         yield house
         return

@@ -13,6 +13,7 @@ from tests.integration.experts.package import CLERK
 from tests.integration.runtime.served import Served, followed, refusal, rested
 
 BOOKKEEPER = RunRequest("bookkeeper", process="work")
+SAID = ("message_end", "tool_execution_end")
 TOLD = ("tool_execution_start", "tool_execution_end")
 
 
@@ -128,6 +129,24 @@ class TestFollowing:
 
         first, again = served.run(work)
         assert told(first) == told(again)
+
+    def test_the_words_of_the_main_agent_are_told_whenever_one_comes(self, served: Served) -> None:
+        async def work(service: Service) -> list[list[Any]]:
+            accepted = await service.say("What is there?", model="script/talk.yaml")
+            run_id = str(accepted.run_id)
+            found = [await followed(service, run_id), await followed(service, run_id)]
+            assert (await service.run(run_id))["turns"] == 2
+            return [
+                [
+                    event.data.get("text") or event.data.get("operation")
+                    for event in events
+                    if event.kind in SAID
+                ]
+                for events in found
+            ]
+
+        told_once = ["Let me look.", "ls", "Nothing there."]
+        assert served.run(work) == [told_once, told_once]
 
     def test_what_stands_behind_a_waiting_run_rests(self, served: Served) -> None:
         async def work(service: Service) -> tuple[RunDocument, RunDocument]:
