@@ -27,12 +27,31 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
+async def converse(session: Session, *, begun: bool = True) -> None:
+    """Begins a session, or goes on with it from whatever its transcript says, until a LoopExit is raised.
+
+    `begun`: whether there may be something to load."""
+    conversation, opening = session.conversation, session.run_spec.opening
+    if begun:
+        await conversation.load()
+    if conversation.is_empty:
+        conversation.say(await opening.first(conversation.run))
+    elif conversation.attempt_is_new:
+        conversation.say(await opening.again(conversation.run, await conversation.last_error()))
+    try:
+        await loop(session)
+    except Failed:
+        await conversation.keep()
+        raise
+
+
 async def loop(session: Session) -> None:
     """Goes on until a LoopExit is raised."""
     conversation = session.conversation
     while True:
         await act(session)
         session.run_spec.completion.check(conversation)
+        await conversation.keep()
         await check_limits(session)
         reply = await think(session)
         await conversation.answer(reply, await proposed_calls(session, reply))

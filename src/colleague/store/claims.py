@@ -166,15 +166,8 @@ def keep_progress(tx: Tx, hold: Hold, working_ms: int) -> None:
     tx.update(runs, ours, stalls=0, working_ms=working_ms)
 
 
-def finish(tx: Tx, hold: Hold, outcome: Outcome, **result: str | None) -> Run:
-    """Ends a run and frees the next one in its lane, in one transaction. Returns the run as it was."""
-    run = fenced(tx, hold, lane=True)
-    end_run(tx, run, outcome, **result)
-    return run
-
-
 def end_run(tx: Tx, run: Run, outcome: Outcome, **result: str | None) -> None:
-    """For a run that is locked already. Nothing of it stays open."""
+    """Ends a run that is locked with its lane, and frees the next one there. Nothing of it stays open."""
     values: dict[str, Any] = {"status": "done", "outcome": outcome, "ready": 0, "ended_at": tx.now}
     values |= {"worker": None, "lease_until": None, "epoch": PLUS_ONE, "retry_at": None, **result}
     tx.update(runs, {"id": run.id}, **values)

@@ -20,8 +20,10 @@ from colleague.runtime.host import record_late_answer
 from colleague.store.approvals import WrongDecision
 from colleague.store.cancel import cancel
 from colleague.store.claims import Taken
-from colleague.store.run import Run
+from colleague.store.journal import all_messages, read_calls
+from colleague.store.run import Run, get_run
 from colleague.store.sweep import sweep
+from colleague.store.tx import Tx
 from colleague.store.worker import Worker
 from tests.integration.agent.stage import Ledger, Stage, Tiers
 from tests.integration.models import anthropic_wire, openai_wire
@@ -43,6 +45,66 @@ def play(opener: Opener, folder: Path, acts: Callable[[Stage], Awaitable[None]],
             await acts(stage)
 
     asyncio.run(go())
+
+
+async def states_of(stage: Stage) -> list[tuple[int, str | None, str]]:
+    """What a crash after each commit would leave: messages, the state of the call, the state of the run."""
+    await stage.accept()
+    write, states = stage.database.write, []
+
+    def look(tx: Tx) -> tuple[int, str | None, str]:
+        made = read_calls(tx, stage.run_id)
+        return (
+            len(all_messages(tx, stage.run_id)),
+            made[0].status if made else None,
+            get_run(tx, stage.run_id).status,
+        )
+
+    async def watched(work: Callable[[Any], Any]) -> Any:
+        result = await write(work)
+        states.append(await stage.database.read(look))
+        return result
+
+    stage.database.write = watched  # type: ignore[method-assign]
+    run = await stage.go_on()
+    assert (run.outcome, run.narrative) == ("completed", "Done.")
+    return list(dict.fromkeys(states))
+
+
+def test_an_effect_is_stored_as_started_and_the_last_answer_is_the_end(
+    opener: Opener, tmp_path: Path
+) -> None:
+    async def acts(stage: Stage) -> None:
+        states = await states_of(stage)
+        answered = [(2, "allowed", "running"), (2, "started", "running"), (2, "finished", "running")]
+        assert states[-4:] == [*answered, (3, "finished", "done")]
+
+    play(opener, tmp_path, acts)
+
+
+def test_a_reading_is_stored_with_its_answer(opener: Opener, tmp_path: Path) -> None:
+    async def acts(stage: Stage) -> None:
+        stage.tools = [Ledger(read_only=True)]
+        states = await states_of(stage)
+        assert states[-3:] == [(2, "allowed", "running"), (2, "finished", "running"), (3, "finished", "done")]
+        [call] = await stage.calls()
+        assert call.sends == 1
+        assert call.started_at is not None
+
+    play(opener, tmp_path, acts)
+
+
+def test_a_reading_without_an_answer_is_done_again_and_then_asked_about(
+    opener: Opener, tmp_path: Path
+) -> None:
+    async def acts(stage: Stage) -> None:
+        stage.tools = [Ledger(read_only=True, lose_answers=3)]
+        run = await stage.begin()
+        assert (run.status, stage.ledger.lines) == ("waiting", ["one"] * 3)
+        [call] = await stage.calls()
+        assert (call.status, call.sends) == ("unknown", 3)
+
+    play(opener, tmp_path, acts)
 
 
 def test_a_turn_streams_what_happens_in_order(opener: Opener, tmp_path: Path) -> None:
