@@ -202,7 +202,7 @@ async def _watch_loop(metrics: Metrics) -> None:
         began = time.monotonic()
         await asyncio.sleep(LAG_EVERY)
         worst = [*worst[-59:], time.monotonic() - began - LAG_EVERY]
-        metrics.loop_lag = max(worst)
+        metrics.loop_lag.set(max(worst))
         write_log_summaries()
 
 
