@@ -15,8 +15,9 @@ from colleague.agent.models.failure import ModelFailure
 from colleague.agent.models.reply import Reply
 from colleague.agent.models.request import ThinkRequest
 from colleague.agent.models.retry import Patience, Wait, think_patiently
-from colleague.agent.run_spec import Budget, RunSpec
+from colleague.agent.run_spec import RunSpec
 from colleague.agent.session import Session
+from colleague.budget import Budget
 
 if TYPE_CHECKING:
     from pydantic_ai.tools import ToolDefinition

@@ -9,10 +9,10 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from colleague.config import Settings, load_settings
 from colleague.errors import ColleagueError
+from colleague.file_stamp import FileStamp, file_stamp
 from colleague.gateway.keys import Keys, keys_of
 from colleague.gateway.listening import Listening
 from colleague.gateway.restart_only import effective_settings
@@ -22,7 +22,7 @@ from colleague.shortage import is_shortage
 
 log = logging.getLogger(__name__)
 
-Stamps = tuple[tuple[int, int, int] | None, ...]
+Stamps = tuple[FileStamp | None, ...]
 Held = frozenset[str]
 
 
@@ -110,12 +110,4 @@ def held_text(name: str) -> str:
 
 
 def _stamps(home: Home) -> Stamps:
-    return tuple(_stamp(file) for file in (home.settings_file, home.openclaw_file))
-
-
-def _stamp(file: Path) -> tuple[int, int, int] | None:
-    try:
-        status = file.stat()
-    except OSError:
-        return None
-    return status.st_ino, status.st_mtime_ns, status.st_size
+    return tuple(file_stamp(file) for file in (home.settings_file, home.openclaw_file))

@@ -34,7 +34,7 @@ class Metrics:
     """Counts since the start of this process."""
 
     def __init__(self) -> None:
-        disable_created_metrics()
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # the library leaves it untyped
         registry = self._registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         answer = ("method", "route", "code")

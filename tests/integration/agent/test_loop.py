@@ -13,8 +13,9 @@ import pytest
 from colleague.agent.advance import Advancer
 from colleague.agent.events import Bus
 from colleague.agent.models.connections import Connections
-from colleague.agent.run_spec import Budget, Retries
+from colleague.agent.run_spec import Retries
 from colleague.agent.tool import NotSent, ToolOutput, ToolRequest, UnknownEnd
+from colleague.budget import Budget
 from colleague.mcp.answer import ToolAnswer
 from colleague.runtime.host import record_late_answer
 from colleague.store.approvals import WrongDecision

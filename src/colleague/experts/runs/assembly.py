@@ -15,7 +15,7 @@ from colleague.agent.main_agent import FILES_OWNER
 from colleague.agent.models.resolve import resolve_model
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.models.thinking import Thinking
-from colleague.agent.run_spec import Budget, CannotAssemble, Retries, RunSpec
+from colleague.agent.run_spec import CannotAssemble, Retries, RunSpec
 from colleague.agent.tool import Tool
 from colleague.agent.toolbox import Toolbox
 from colleague.agent.tools.fence import Fence
@@ -26,7 +26,7 @@ from colleague.agent.tools.tree import Root, Tree
 from colleague.config import Settings
 from colleague.errors import ColleagueError, PackageError
 from colleague.experts.accepted import run_package
-from colleague.experts.bindings import Bindings, Limit, read_bindings
+from colleague.experts.bindings import Bindings, read_bindings
 from colleague.experts.delivery.text import delivery_of
 from colleague.experts.expert import Expert, find_expert, linked_folders, require_usable_name
 from colleague.experts.privacy.redactor import PrivateText, private_text_of
@@ -183,8 +183,8 @@ class RunSpecBuilder:
             thinking=Thinking.of(self.agent.settings),
             max_turns=self.agent.settings.agents.defaults.max_turns,
             timeout_seconds=timeout,
-            run_budget=_budget(bindings.run_budget),
-            day_budget=_budget(bindings.day_budget),
+            run_budget=bindings.run_budget,
+            day_budget=bindings.day_budget,
             retries=self._retries,
             on_failure=OUTCOMES[execution.on_failure],
             rejection="fail",
@@ -368,10 +368,6 @@ class RunSpecBuilder:
 
 def _owed(function: Function) -> tuple[Parameter, ...]:
     return function.outputs
-
-
-def _budget(limit: Limit) -> Budget:
-    return Budget(limit.tokens, limit.cost, limit.tool_calls)
 
 
 def state_locks(home: Home) -> Path:

@@ -64,7 +64,7 @@ def _stored(tx: Tx) -> list[StoredGauge]:
     ended = select(runs.c.outcome, func.count()).where(runs.c.outcome.is_not(None)).group_by(runs.c.outcome)
     return [
         StoredGauge("runs", runs_by_status(tx), "status"),
-        StoredGauge("runs_ended", {str(outcome): int(count) for outcome, count in tx.all(ended)}, "outcome"),
+        StoredGauge("runs_ended", {row[0]: row[1] for row in tx.all(ended)}, "outcome"),
         StoredGauge("approvals_pending", pending_by_kind(tx), "kind"),
         StoredGauge("outbox_waiting", unsent(tx)),
     ]
