@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 from sqlalchemy import func, select
@@ -62,9 +64,10 @@ async def metrics(here: GatewayDep) -> Response:
 
 def _stored(tx: Tx) -> list[StoredGauge]:
     ended = select(runs.c.outcome, func.count()).where(runs.c.outcome.is_not(None)).group_by(runs.c.outcome)
+    outcomes: list[Any] = tx.all(ended)
     return [
         StoredGauge("runs", runs_by_status(tx), "status"),
-        StoredGauge("runs_ended", {row[0]: row[1] for row in tx.all(ended)}, "outcome"),
+        StoredGauge("runs_ended", dict(outcomes), "outcome"),
         StoredGauge("approvals_pending", pending_by_kind(tx), "kind"),
         StoredGauge("outbox_waiting", unsent(tx)),
     ]
