@@ -115,6 +115,7 @@ def _ask(session: Session, call: Call) -> Ask:
         on_timeout=verdict.on_timeout if verdict else "reject",
         channel=session.run_spec.ask_channel,
         told=json.dumps(private.redact_document(json.loads(call.arguments)), ensure_ascii=False),
+        parameters=json.dumps(tool.spec.parameters) if tool and not uncertain else None,
     )
 
 

@@ -18,7 +18,7 @@ from colleague.errors import (
     UsageError,
 )
 from colleague.store.accept import QueueFull
-from colleague.store.approvals import AlreadyDecided, WrongDecision, WrongDigest
+from colleague.store.approvals import AlreadyDecided, WrongArguments, WrongDecision, WrongDigest
 from colleague.triggers.errors import BadPayload, BadSignature, KeysUnreachable
 from colleague.triggers.registry import Inactive
 
@@ -35,6 +35,7 @@ _KINDS: tuple[tuple[type[ColleagueError], int, str], ...] = (
     (AlreadyDecided, 409, "already-decided"),
     (WrongDigest, 409, "wrong-digest"),
     (WrongDecision, 400, "wrong-decision"),
+    (WrongArguments, 422, "wrong-arguments"),
     (QueueFull, 429, "queue-full"),
     (PackageError, 409, "package-invalid"),
     (ConfigError, 503, "misconfigured"),

@@ -149,6 +149,7 @@ class ApprovalDocument(BaseModel):
     run_id: str
     operation: str
     arguments: Any
+    parameters: JsonObject | None
     digest: str
     reasoning: str
     status: Literal["pending", "decided", "expired", "withdrawn", "void"]

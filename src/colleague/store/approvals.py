@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from sqlalchemy import ColumnElement, and_, bindparam, or_, select
 
+from colleague.argument_check import misfits
 from colleague.errors import ColleagueError, NotFound
 from colleague.store.claims import wake_run
 from colleague.store.ids import new_id
@@ -62,6 +63,10 @@ class WrongDecision(ColleagueError):
     """This kind of question has other answers."""
 
 
+class WrongArguments(ColleagueError):
+    """What a person made of the arguments does not fit the tool."""
+
+
 @dataclass(frozen=True)
 class Approval:
     """One row of `approvals`."""
@@ -85,6 +90,8 @@ class Approval:
     decision: Decision | None
     note: str | None
     answer: str | None
+    parameters: str | None = None
+    """The JSON schema of the arguments, where a person may change them."""
 
     @property
     def holds(self) -> bool:
@@ -109,6 +116,8 @@ class Ask:
     """Where people are told of it."""
     told: str | None = None
     """The arguments as they are told, where that is not all of them."""
+    parameters: str | None = None
+    """The JSON schema of the arguments, where a person may change them."""
 
 
 @dataclass(frozen=True)
@@ -189,6 +198,7 @@ def _raise(tx: Tx, run: Run, ask: Ask) -> str:
         requested_at=tx.now,
         expires_at=expires_at,
         on_timeout=ask.on_timeout,
+        parameters=ask.parameters,
     )
     if expires_at is not None:
         set_timer(tx, "expiry", approval_id, run.id, expires_at)
@@ -302,6 +312,19 @@ def _check(approval: Approval, answer: Answer, *, ended: bool) -> None:
         raise WrongDecision(
             f"{answer.decision} is no answer to a question of kind {approval.kind}",
             hint=f"answers: {', '.join(DECISIONS[approval.kind])}",
+        )
+    _check_edited(approval, answer)
+
+
+def _check_edited(approval: Approval, answer: Answer) -> None:
+    """Refused here, where the person can still correct it; the question stays as it is."""
+    if answer.decision != "approve" or answer.answer is None or approval.parameters is None:
+        return
+    problems = misfits(json.loads(approval.parameters), json.loads(answer.answer))
+    if problems:
+        raise WrongArguments(
+            f"the arguments of {approval.operation} do not fit: {'; '.join(problems)}",
+            hint="nothing was decided; correct them and decide again",
         )
 
 

@@ -236,6 +236,7 @@ class TestApprovals:
             ({"decision": "perhaps"}, 422),
             ({"decision": "reject", "arguments": {"line": "x"}}, 400),
             ({"decision": "respond"}, 400),
+            ({"arguments": {"line": 7}}, 422),
         ],
     )
     def test_what_does_not_count(self, asking: Running, change: dict[str, Any], code: int) -> None:

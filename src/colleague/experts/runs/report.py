@@ -48,6 +48,7 @@ def approval_report(tx: Tx, home: Home, approval: Approval) -> dict[str, Any]:
     moments = {name: iso(getattr(approval, name)) for name in times}
     run = get_run(tx, approval.run_id)
     document = asdict(approval) | moments | {"arguments": json.loads(approval.arguments)}
+    document["parameters"] = json.loads(approval.parameters) if approval.parameters else None
     document["behind"] = report.runs_behind(tx, run)
     document["process"] = run.process
     return _public(home, run, document)
