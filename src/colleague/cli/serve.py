@@ -27,12 +27,13 @@ def serve(
     from colleague.descriptors import fill_standard_streams
 
     fill_standard_streams()
-    from colleague.cli.hosting import opened
+    from colleague.cli.hosting import note_without_effect, opened
     from colleague.cli.output import say
     from colleague.gateway.listening import Listening
     from colleague.gateway.serve import serve_until_signalled
 
     place, settings = opened(home)
+    note_without_effect(settings)
     listening = Listening.of(settings, bind=bind, port=port)
     if new_database:
         from colleague.cli.db import forget_database
@@ -49,12 +50,13 @@ def worker(home: HomeOption = None) -> None:
     from colleague.descriptors import fill_standard_streams
 
     fill_standard_streams()
-    from colleague.cli.hosting import opened
+    from colleague.cli.hosting import note_without_effect, opened
     from colleague.cli.output import say
     from colleague.errors import UsageError
     from colleague.gateway.serve import work_until_signalled
 
     place, settings = opened(home)
+    note_without_effect(settings)
     if settings.experts.database is None:
         raise UsageError(
             "on SQLite one process works on a home, and that is colleague serve",

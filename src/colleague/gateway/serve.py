@@ -18,6 +18,7 @@ import uvicorn
 from colleague.clock import Clock
 from colleague.clock_file import home_clock
 from colleague.config import Settings
+from colleague.config.status import require_enforced
 from colleague.descriptors import raise_descriptor_limit
 from colleague.experts.launch_acceptance import held_servers
 from colleague.gateway.app import build
@@ -107,8 +108,9 @@ async def serve(
     clock: Clock | None = None,
     limits: Limits = Limits(),  # noqa: B008 - frozen
 ) -> None:
-    """Serves a home until it is told to stop. Raises when the home or the port is taken, or anybody could
-    come in."""
+    """Serves a home until it is told to stop. Raises when the home or the port is taken, anybody could come
+    in, or the settings restrict what nothing enforces."""
+    require_enforced(settings)
     environ, clock = os.environ if environ is None else environ, clock or home_clock(home)
     asyncio.get_running_loop().set_default_executor(started_pool(THREADS, "work"))
     limits = limits.within(
@@ -222,6 +224,7 @@ async def serve_until_signalled(
 
 async def work_until_signalled(home: Home, settings: Settings, say: Callable[[str], None]) -> None:
     """The work without HTTP, for a database that many processes share."""
+    require_enforced(settings)
     asyncio.get_running_loop().set_default_executor(started_pool(THREADS, "work"))
     raise_descriptor_limit()
     stop, clock = Stop(), home_clock(home)

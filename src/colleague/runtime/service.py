@@ -11,6 +11,7 @@ from typing import Any, Literal
 from colleague.agent.main_agent import OWNER
 from colleague.agent.main_agent import SESSION as MAIN_SESSION
 from colleague.config import Settings
+from colleague.config.status import require_enforced
 from colleague.errors import UsageError
 from colleague.experts.expert import find_expert
 from colleague.experts.launch_acceptance import accept_one
@@ -54,7 +55,9 @@ class Verdict:
 
 @dataclass(frozen=True)
 class LocalService:
-    """Acts on an open database. What it changes wakes the worker by itself."""
+    """Acts on an open database. What it changes wakes the worker by itself.
+
+    Whatever sets a run going is refused under settings with a restriction that nothing enforces."""
 
     home: Home
     settings: Settings
@@ -63,6 +66,7 @@ class LocalService:
 
     async def decide(self, verdicts: Sequence[Verdict]) -> list[Approval]:
         """All of them or none; raises on the first that does not count."""
+        require_enforced(self.settings)
         return await self.database.write(lambda tx: [_decide(tx, verdict) for verdict in verdicts])
 
     async def start(
@@ -77,6 +81,7 @@ class LocalService:
         source: Source = "command",
     ) -> Accepted:
         """A free task, or a named process with its inputs."""
+        require_enforced(self.settings)
 
         def arrive() -> Arrival:
             found = find_expert(self.home, expert)
@@ -90,6 +95,7 @@ class LocalService:
 
     async def say(self, message: str, *, model: str = "", source: Source = "command") -> Accepted:
         """One turn of the main agent."""
+        require_enforced(self.settings)
         body = json.dumps({"message": message}, ensure_ascii=False)
         arrival = Arrival(
             kind="agent",
@@ -106,6 +112,7 @@ class LocalService:
 
     async def fire(self, expert: str, trigger: str, payload: Any, *, source: Source = "command") -> Accepted:
         """An event by hand, in the way a real one takes. Raises Inactive when the trigger is not active."""
+        require_enforced(self.settings)
         wired = self.registry.find(expert, trigger)
         wired.require_active()
         window = self.settings.experts.dedupe_window
@@ -130,6 +137,7 @@ class LocalService:
 
     async def retry(self, run: str, changes: dict[str, Any] | None = None) -> str:
         """Begins the next attempt of a run that ended badly; its whole id."""
+        require_enforced(self.settings)
         run_id = await self.database.read(lambda tx: full_id(tx, runs, "run", run))
         await retry_run(self.database, self.home, run_id, changes or {})
         return run_id
