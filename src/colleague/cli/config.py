@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -80,3 +80,31 @@ def _say_check(
             say(f"  {warning}" + (f"\n    {warning.hint}" if warning.hint else ""))
     if not (refused or idle or warnings):
         say(f"{TICK} every key that is set has an effect")
+
+
+@app.command()
+def show(
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also what is not set, with its default.")
+    ] = False,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """The settings that count, and where each value comes from. Secrets are not shown."""
+    import json
+    from dataclasses import asdict
+
+    from colleague.cli.hosting import opened
+    from colleague.cli.output import note, say_json, say_table
+    from colleague.config.effective import effective_values
+
+    _, settings = opened(home)
+    found = [each for each in effective_values(settings) if everything or each.source != "default"]
+    if as_json:
+        say_json([asdict(each) for each in found])
+        return
+    if not found:
+        note("nothing is set; the defaults count (colleague config show --all)")
+        return
+    rows = [(each.key, json.dumps(each.value, ensure_ascii=False), each.source) for each in found]
+    say_table(("KEY", "VALUE", "FROM"), rows)

@@ -117,8 +117,8 @@ def _set_keys(section: Section, path: Keys, node: Node | None) -> Iterator[_SetK
         value, default = getattr(section, name), _default(fields[name])
         alias = fields[name].alias or name
         at, child = (*path, alias), _child(node, alias, type(section).renamed)
-        if value is None and default is None:
-            continue
+        if value == default and value in (None, (), {}):
+            continue  # nothing is said by it
         if (mark := mark_of(fields[name])) is not None:
             yield _SetKey(at, mark, default, value, child)
         elif isinstance(section, Agents) and name != "defaults":
