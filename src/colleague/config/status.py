@@ -77,9 +77,9 @@ class _SetKey(NamedTuple):
 
 def _judged(settings: Settings) -> Iterator[KeyStatus]:
     for each in _set_keys(settings, (), settings.tree):
-        if settings.tree is not None and each.node is None:
-            continue  # the main agent's own value, which is judged where it is written
         if each.mark.status == "not yet":
+            if settings.tree is not None and each.node is None:
+                continue  # the main agent's own value, which is judged where it is written
             yield KeyStatus(dotted(each.path), "not yet", _reason(each), _LATER, each.node)
         elif each.mark.status == "restricts" and not _is_harmless(each):
             reason = "restricts agents, and nothing enforces it yet"
