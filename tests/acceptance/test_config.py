@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.test_with_gateway import serving
+from tests.acceptance.test_with_gateway import REHEARSAL, TRIAGE, serving
 from tests.conftest import EXAMPLE, SALES, Colleague, Said
 from tests.forked import forked_command
+from tests.office import Office
 
 SCRIPT = "replies: [{text: hello}]"
 
@@ -137,6 +138,26 @@ class TestRestrictions:
         said = colleague("agent", "hi")
         assert said.err.count("restricts agents") == 1
         assert "colleague.json:3:12: tools.deny" in said.err
+
+
+def test_a_decision_waits_until_the_run_may_go_on(colleague: Colleague) -> None:
+    office = Office.open(colleague)
+    office.employ(SALES)
+    assert office.run(SALES, *TRIAGE, model=REHEARSAL).code == 4
+    [approval] = office.pending()
+    (colleague.home / "openclaw.json").write_text('{tools: {deny: ["*"]}}')
+    for command in (
+        ("approve", approval["id"]),
+        ("reject", approval["id"]),
+        ("run", "retry", approval["run_id"]),
+    ):
+        said = colleague(*command)
+        assert (said.code, "openclaw.json:1:10: tools.deny restricts agents" in said.err) == (1, True), (
+            command
+        )
+    assert office.pending() == [approval]
+    (colleague.home / "openclaw.json").unlink()
+    colleague.ok("approve", approval["id"], timeout=120)
 
 
 class TestMainAgent:
