@@ -8,7 +8,7 @@ MOST_TOLD = 10
 
 
 def misfits(schema: dict[str, Any], arguments: Any) -> list[str]:
-    """What does not fit, each with its place. A schema that is itself broken refuses nothing: the tool will."""
+    """What does not fit, each with its place. A broken schema refuses nothing: the tool will."""
     import jsonschema_rs
 
     try:
