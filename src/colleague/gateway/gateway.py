@@ -54,7 +54,7 @@ class Gateway:
 
     @property
     def service(self) -> LocalService:
-        return LocalService(self.home, self.live.settings, self.database, self.registry)
+        return LocalService(self.home, self.live.settings, self.database, self.registry, self.environ)
 
     @property
     def problems(self) -> list[str]:

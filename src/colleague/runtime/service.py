@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from colleague.agent.main_agent import OWNER
@@ -16,6 +17,7 @@ from colleague.errors import UsageError
 from colleague.experts.expert import find_expert
 from colleague.experts.launch_acceptance import accept_one
 from colleague.experts.runs.invoke import Invocation, find_process
+from colleague.experts.runs.preflight import Preflight
 from colleague.experts.runs.retry import drop_dead_letter, retry_run
 from colleague.home import Home
 from colleague.store.accept import Accepted, Arrival, accept
@@ -63,6 +65,11 @@ class LocalService:
     settings: Settings
     database: Database
     registry: TriggerRegistry
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+
+    @property
+    def _preflight(self) -> Preflight:
+        return Preflight(self.home, self.settings, self.environ)
 
     async def decide(self, verdicts: Sequence[Verdict]) -> list[Approval]:
         """All of them or none; raises on the first that does not count."""
@@ -80,22 +87,25 @@ class LocalService:
         dry_run: bool = False,
         source: Source = "command",
     ) -> Accepted:
-        """A free task, or a named process with its inputs."""
+        """A free task, or a named process with its inputs. Raises CannotStart before there is a run."""
         require_enforced(self.settings)
 
         def arrive() -> Arrival:
             found = find_expert(self.home, expert)
             asked = Invocation(self.home, found, found.load(), model, dry_run)
-            if process:
-                return asked.process(find_process(asked.package, process), inputs or {}, source=source)
+            named = find_process(asked.package, process) if process else None
+            self._preflight.check_expert(found, asked.package, named, model, dry_run=dry_run)
+            if named:
+                return asked.process(named, inputs or {}, source=source)
             return asked.task(task, source=source)
 
         arrival = await asyncio.to_thread(arrive)
         return await self.database.write(lambda tx: accept(tx, arrival))
 
     async def say(self, message: str, *, model: str = "", source: Source = "command") -> Accepted:
-        """One turn of the main agent."""
+        """One turn of the main agent. Raises CannotStart before there is a run."""
         require_enforced(self.settings)
+        await asyncio.to_thread(self._preflight.check_model, model)
         body = json.dumps({"message": message}, ensure_ascii=False)
         arrival = Arrival(
             kind="agent",
