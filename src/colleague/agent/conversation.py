@@ -18,6 +18,7 @@ from colleague.store.grants import Grant, live_grants
 from colleague.store.journal import MAIN, Call, Message, NewCall
 from colleague.store.run import Run, fenced, require_hold
 from colleague.store.spend import Spent, add_spend, spent_by_run, spent_today
+from colleague.store.trouble import Trouble, note_trouble
 from colleague.store.tx import Database, Fenced, Tx
 
 if TYPE_CHECKING:
@@ -139,6 +140,14 @@ class Conversation:
         """Raises Fenced when somebody else holds the run, or has ended it. One just taken is ours."""
         if self.may_be_taken_over and self._committed:
             await self._database.read(lambda tx: require_hold(tx, self.hold))
+
+    async def note_trouble(self, text: str, delay_ms: int) -> Trouble | None:
+        """Records why the run does not go on, for other processes. Raises Fenced; a database that is away
+        costs only this note."""
+        try:
+            return await self._database.write(lambda tx: note_trouble(tx, self.hold, text, delay_ms))
+        except DatabaseUnavailable:
+            return None
 
     async def write(self, work: Callable[[Tx], T]) -> T:
         self._stale = True

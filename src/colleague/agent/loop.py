@@ -6,6 +6,7 @@ import json
 import logging
 from typing import TYPE_CHECKING
 
+from colleague import activity
 from colleague.agent.act import act
 from colleague.agent.context import fitting_messages
 from colleague.agent.exits import Failed
@@ -18,6 +19,8 @@ from colleague.agent.models.retry import Patience, Wait, think_patiently
 from colleague.agent.run_spec import RunSpec
 from colleague.agent.session import Session
 from colleague.budget import Budget
+from colleague.store.ids import short
+from colleague.store.report import iso
 
 if TYPE_CHECKING:
     from pydantic_ai.tools import ToolDefinition
@@ -79,9 +82,8 @@ async def think(session: Session) -> Reply:
             session.tell("message_update", thinking=delta.text)
 
     try:
-        patience = Patience(lambda: remaining_seconds(session), lambda wait: _tell_wait(session, wait))
         reply = await think_patiently(
-            run_spec.model, request, on_delta, patience, connections=session.connections
+            run_spec.model, request, on_delta, _patience(session), connections=session.connections
         )
     except ModelFailure as failure:
         hint = f" ({failure.hint})" if failure.hint else ""
@@ -92,11 +94,38 @@ async def think(session: Session) -> Reply:
     return reply
 
 
-def _tell_wait(session: Session, wait: Wait) -> None:
+def _patience(session: Session) -> Patience:
+    return Patience(
+        lambda: remaining_seconds(session),
+        lambda wait: _tell_wait(session, wait),
+        on_silence=lambda seconds: _tell_silence(session, seconds),
+    )
+
+
+async def _tell_wait(session: Session, wait: Wait) -> None:
     """The same request is made again; what was told of its answer so far is void."""
-    error = session.run_spec.private.redact(wait.failure.message)
-    log.warning("run %s asks its model again in %.1f s: %s", session.run_id, wait.seconds, error)
-    session.tell("message_retry", error=error, in_ms=round(wait.seconds * 1000), attempt=wait.attempt)
+    private = session.run_spec.private
+    error, text = private.redact(wait.failure.message), private.redact(wait.failure.brief)
+    in_ms = round(wait.seconds * 1000)
+    log.warning("run %s asks its model again in %.1f s: %s", short(session.run_id), wait.seconds, text)
+    trouble = await session.conversation.note_trouble(text, in_ms)
+    session.tell(
+        "message_retry",
+        model=session.run_spec.model.name,
+        error=error,
+        text=text,
+        attempt=wait.attempt,
+        in_ms=in_ms,
+        next_try_at=iso(trouble.next_try_at) if trouble else None,
+    )
+
+
+def _tell_silence(session: Session, seconds: float) -> None:
+    """For watchers only: a slow model is no trouble yet."""
+    model = session.run_spec.model.name
+    text = f"{model} has not answered for {seconds:.0f} s"
+    activity.tell("slow model", f"run {short(session.run_id)}: {text}", run=session.run_id, model=model)
+    session.tell("message_slow", model=model, seconds=seconds, text=text)
 
 
 def _definition(spec: ToolSpec) -> ToolDefinition:

@@ -9,6 +9,7 @@ from typing import Any
 
 from colleague.cli.output import CROSS, plain
 from colleague.cli.run_view import MARKS, first_sentence
+from colleague.cli.trouble_text import status_word, trouble_line, trouble_progress
 from colleague.store.ids import short
 
 QUIET = ("mark_step", "complete")
@@ -30,12 +31,14 @@ def run_lines(document: dict[str, Any]) -> list[str]:
 
 
 def _head(document: dict[str, Any]) -> list[str]:
-    state = document["outcome"] or document["status"]
+    state = status_word(document)
     what = f" ({document['process']})" if document["process"] else ""
     dry = ", a dry run" if document["dry_run"] else ""
     lines = [f"run {document['id']} of {document['expert']}{what}: {state}{dry}"]
     if document["error"]:
         lines.append(f"  error: {document['error']}")
+    if document["trouble"]:
+        lines.append(f"  trouble: {trouble_line(document['trouble'])}")
     if document["inputs"]:
         lines.append(f"  inputs: {json.dumps(document['inputs'], ensure_ascii=False)[:300]}")
     if document["event_id"]:
@@ -130,6 +133,7 @@ def progress_lines(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for attempt in document["attempts"]:
         if attempt["outcome"] and attempt["error"]:
             yield f"attempt-{attempt['number']}", f"  {CROSS} {attempt['error']}"
+    yield from trouble_progress(document)
     for call in document["calls"]:
         if call["operation"] not in QUIET and call["status"] not in ("allowed", "asked"):
             mark = f"{CROSS} " if call["is_error"] else ""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import typer
 
 from colleague.cli.output import CROSS, TICK, note, plain, say, say_json
+from colleague.cli.trouble_text import retry_line
 from colleague.store.ids import short
 
 if TYPE_CHECKING:
@@ -71,7 +72,10 @@ class Watching:
             note(f"    {CROSS} {data['operation']}: {_first_line(data['result'])}")
         elif event.kind == "message_retry":
             self._end_line()
-            note(f"  {CROSS} {data['error']}; asked again in {data['in_ms'] / 1000:.0f} s")
+            note(retry_line(data, event.run_id))
+        elif event.kind == "message_slow":
+            self._end_line()
+            note(f"  … {data['text']}")
         elif event.kind == "run_status" and data.get("status") == "retrying":
             note(f"  {CROSS} {data['error']}; next attempt in {data['in_ms'] / 1000:.0f} s")
 

@@ -77,6 +77,14 @@ class Accepted(BaseModel):
     held: bool = False
 
 
+class Trouble(BaseModel):
+    """Why a run does not go on at the moment, and when it is tried again."""
+
+    text: str
+    since: str
+    next_try_at: str
+
+
 class RunBrief(BaseModel):
     id: str
     expert: str
@@ -87,6 +95,7 @@ class RunBrief(BaseModel):
     error: str | None
     created_at: str | None
     ended_at: str | None
+    trouble: Trouble | None
 
 
 class RunDocument(RunBrief):

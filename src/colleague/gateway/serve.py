@@ -10,7 +10,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import uvicorn
@@ -49,19 +49,35 @@ THREADS = 12
 BACKLOG = 1024
 """Connections that wait in the kernel until they are accepted."""
 HTTP_DRAIN = 5
+GIVE_BACK_SECONDS = 1.0
+"""After a second signal, for the runs that are held."""
 
 
 @dataclass
 class Stop:
-    """How a server that runs is told to end: once for gently, twice for at once."""
+    """How a server that runs is told to end: once for gently, twice for at once.
+
+    At once still gives the runs back first: a person's interruption must not count as their crash."""
 
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     at_once: Callable[[], None] = lambda: os._exit(1)
+    give_back: Callable[[], Awaitable[None]] | None = None
+    _ending: asyncio.Future[None] | None = None
 
     def __call__(self) -> None:
-        if self.asked.is_set():
+        if not self.asked.is_set():
+            self.asked.set()
+        elif self.give_back is None or self._ending is not None:
             self.at_once()
-        self.asked.set()
+        else:
+            self._ending = asyncio.ensure_future(self._end_soon(self.give_back))
+
+    async def _end_soon(self, give_back: Callable[[], Awaitable[None]]) -> None:
+        try:
+            async with asyncio.timeout(GIVE_BACK_SECONDS):
+                await give_back()
+        finally:
+            self.at_once()
 
     @contextlib.contextmanager
     def on_signals(self) -> Iterator[None]:
@@ -125,6 +141,7 @@ async def serve(
             open_host(home, settings, environ, clock) as host,
             _opened(home, host, live, environ, clock, limits) as gateway,
         ):
+            stop.give_back = gateway.services.worker.give_back_all
             await _serve_http(gateway, opened, stop, on_ready)
 
 
@@ -236,6 +253,7 @@ async def work_until_signalled(home: Home, settings: Settings, say: Callable[[st
             async with services.open():
                 services.background.start("triggers", registry.run)
                 services.background.start("log counts", _write_log_counts)
+                stop.give_back = services.worker.give_back_all
                 say(f"A worker for {home.root} is at work")
                 await stop.asked.wait()
                 await services.background.stop("triggers", "log counts")

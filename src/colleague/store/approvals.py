@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, and_, bindparam, or_, select
 
 from colleague.argument_check import misfits
 from colleague.errors import ColleagueError, NotFound
+from colleague.store.activity_lines import tell_asked, tell_decided
 from colleague.store.claims import wake_run
 from colleague.store.ids import new_id
 from colleague.store.outbox import parcel_about, put_in_outbox
@@ -204,6 +205,7 @@ def _raise(tx: Tx, run: Run, ask: Ask) -> str:
         set_timer(tx, "expiry", approval_id, run.id, expires_at)
     if ask.channel is not None:
         put_in_outbox(tx, run.id, _NOTICE[ask.kind], approval_id, ask.channel, _question_body(run, ask))
+    tell_asked(tx, run, approval_id, ask.kind, ask.operation)
     return approval_id
 
 
@@ -268,6 +270,7 @@ def decide(tx: Tx, answer: Answer) -> Approval:
         "answer": answer.answer,
     }
     tx.update(approvals, {"id": approval.id}, **values)
+    tell_decided(tx, approval, answer.decision, answer.by)
     clear_timer(tx, "expiry", approval.id)
     if approval.kind == "learning" and answer.decision == "approve":
         put_in_outbox(tx, run.id, "learning", approval.id, LEARNINGS, approval.arguments)
@@ -356,6 +359,7 @@ def expire(tx: Tx, approval_id: str) -> None:
         "note": "nobody answered in time",
     }
     tx.update(approvals, {"id": approval_id, "status": "pending"}, **late)
+    tell_decided(tx, approval, "reject", "nobody: its time is up")
     if can_go_on(tx, run.id):
         wake_run(tx, run)
 

@@ -19,6 +19,7 @@ from colleague.store.sla import Sla
 from colleague.store.spend import spent_by_run
 from colleague.store.steps import StepMark, steps_of
 from colleague.store.tables import attempts, is_open, runs
+from colleague.store.trouble import Trouble
 from colleague.store.tx import Tx
 
 LAST_MOMENT = 253_402_300_799_000
@@ -126,7 +127,16 @@ def brief_document(run: Run) -> dict[str, Any]:
         "error": run.error,
         "created_at": iso(run.created_at),
         "ended_at": iso(run.ended_at),
+        "trouble": trouble_document(run),
     }
+
+
+def trouble_document(run: Run) -> dict[str, Any] | None:
+    """Why the run does not go on at the moment; None when all is well."""
+    trouble = Trouble.of(run)
+    if trouble is None:
+        return None
+    return {"text": trouble.text, "since": iso(trouble.since), "next_try_at": iso(trouble.next_try_at)}
 
 
 def runs_page(

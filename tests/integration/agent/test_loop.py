@@ -22,8 +22,10 @@ from colleague.store.approvals import WrongDecision
 from colleague.store.cancel import cancel
 from colleague.store.claims import Taken
 from colleague.store.journal import all_messages, read_calls
+from colleague.store.report import iso
 from colleague.store.run import Run, get_run
 from colleague.store.sweep import sweep
+from colleague.store.trouble import Trouble
 from colleague.store.tx import Tx
 from colleague.store.worker import Worker
 from tests.integration.agent.stage import Ledger, Stage, Tiers
@@ -134,6 +136,30 @@ def test_a_model_that_falls_silent_in_its_answer_is_asked_again_and_that_is_said
         assert again["error"].startswith("local/m1: the provider said nothing more")
         assert again["in_ms"] > 0
         assert "asks its model again" in caplog.text
+
+    play(opener, tmp_path, acts)
+
+
+def test_a_failed_try_is_told_with_its_model_and_stored_until_the_answer(
+    opener: Opener, tmp_path: Path
+) -> None:
+    async def acts(stage: Stage) -> None:
+        busy = Page(429, openai_wire.error("slow down"))
+        async with serving(busy, Page(500, ""), Stream(openai_wire.said("Done."))) as server:
+            stage.run_spec["model"] = at(server)
+            working = asyncio.create_task(stage.begin())
+            while not [event for event in stage.events if event.kind == "message_retry"]:
+                await asyncio.sleep(0.01)
+            held = await stage.database.read(lambda tx: get_run(tx, stage.run_id))
+            run = await working
+        trouble = Trouble.of(held)
+        assert trouble is not None
+        assert trouble.text == "local/m1 answers 429 (slow down)"
+        first, second = [event.data for event in stage.events if event.kind == "message_retry"]
+        assert (first["model"], first["text"], first["attempt"]) == ("local/m1", trouble.text, 1)
+        assert first["next_try_at"] == iso(trouble.next_try_at)
+        assert second["attempt"] == 2
+        assert (run.outcome, run.trouble) == ("completed", None)
 
     play(opener, tmp_path, acts)
 

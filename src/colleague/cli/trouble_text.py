@@ -1,0 +1,47 @@
+"""What keeps a run from going on, as lines for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from colleague.cli.output import CROSS, plain
+from colleague.store.ids import short
+
+RETRYING = "retrying model"
+
+
+def retry_line(data: dict[str, Any], run_id: str) -> str:
+    """Of a `message_retry` event, in the process that works on the run."""
+    ending = short(run_id)
+    cure = f'Ctrl-C leaves run {ending} queued, "colleague run resume {ending}" goes on'
+    return f"  {CROSS} {plain(data['text'])}; next try in {_seconds(data['in_ms'] / 1000)}; {cure}"
+
+
+def trouble_line(trouble: dict[str, Any]) -> str:
+    """Of a run's document, for whoever looks on."""
+    due = datetime.fromisoformat(trouble["next_try_at"])
+    left = (due - datetime.now(UTC)).total_seconds()
+    then = f"next try in {_seconds(left)}" if left > 0 else "asked again now"
+    return f"{plain(trouble['text'])}; {then}"
+
+
+def trouble_progress(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """A line for each try that failed, with a key that stays the same."""
+    if document["trouble"] and document["status"] == "running":
+        yield (
+            f"trouble-{document['trouble']['next_try_at']}",
+            f"  {CROSS} {trouble_line(document['trouble'])}",
+        )
+
+
+def status_word(document: dict[str, Any]) -> str:
+    """The outcome of a run, or how it stands."""
+    if document["trouble"] and document["status"] == "running":
+        return RETRYING
+    return str(document["outcome"] or document["status"])
+
+
+def _seconds(seconds: float) -> str:
+    return f"{max(1, round(seconds))} s"
