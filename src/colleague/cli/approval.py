@@ -199,10 +199,10 @@ def decide_all(
     only: tuple[str, ...] = (),
     as_json: bool,
 ) -> None:
-    import asyncio
     import getpass
 
     from colleague.cli.hosting import opened
+    from colleague.cli.interrupt import run_interruptibly
     from colleague.cli.run_view import end_with
 
     lasts = _grant_ms(grant) if grant else None
@@ -223,7 +223,7 @@ def decide_all(
             documents = await using.follow(runs, quiet=as_json)
             await say_documents(using.database, place, documents, as_json=as_json)
 
-    asyncio.run(go())
+    run_interruptibly(go)
     end_with()
 
 

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from colleague.cli.interrupt import say_what_stays
 from colleague.cli.output import note, say
 from colleague.cli.run_text import progress_lines
 from colleague.cli.run_view import Watching, experts_steps
@@ -47,8 +48,12 @@ class LocalClient:
         """Waits until each run is done, or waits for a person; their documents. Shows what happens."""
         wanted = list(dict.fromkeys(run_ids))
         experts = await experts_steps(self.database, wanted)
-        with Watching(self.host.bus, quiet=quiet, experts=experts):
-            await self.host.advance_only(wanted)
+        try:
+            with Watching(self.host.bus, quiet=quiet, experts=experts):
+                await self.host.advance_only(wanted)
+        except asyncio.CancelledError:
+            await say_what_stays(self.database, wanted, gateway=gateway_runs(self.home))
+            raise
         return [await _document(self.database, self.home, run_id) for run_id in wanted]
 
 
@@ -64,7 +69,12 @@ class GatewayClient:
         return await self.service.decide(verdicts)
 
     async def follow(self, run_ids: Sequence[str], *, quiet: bool) -> list[dict[str, Any]]:
-        return [await self._follow(run_id, quiet) for run_id in dict.fromkeys(run_ids)]
+        wanted = list(dict.fromkeys(run_ids))
+        try:
+            return [await self._follow(run_id, quiet) for run_id in wanted]
+        except asyncio.CancelledError:
+            await say_what_stays(self.database, wanted, gateway=True)
+            raise
 
     async def _follow(self, run_id: str, quiet: bool) -> dict[str, Any]:
         shown: set[str] = set()

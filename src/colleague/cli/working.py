@@ -13,9 +13,8 @@ T = TypeVar("T")
 
 
 def with_client(home: Path | None, work: Callable[[Client], Awaitable[T]]) -> T:
-    import asyncio
-
     from colleague.cli.hosting import opened
+    from colleague.cli.interrupt import run_interruptibly
 
     place, settings = opened(home)
 
@@ -25,4 +24,4 @@ def with_client(home: Path | None, work: Callable[[Client], Awaitable[T]]) -> T:
         async with open_client(place, settings) as using:
             return await work(using)
 
-    return asyncio.run(go())
+    return run_interruptibly(go)

@@ -10,7 +10,7 @@ import pytest
 from colleague.clock import MovableClock
 from colleague.store.accept import Arrival, accept
 from colleague.store.cancel import cancel
-from colleague.store.claims import Taken, finish, give_back, release, retry_later, take
+from colleague.store.claims import Taken, end_run, give_back, release, retry_later, take
 from colleague.store.journal import Message, append
 from colleague.store.report import brief_document, run_document
 from colleague.store.run import Run, get_run, lock_run
@@ -78,7 +78,7 @@ END = {
     "answer": lambda tx, taken: append(tx, taken.hold, Message("main", 0, "{}", None, 1)),
     "give back": lambda tx, taken: give_back(tx, taken.hold),
     "crash": lambda tx, taken: release(tx, lock_run(tx, taken.run.id)),
-    "end": lambda tx, taken: finish(tx, taken.hold, "completed"),
+    "end": lambda tx, taken: end_run(tx, lock_run(tx, taken.run.id), "completed"),
     "cancel": lambda tx, taken: cancel(tx, taken.run.id, "no"),
 }
 
