@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ from colleague.store.grants import Grant, live_grants
 from colleague.store.journal import MAIN, Call, Message, NewCall
 from colleague.store.run import Run, fenced, require_hold
 from colleague.store.spend import Spent, add_spend, spent_by_run, spent_today
-from colleague.store.trouble import Trouble, note_trouble
+from colleague.store.trouble import Trouble, clear_trouble, note_trouble
 from colleague.store.tx import Database, Fenced, Tx
 
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ class Conversation:
         self._messages: list[Message] = []
         self._parsed: list[list[ModelMessage]] = []
         self._stale = False
+        self._in_trouble = False
         self._committed = 0
         self._unspent = Spent()
 
@@ -144,10 +146,18 @@ class Conversation:
     async def note_trouble(self, text: str, delay_ms: int) -> Trouble | None:
         """Records why the run does not go on, for other processes. Raises Fenced; a database that is away
         costs only this note."""
+        self._in_trouble = True
         try:
             return await self._database.write(lambda tx: note_trouble(tx, self.hold, text, delay_ms))
         except DatabaseUnavailable:
             return None
+
+    async def clear_trouble(self) -> None:
+        """The model has answered. What cannot be written now is cleared with the answer itself."""
+        if self._in_trouble:
+            self._in_trouble = False
+            with contextlib.suppress(DatabaseUnavailable):
+                await self._database.write(lambda tx: clear_trouble(tx, self.hold))
 
     async def write(self, work: Callable[[Tx], T]) -> T:
         self._stale = True

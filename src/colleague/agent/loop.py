@@ -85,6 +85,7 @@ async def think(session: Session) -> Reply:
         reply = await think_patiently(
             run_spec.model, request, on_delta, _patience(session), connections=session.connections
         )
+        await conversation.clear_trouble()
     except ModelFailure as failure:
         hint = f" ({failure.hint})" if failure.hint else ""
         raise Failed(

@@ -43,6 +43,12 @@ def note_trouble(tx: Tx, hold: Hold, text: str, delay_ms: int) -> Trouble:
     return trouble
 
 
+def clear_trouble(tx: Tx, hold: Hold) -> None:
+    """What failed has succeeded. Raises Fenced."""
+    fenced(tx, hold)
+    tx.update(runs, {"id": hold.run_id}, trouble=None)
+
+
 def runs_in_trouble(tx: Tx, limit: int = MOST_LISTED) -> list[str]:
     """The oldest first. Unfinished runs only, so that the cost does not grow with history."""
     query = select(runs.c.id).where(is_open(), runs.c.trouble.is_not(None)).order_by(runs.c.id).limit(limit)

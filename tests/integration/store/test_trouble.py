@@ -16,7 +16,7 @@ from colleague.store.report import brief_document, run_document
 from colleague.store.run import Run, get_run, lock_run
 from colleague.store.sweep import fire
 from colleague.store.timers import due_timers
-from colleague.store.trouble import LONGEST, Trouble, note_trouble, runs_in_trouble
+from colleague.store.trouble import LONGEST, Trouble, clear_trouble, note_trouble, runs_in_trouble
 from colleague.store.tx import Database, Fenced, Tx
 from tests.integration.store.databases import Opener
 
@@ -75,7 +75,8 @@ def test_the_first_failure_is_since_when(opener: Opener) -> None:
 
 
 END = {
-    "answer": lambda tx, taken: append(tx, taken.hold, Message("main", 0, "{}", None, 1)),
+    "answer": lambda tx, taken: append(tx, taken.hold, [Message("main", 0, "{}", None, 1)]),
+    "next try": lambda tx, taken: clear_trouble(tx, taken.hold),
     "give back": lambda tx, taken: give_back(tx, taken.hold),
     "crash": lambda tx, taken: release(tx, lock_run(tx, taken.run.id)),
     "end": lambda tx, taken: end_run(tx, lock_run(tx, taken.run.id), "completed"),
