@@ -22,7 +22,7 @@ from tests.acceptance.provider import HELLO, KEY, NEVER, OVERLOADED, Provider, p
 from tests.conftest import Colleague
 from tests.forked import forked_command
 from tests.integration.models import openai_wire as wire
-from tests.integration.models.server import Page
+from tests.integration.models.server import Page, Stream
 
 AT_ONCE = 4.0
 """Seconds within which a command ends after Ctrl-C, on a busy machine."""
@@ -273,6 +273,25 @@ def test_a_huge_error_with_the_key_in_it_is_one_short_line(colleague: Colleague,
     for text in (said.err, run, logs, "".join(process.err)):
         assert KEY[:12] not in text
         assert "\x1b" not in text
+
+
+def test_ctrl_c_while_an_approved_run_goes_on(colleague: Colleague, provider: Provider) -> None:
+    arguments = json.dumps({"path": "AGENTS.md", "text": "new"})
+    asked = Stream(
+        [wire.call(0, arguments, name="write", call_id="c-1"), wire.chunk({}, "tool_calls"), wire.DONE]
+    )
+    provider.answer(asked, OVERLOADED)
+    assert colleague("agent", "hello").code == 4
+    [approval] = colleague.ok("approval", "list", "--json").json
+    with started(colleague, "approve", approval["id"][-8:]) as process:
+        process.until(tries)
+        assert process.interrupt()[0] == 130
+        process.until(lambda each: "stays queued; go on with: colleague run resume" in "".join(each.err))
+    provider.answer(HELLO)
+    run = newest(colleague)
+    assert (run["status"], [call["status"] for call in run["calls"]]) == ("queued", ["finished"])
+    assert colleague("run", "resume", run["id"][-8:]).out == "Good morning.\n"
+    assert (colleague.home / "workspace" / "AGENTS.md").read_text() == "new"
 
 
 def test_resume_refuses_what_waits_for_a_person(colleague: Colleague, provider: Provider) -> None:
