@@ -21,8 +21,9 @@ def retry_line(data: dict[str, Any], run_id: str) -> str:
 
 def trouble_line(trouble: dict[str, Any]) -> str:
     """Of a run's document, for whoever looks on."""
-    due = datetime.fromisoformat(trouble["next_try_at"])
-    left = (due - datetime.now(UTC)).total_seconds()
+    due, since = (datetime.fromisoformat(trouble[key]) for key in ("next_try_at", "since"))
+    # a clock that was set back meanwhile makes no pause longer than the whole trouble
+    left = min(due - datetime.now(UTC), due - since).total_seconds()
     then = f"next try in {_seconds(left)}" if left > 0 else "asked again now"
     return f"{plain(trouble['text'])}; {then}"
 
