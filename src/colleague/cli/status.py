@@ -29,15 +29,15 @@ def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
     place, settings = opened(home)
     document = with_database(home, lambda database: database.read(lambda tx: _document(tx, place)))
     document["held_servers"] = sorted(asyncio.run(servers_on_hold(place, settings)))
-    open_runs = document.pop("open_runs")
     if as_json:
         say_json(document)
         return
     for line in _lines(document):
         say(line)
     if not document["gateway"]:
+        open_runs = with_database(home, lambda database: database.read(_open_runs))
         for line in abandoned_lines(home, open_runs):
-            say(line[0].upper() + line[1:])
+            say(f"Left: {line}")
 
 
 def _document(tx: Tx, home: Home) -> dict[str, Any]:
@@ -66,7 +66,6 @@ def _document(tx: Tx, home: Home) -> dict[str, Any]:
         "workers": workers(tx),
         "runs": runs_by_status(tx),
         "troubles": _troubles(tx),
-        "open_runs": _open_runs(tx),
         "approvals": [approval_report(tx, home, each) for each in pending_approvals(tx, MOST_LISTED)],
         "approvals_total": count_approvals(tx),
         "dead_letters": [run.id for run in dead_letters(tx, limit=MOST_LISTED).items],
@@ -95,10 +94,8 @@ def _open_runs(tx: Tx) -> list[dict[str, Any]]:
 
     from colleague.store.tables import is_open, runs
 
-    return [
-        dict(row._mapping)
-        for row in tx.all(select(runs.c.id, runs.c.status).where(is_open()).limit(MOST_LISTED))
-    ]
+    query = select(runs.c.id, runs.c.status).where(is_open()).limit(MOST_LISTED)
+    return [{"id": row.id, "status": row.status} for row in tx.all(query)]
 
 
 def _gateway(home: Home) -> dict[str, Any] | None:
