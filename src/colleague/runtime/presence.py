@@ -20,11 +20,11 @@ async def nobody_works(home: Home, settings: Settings, database: Database) -> bo
 
 
 def _is_lock_free(home: Home) -> bool:
-    """On SQLite whoever works holds the lock."""
+    """On SQLite whoever works holds the lock. One that may not be looked at says nothing."""
     try:
         with home.working(wait_seconds=0):
             return True
-    except HomeBusy:
+    except (HomeBusy, OSError):
         return False
 
 
