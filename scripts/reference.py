@@ -15,6 +15,12 @@ from colleague.packages.rule import RULES
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 NOTICE = "<!-- Written by `make docs` from the code. Change the code, not this page. -->"
 
+STATUS = {
+    "works": "it has the effect that is described.",
+    "not yet": "it is accepted and has no effect; `colleague config check`, `doctor` and `serve` say so.",
+    "restricts": "it restricts agents and nothing enforces it yet; with a value that does, nothing starts.",
+}
+
 
 def pages() -> dict[str, str]:
     return {
@@ -76,10 +82,20 @@ def _settings() -> Iterator[str]:
     yield "`colleague.json` in the home (JSON5), laid over `openclaw.json` when there is one. Texts may hold"
     yield "`${NAME}` references to the environment; `$${NAME}` is the literal text."
     yield ""
-    yield "| key | type | default | what it does |"
-    yield "|---|---|---|---|"
-    for setting in known_settings():
-        yield "| " + " | ".join(_cell(text) for text in (f"`{setting[0]}`", *setting[1:])) + " |"
+    yield "The status of a key says what is true of it in this version"
+    yield "([more about that](../running-in-production.md#settings-that-are-not-true-yet)):"
+    yield ""
+    for status, text in STATUS.items():
+        count = sum(setting.status == status for setting in known_settings())
+        yield f"- **{status}** ({count} keys): {text}"
+    yield ""
+    yield "A key that holds other keys works as far as one of them does."
+    yield ""
+    yield "| key | type | default | status | what it does |"
+    yield "|---|---|---|---|---|"
+    for each in known_settings():
+        cells = (f"`{each.key}`", each.type, each.default, each.status, each.description)
+        yield "| " + " | ".join(map(_cell, cells)) + " |"
 
 
 def _findings() -> Iterator[str]:

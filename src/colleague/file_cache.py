@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
 
-T = TypeVar("T")
+from colleague.file_stamp import FileStamp, file_stamp
 
-Stamp = tuple[int, int, int, int]
+T = TypeVar("T")
 
 SETTLED_NS = 2_000_000_000
 """The clock of a file system ticks slowly: what changed a moment ago may change again and look the same."""
@@ -22,11 +22,11 @@ class FileCache(Generic[T]):
 
     def __init__(self, read: Callable[[Path], T]) -> None:
         self._read = read
-        self._found: OrderedDict[Path, tuple[Stamp, T]] = OrderedDict()
+        self._found: OrderedDict[Path, tuple[FileStamp, T]] = OrderedDict()
 
     def __call__(self, file: Path) -> T:
         """Whatever `read` raises is raised, and not kept."""
-        stamp = _stamp(file)
+        stamp = file_stamp(file)
         found = self._found.get(file)
         if found is not None and found[0] == stamp:
             return found[1]
@@ -39,14 +39,5 @@ class FileCache(Generic[T]):
         return value
 
 
-def _stamp(file: Path) -> Stamp | None:
-    """Of what a link leads to. The time of the last change of any kind cannot be set from outside."""
-    try:
-        status = file.stat()
-    except OSError:
-        return None
-    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-
-def _is_settled(stamp: Stamp) -> bool:
-    return time.time_ns() - stamp[3] > SETTLED_NS
+def _is_settled(stamp: FileStamp) -> bool:
+    return time.time_ns() - stamp.changed_at > SETTLED_NS

@@ -194,6 +194,6 @@ class _Others(logging.Handler):
 def write_log_summaries() -> None:
     """Called from time to time, so that a count does not wait for the next line."""
     for handler in logging.getLogger("colleague").handlers:
-        if isinstance(handler, LogFile):
-            with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception):
+            if hasattr(handler, "write_summaries"):
                 handler.write_summaries()

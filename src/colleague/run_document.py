@@ -24,6 +24,14 @@ def short(identifier: str) -> str:
     return identifier[-_SHORT:]
 
 
+class Trouble(TypedDict):
+    """Why a run under way does not get on, since when, and when it tries again."""
+
+    text: str
+    since: str | None
+    next_try_at: str | None
+
+
 class RunBrief(TypedDict):
     """What a list shows of a run."""
 
@@ -36,6 +44,7 @@ class RunBrief(TypedDict):
     error: str | None
     created_at: str | None
     ended_at: str | None
+    trouble: Trouble | None
 
 
 class AttemptDocument(TypedDict):
@@ -104,14 +113,6 @@ class UsageDocument(TypedDict):
     cost: float
 
 
-class Trouble(TypedDict):
-    """Why a run under way does not get on, since when, and when it tries again."""
-
-    text: str
-    since: str | None
-    next_try_at: str | None
-
-
 class RunDocument(RunBrief):
     """Everything the runtime did for one run.
 
@@ -140,7 +141,6 @@ class RunDocument(RunBrief):
     sla: SlaDocument | None
     dry_run: bool
     usage: UsageDocument
-    trouble: Trouble | None
 
 
 class ApprovalDocument(TypedDict):
@@ -155,6 +155,7 @@ class ApprovalDocument(TypedDict):
     send: int | None
     operation: str
     arguments: Any
+    parameters: dict[str, Any] | None
     digest: str
     reasoning: str
     status: ApprovalStatus

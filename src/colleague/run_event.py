@@ -11,6 +11,7 @@ Kind = Literal[
     "message_update",
     "message_end",
     "message_retry",
+    "message_slow",
     "tool_execution_start",
     "tool_execution_update",
     "tool_execution_end",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -148,6 +149,9 @@ def test_a_second_signal_ends_at_once(house: House) -> None:
         began = time.monotonic()
         assert process.end(signal.SIGINT) == 1
         assert time.monotonic() - began < 2
+    with sqlite3.connect(house.root / "state" / "colleague.sqlite") as database:
+        [held] = database.execute("SELECT status, stalls FROM runs").fetchall()
+    assert held == ("queued", 0), "an interruption is no crash of the run"
 
 
 def test_a_second_start_is_told_of_the_first(house: House) -> None:

@@ -7,6 +7,7 @@ import json
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from colleague.agent.models.request import ThinkRequest
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.models.think import think
 from colleague.agent.run_spec import RunSpec
-from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec
+from colleague.agent.tool import Tool, ToolOutput, ToolRequest, ToolSpec
 from colleague.agent.toolbox import Toolbox
 from colleague.clock import SystemClock
 from colleague.store.accept import Arrival, accept
@@ -74,21 +75,30 @@ class Echo:
         return ToolOutput(str(request.arguments["text"]))
 
 
+class ReadingEcho(Echo):
+    """The same, known to change nothing."""
+
+    spec = ToolSpec("echo", "Say it again", SCHEMA, read_only=True)
+
+
+@dataclass(frozen=True)
 class Assembler:
     """The same setting for every run."""
 
+    tool: Tool
+
     async def assemble(self, run: Run) -> RunSpec:
-        return RunSpec(owner="bench", model=MODEL, system="", toolbox=Toolbox([Echo()]))
+        return RunSpec(owner="bench", model=MODEL, system="", toolbox=Toolbox([self.tool]))
 
 
-async def durable(database: Database) -> float:
+async def durable(database: Database, tool: Tool) -> float:
     """Milliseconds a turn: accepted beforehand, one after another in one lane."""
     arrival = Arrival("bench", "t", "bench", "{}", "s", "bench/t", inputs=json.dumps({"message": "go"}))
     for _ in range(TURNS):
         await database.write(lambda tx: accept(tx, arrival))
     open_runs = select(func.count()).select_from(runs).where(runs.c.status != "done")
     async with Connections() as connections:
-        worker = Worker(database, Advancer(database, Assembler(), Bus(), connections))
+        worker = Worker(database, Advancer(database, Assembler(tool), Bus(), connections))
         started = time.perf_counter()
         working = asyncio.create_task(worker.run())
         while await database.read(lambda tx: tx.execute(open_runs).scalar_one()):
@@ -169,9 +179,9 @@ async def langgraph() -> float:
             return (time.perf_counter() - started) / TURNS * 1000
 
 
-async def on_sqlite() -> float:
+async def on_sqlite(tool: Tool) -> float:
     with tempfile.TemporaryDirectory() as folder:
-        return await durable(SqliteDatabase(Path(folder) / "bench.sqlite", SystemClock()))
+        return await durable(SqliteDatabase(Path(folder) / "bench.sqlite", SystemClock()), tool)
 
 
 async def on_postgresql() -> float:
@@ -180,7 +190,7 @@ async def on_postgresql() -> float:
     with tempfile.TemporaryDirectory() as folder:
         server = pgserver.get_server(folder, cleanup_mode="stop")
         try:
-            return await durable(PostgresDatabase(server.get_uri(), SystemClock()))
+            return await durable(PostgresDatabase(server.get_uri(), SystemClock()), Echo())
         finally:
             server.cleanup()
 
@@ -188,7 +198,8 @@ async def on_postgresql() -> float:
 CASES: dict[str, Callable[[], Awaitable[float]]] = {
     "bare loop, nothing kept": bare,
     "pydantic-ai Agent, nothing kept": library_agent,
-    "ours, durable on SQLite (FULL)": on_sqlite,
+    "ours, durable on SQLite (FULL)": lambda: on_sqlite(Echo()),
+    "ours, the same with a reading tool": lambda: on_sqlite(ReadingEcho()),
     "ours, durable on PostgreSQL": on_postgresql,
     "LangGraph, AsyncSqliteSaver": langgraph,
 }

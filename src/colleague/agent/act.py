@@ -7,17 +7,26 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from sqlalchemy import update
 
-from colleague.agent.child import converse_as, is_session
 from colleague.agent.conversation import Result, as_text
-from colleague.agent.exits import Failed, Waiting
+from colleague.agent.exits import Completed, Failed, Waiting
 from colleague.agent.gate import Verdict
 from colleague.agent.session import Session
-from colleague.agent.tool import NotSent, PreparedTool, Tool, ToolOutput, ToolRequest, ToolSpec, UnknownEnd
+from colleague.agent.tool import (
+    NotSent,
+    PreparedTool,
+    SessionTool,
+    Tool,
+    ToolOutput,
+    ToolRequest,
+    ToolSpec,
+    UnknownEnd,
+)
 from colleague.agent.toolbox import BadArguments, checked_arguments, digest_of, target_of
 from colleague.failpoints import failpoint
 from colleague.store import journal
@@ -106,6 +115,7 @@ def _ask(session: Session, call: Call) -> Ask:
         on_timeout=verdict.on_timeout if verdict else "reject",
         channel=session.run_spec.ask_channel,
         told=json.dumps(private.redact_document(json.loads(call.arguments)), ensure_ascii=False),
+        parameters=json.dumps(tool.spec.parameters) if tool and not uncertain else None,
     )
 
 
@@ -288,8 +298,7 @@ async def _void(session: Session, call: Call, approval: Approval | None, reason:
 async def _send(session: Session, call: Call, tool: Tool, arguments: dict[str, Any]) -> None:
     """*started*, the call itself, *finished*: three facts, kept apart."""
     request = _request(session, call, arguments)
-    prepared = await cast(PreparedTool, tool).prepare(request) if _is_prepared(tool) else None
-    hold = session.conversation.hold
+    prepared = await tool.prepare(request) if isinstance(tool, PreparedTool) else None
     final = replace(
         call,
         arguments=json.dumps(arguments, ensure_ascii=False),
@@ -297,18 +306,20 @@ async def _send(session: Session, call: Call, tool: Tool, arguments: dict[str, A
         target=_target(session, tool.spec).to_json(),
         note=prepared or call.note,
     )
+    if tool.spec.read_only:
+        await _read(session, final, tool, request)
+        return
     number = await session.conversation.start(final)
-    session.tell("tool_execution_start", call_id=call.id, operation=call.operation, arguments=arguments)
+    _tell_start(session, final, arguments)
     failpoint("call.started")
     session.conversation.require_lease()
-    if is_session(tool):
+    if isinstance(tool, SessionTool):
         await _converse(session, final, tool, number)
         return
     try:
         output = await tool.call(request)
     except UnknownEnd as error:
-        note = str(error)
-        await session.conversation.write(lambda tx: journal.mark_unknown(tx, hold, call.id, note))
+        await _mark_unknown(session, call, str(error))
         await _repeat_if_safe(session, call, tool, arguments, number)
         return
     except NotSent as error:
@@ -318,10 +329,57 @@ async def _send(session: Session, call: Call, tool: Tool, arguments: dict[str, A
     await _finish(session, final, tool.spec, number, output)
 
 
-async def _converse(session: Session, call: Call, tool: Tool, number: int) -> None:
-    result = await converse_as(session, call, tool)
+async def _read(session: Session, call: Call, tool: Tool, request: ToolRequest) -> None:
+    """Reading can be done again after a crash, so it is one commit: the answer."""
+    _tell_start(session, call, request.arguments)
+    session.conversation.require_lease()
+    began = time.monotonic()
+    try:
+        output = await tool.call(request)
+    except UnknownEnd as error:
+        number = await session.conversation.start(call)
+        await _mark_unknown(session, call, str(error))
+        await _repeat_if_safe(session, call, tool, request.arguments, number)
+        return
+    except NotSent as error:
+        await _end(session, call, "not_run", Result(str(error)), error=True)
+        return
+    failpoint("call.done")
+    result = Result(output.text, output.source, output.private)
+    took_ms = round((time.monotonic() - began) * 1000)
+    await session.conversation.finish_reading(call, result, took_ms, is_error=output.is_error)
+    failpoint("call.finished")
+    shown = "[private]" if output.private else output.text
+    _tell_end(session, call, "finished", shown, output.is_error)
+
+
+async def _mark_unknown(session: Session, call: Call, note: str) -> None:
+    hold = session.conversation.hold
+    await session.conversation.write(lambda tx: journal.mark_unknown(tx, hold, call.id, note))
+
+
+async def _converse(session: Session, call: Call, tool: SessionTool, number: int) -> None:
+    result = await _outcome_of(session, call, tool)
     await session.conversation.finish(call, number, result, is_error=False)
     _tell_end(session, call, "finished", result.text, False)
+
+
+async def _outcome_of(session: Session, call: Call, tool: SessionTool) -> Result:
+    """Goes on with the session that the call is until it has its outputs. Raises Waiting or Failed as its run
+    does."""
+    from colleague.agent.loop import converse  # the loop acts, and acting may loop
+
+    child = session.child(call, await tool.run_spec(json.loads(call.arguments)))
+    try:
+        await converse(child)
+    except Completed as ending:
+        await child.conversation.keep()
+        outputs = ending.outputs
+        text = ending.text if outputs is None else json.dumps(outputs, ensure_ascii=False)
+        return Result(text, call.operation)
+    except Failed as ending:
+        raise Failed(f"{call.operation}: {ending.error}", retry=ending.retry) from None
+    raise AssertionError("a conversation ends with a LoopExit")
 
 
 def _request(session: Session, call: Call, arguments: dict[str, Any]) -> ToolRequest:
@@ -335,34 +393,28 @@ async def _repeat_if_safe(
     session: Session, call: Call, tool: Tool, arguments: dict[str, Any], sends: int
 ) -> None:
     """A call without a definite end is sent again when that is safe; otherwise a person is asked later."""
-    if tool.spec.repeatable and sends < MOST_SENDS:
-        await _send(session, call, tool, arguments)
+    if (tool.spec.repeatable or tool.spec.read_only) and sends < MOST_SENDS:
+        await _send(session, replace(call, sends=sends), tool, arguments)
 
 
 async def _recover(session: Session, call: Call) -> None:
     """A call that a dead worker had begun."""
     tool = session.run_spec.toolbox.get(call.operation)
-    hold = session.conversation.hold
     arguments = json.loads(call.arguments)
-    if tool is not None and is_session(tool):
+    if isinstance(tool, SessionTool):
         await _converse(session, call, tool, call.sends)
         return
-    if tool is not None and _is_prepared(tool) and call.note:
+    if isinstance(tool, PreparedTool) and call.note:
         request = _request(session, call, arguments)
-        output = await cast(PreparedTool, tool).recover(request, call.note)
+        output = await tool.recover(request, call.note)
         await _finish(session, call, tool.spec, call.sends, output)
         return
-    note = "the worker died while the call was under way"
-    await session.conversation.write(lambda tx: journal.mark_unknown(tx, hold, call.id, note))
+    await _mark_unknown(session, call, "the worker died while the call was under way")
     if tool is None:
         return
     verdict = session.run_spec.gate.judge(tool.spec, arguments)
     if verdict.kind in ("allow", "ask"):
         await _repeat_if_safe(session, call, tool, arguments, call.sends)
-
-
-def _is_prepared(tool: Tool) -> bool:
-    return hasattr(tool, "prepare")
 
 
 async def _finish(session: Session, call: Call, spec: ToolSpec, send: int, output: ToolOutput) -> None:
@@ -373,6 +425,10 @@ async def _finish(session: Session, call: Call, spec: ToolSpec, send: int, outpu
     failpoint("call.finished")
     shown = "[private]" if output.private else output.text
     _tell_end(session, call, "finished", shown, output.is_error)
+
+
+def _tell_start(session: Session, call: Call, arguments: dict[str, Any]) -> None:
+    session.tell("tool_execution_start", call_id=call.id, operation=call.operation, arguments=arguments)
 
 
 def _tell_end(session: Session, call: Call, status: journal.CallStatus, text: str, error: bool) -> None:

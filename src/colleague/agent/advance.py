@@ -7,10 +7,9 @@ import json
 from dataclasses import dataclass
 
 from colleague.agent.conversation import Conversation
-from colleague.agent.converse import converse
 from colleague.agent.events import Bus
 from colleague.agent.exits import Completed, Failed, Waiting
-from colleague.agent.loop import remaining_seconds, too_long
+from colleague.agent.loop import converse, remaining_seconds, too_long
 from colleague.agent.models.connections import Connections
 from colleague.agent.payload_log import PayloadLog
 from colleague.agent.run_spec import Assembler, CannotAssemble, RunEndHooks, RunSpec
@@ -19,7 +18,7 @@ from colleague.errors import ColleagueError
 from colleague.failpoints import failpoint
 from colleague.shortage import is_shortage
 from colleague.store.cancel import close_calls, start_over
-from colleague.store.claims import Taken, end_run, finish, retry_later
+from colleague.store.claims import Taken, end_run, retry_later
 from colleague.store.journal import MAIN
 from colleague.store.run import Outcome, Run, fenced
 from colleague.store.tx import Database, Tx
@@ -50,14 +49,16 @@ class Advancer:
         await self._work(taken, run_spec)
 
     async def _work(self, taken: Taken, run_spec: RunSpec) -> None:
+        session = self._session(taken, run_spec)
         try:
             if taken.poisonous:
                 raise Failed("crashed the worker")
-            await self._converse(taken, run_spec)
+            # nobody has had it before the first take, so there is nothing to load
+            await _converse_in_time(session, begun=taken.hold.epoch > 1)
+        except Completed as ending:
+            await self._complete(session, ending)
         except Waiting:
             self.bus.tell("run_status", taken.run.id, status="waiting")
-        except Completed as ending:
-            await self._complete(taken, run_spec, ending)
         except Failed as ending:
             error = run_spec.private.redact(ending.error)
             await self._fail(taken, run_spec, Failed(error, retry=ending.retry))
@@ -65,35 +66,28 @@ class Advancer:
             _raise_shortage(error)
             await self._fail(taken, run_spec, Failed(run_spec.private.redact(_sentence(error)), retry=False))
 
-    async def _converse(self, taken: Taken, run_spec: RunSpec) -> None:
-        """Works within the time that is left; what is under way then has no definite end."""
+    def _session(self, taken: Taken, run_spec: RunSpec) -> Session:
         again = run_spec.starts_over and taken.run.attempt > 1
         name = f"{MAIN}#{taken.run.attempt}" if again else MAIN
         conversation = Conversation(self.database, taken, name)
-        session = Session(conversation, run_spec, self.bus, self.connections, self.payloads)
-        left = remaining_seconds(session)
-        limit = asyncio.timeout(None if left == float("inf") else max(left, 0))
-        try:
-            async with limit:
-                # nobody has had it before the first take, so there is nothing to load
-                await converse(session, begun=taken.hold.epoch > 1)
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            raise Failed(too_long(run_spec)) from None
+        return Session(conversation, run_spec, self.bus, self.connections, self.payloads)
 
-    async def _complete(self, taken: Taken, run_spec: RunSpec, ending: Completed) -> None:
+    async def _complete(self, session: Session, ending: Completed) -> None:
+        """The last answer and the end of the run are one commit."""
+        conversation, run_spec = session.conversation, session.run_spec
         text = run_spec.private.redact(ending.text)
         outputs = run_spec.private.redact_document(ending.outputs)
 
         def work(tx: Tx) -> None:
+            held = fenced(tx, conversation.hold, lane=True)
+            conversation.keep_in(tx)
             stored = None if outputs is None else json.dumps(outputs, ensure_ascii=False)
-            held = finish(tx, taken.hold, "completed", narrative=text, outputs=stored)
+            end_run(tx, held, "completed", narrative=text, outputs=stored)
             run_spec.end_hooks.completed(tx, held, text, outputs)
 
-        await self.database.write(work)
+        await conversation.write_patiently(work)
         failpoint("run.completed")
-        await self._tell_end(run_spec.end_hooks, taken.run, "completed", text)
+        await self._tell_end(run_spec.end_hooks, conversation.run, "completed", text)
 
     async def _fail(self, taken: Taken, about: RunSpec | CannotAssemble, ending: Failed) -> None:
         """The next attempt continues after a pause; after the last one the run ends."""
@@ -123,6 +117,19 @@ class Advancer:
         finally:
             self.bus.tell("run_status", run.id, status="done", outcome=outcome)
             self.bus.tell("agent_end", run.id, outcome=outcome, text=text)
+
+
+async def _converse_in_time(session: Session, *, begun: bool) -> None:
+    """Works within the time that is left; what is under way then has no definite end."""
+    left = remaining_seconds(session)
+    limit = asyncio.timeout(None if left == float("inf") else max(left, 0))
+    try:
+        async with limit:
+            await converse(session, begun=begun)
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        raise Failed(too_long(session.run_spec)) from None
 
 
 def _raise_shortage(error: ColleagueError) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -18,6 +19,7 @@ from colleague.store.grants import Grant, live_grants
 from colleague.store.journal import MAIN, Call, Message, NewCall
 from colleague.store.run import Run, fenced, require_hold
 from colleague.store.spend import Spent, add_spend, spent_by_run, spent_today
+from colleague.store.trouble import Trouble, clear_trouble, note_trouble
 from colleague.store.tx import Database, Fenced, Tx
 
 if TYPE_CHECKING:
@@ -91,7 +93,9 @@ class Conversation:
         self._messages: list[Message] = []
         self._parsed: list[list[ModelMessage]] = []
         self._stale = False
+        self._in_trouble = False
         self._committed = 0
+        self._unspent = Spent()
 
     @property
     def working_ms(self) -> int:
@@ -139,6 +143,22 @@ class Conversation:
         if self.may_be_taken_over and self._committed:
             await self._database.read(lambda tx: require_hold(tx, self.hold))
 
+    async def note_trouble(self, text: str, delay_ms: int) -> Trouble | None:
+        """Records why the run does not go on, for other processes. Raises Fenced; a database that is away
+        costs only this note."""
+        self._in_trouble = True
+        try:
+            return await self._database.write(lambda tx: note_trouble(tx, self.hold, text, delay_ms))
+        except DatabaseUnavailable:
+            return None
+
+    async def clear_trouble(self) -> None:
+        """The model has answered. What cannot be written now is cleared with the answer itself."""
+        if self._in_trouble:
+            self._in_trouble = False
+            with contextlib.suppress(DatabaseUnavailable):
+                await self._database.write(lambda tx: clear_trouble(tx, self.hold))
+
     async def write(self, work: Callable[[Tx], T]) -> T:
         self._stale = True
         return await self._database.write(work)
@@ -154,16 +174,28 @@ class Conversation:
         text = result.to_json()
 
         def work(tx: Tx) -> bool:
-            counts = journal.finish_call(tx, call.id, send, text, is_error=is_error)
+            counts = journal.finish_call(tx, self.run.id, call.id, send, text, is_error=is_error)
             keep_progress(tx, self.hold, self.working_ms)
             return counts
 
-        if await self._write_patiently(work):
+        if await self.write_patiently(work):
             self._put(replace(call, status="finished", sends=send, result=text, is_error=is_error))
         else:
             self._stale = True
 
-    async def _write_patiently(self, work: Callable[[Tx], T]) -> T:
+    async def finish_reading(self, call: Call, result: Result, took_ms: int, *, is_error: bool) -> None:
+        """Commits a reading together with its answer."""
+        text = result.to_json()
+
+        def work(tx: Tx) -> int:
+            number = journal.finish_reading(tx, self.hold, call, text, took_ms, is_error=is_error)
+            keep_progress(tx, self.hold, self.working_ms)
+            return number
+
+        number = await self.write_patiently(work)
+        self._put(replace(call, status="finished", sends=number, result=text, is_error=is_error))
+
+    async def write_patiently(self, work: Callable[[Tx], T]) -> T:
         """For what a model or a tool has answered, which exists nowhere else: while the database is away it
         is tried again, for a while, and never once somebody else may hold the run."""
         deadline = time.monotonic() + KEEP_TRYING_SECONDS
@@ -254,41 +286,45 @@ class Conversation:
         Until then it can be said again, because it follows from the run itself."""
         from pydantic_ai.messages import ModelRequest, UserPromptPart
 
-        self._add(self._message([ModelRequest(parts=[UserPromptPart(content=text)])]), committed=False)
+        self._add([ModelRequest(parts=[UserPromptPart(content=text)])])
 
     async def answer(self, reply: Reply, new_calls: Sequence[NewCall]) -> None:
-        """Adds a model answer with the calls it asks for: one commit."""
+        """Adds a model answer. With calls it is committed at once; one without may end the run, so it is
+        committed with that end, or by `keep`."""
+        self._add([reply.response])
         cost = float(reply.cost) if reply.cost is not None else 0.0
         counted = sum(call.counted for call in new_calls)
-        used = Spent(reply.usage.input_tokens, reply.usage.output_tokens, cost, counted)
-        await self._append([reply.response], new_calls, used)
+        self._unspent = Spent(reply.usage.input_tokens, reply.usage.output_tokens, cost, counted)
+        if new_calls:
+            self.calls += await self.write_patiently(lambda tx: self.keep_in(tx, new_calls))
+            self._stale = self._stale or any(call.draft for call in new_calls)
+            self._kept()
 
-    async def _append(self, messages: list[ModelMessage], new_calls: Sequence[NewCall], used: Spent) -> None:
-        added = self._message(messages)
-        unsaid = self._messages[self._committed :]
+    async def keep(self) -> None:
+        """Commits an answer that is only here so far, with what was said before and after it."""
+        if any(messages[-1].kind == "response" for messages in self._parsed[self._committed :]):
+            await self.write_patiently(self.keep_in)
+            self._kept()
 
-        def work(tx: Tx) -> list[Call]:
-            made = journal.append(
-                tx, self.hold, added[0], said=unsaid, new_calls=new_calls, working_ms=self.working_ms
-            )
-            if used.tokens or used.tool_calls:
-                add_spend(tx, self.run.expert, self.run.id, used)
-            return made
+    def keep_in(self, tx: Tx, new_calls: Sequence[NewCall] = ()) -> list[Call]:
+        """The same inside a commit that does more."""
+        added = self._messages[self._committed :]
+        if not added:
+            return []
+        made = journal.append(tx, self.hold, added, new_calls=new_calls, working_ms=self.working_ms)
+        if self._unspent.tokens or self._unspent.tool_calls:
+            add_spend(tx, self.run.expert, self.run.id, self._unspent)
+        return made
 
-        self.calls += await self._write_patiently(work)
-        self._stale = self._stale or any(call.draft for call in new_calls)
-        self._add(added, committed=True)
+    def _kept(self) -> None:
+        self._committed = len(self._messages)
+        self._unspent = Spent()
 
-    def _message(self, messages: list[ModelMessage]) -> tuple[Message, list[ModelMessage]]:
+    def _add(self, messages: list[ModelMessage]) -> None:
         position = len(self._messages)
-        message = Message(self.session, position, to_json(messages), self._parent_call, self.run.attempt)
-        return message, messages
-
-    def _add(self, added: tuple[Message, list[ModelMessage]], *, committed: bool) -> None:
-        self._messages.append(added[0])
-        self._parsed.append(added[1])
-        if committed:
-            self._committed = len(self._messages)
+        body = to_json(messages)
+        self._messages.append(Message(self.session, position, body, self._parent_call, self.run.attempt))
+        self._parsed.append(messages)
 
     async def spent(self) -> tuple[Spent, Spent]:
         """What this run and its expert's day have cost. Raises Fenced when the run is no longer ours."""

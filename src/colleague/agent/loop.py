@@ -6,6 +6,7 @@ import json
 import logging
 from typing import TYPE_CHECKING
 
+from colleague import activity
 from colleague.agent.act import act
 from colleague.agent.context import fitting_messages
 from colleague.agent.exits import Failed
@@ -15,8 +16,11 @@ from colleague.agent.models.failure import ModelFailure
 from colleague.agent.models.reply import Reply
 from colleague.agent.models.request import ThinkRequest
 from colleague.agent.models.retry import Patience, Wait, think_patiently
-from colleague.agent.run_spec import Budget, RunSpec
+from colleague.agent.run_spec import RunSpec
 from colleague.agent.session import Session
+from colleague.budget import Budget
+from colleague.clock import iso
+from colleague.store.ids import short
 
 if TYPE_CHECKING:
     from pydantic_ai.tools import ToolDefinition
@@ -27,12 +31,31 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
+async def converse(session: Session, *, begun: bool = True) -> None:
+    """Begins a session, or goes on with it from whatever its transcript says, until a LoopExit is raised.
+
+    `begun`: whether there may be something to load."""
+    conversation, opening = session.conversation, session.run_spec.opening
+    if begun:
+        await conversation.load()
+    if conversation.is_empty:
+        conversation.say(await opening.first(conversation.run))
+    elif conversation.attempt_is_new:
+        conversation.say(await opening.again(conversation.run, await conversation.last_error()))
+    try:
+        await loop(session)
+    except Failed:
+        await conversation.keep()
+        raise
+
+
 async def loop(session: Session) -> None:
     """Goes on until a LoopExit is raised."""
     conversation = session.conversation
     while True:
         await act(session)
         session.run_spec.completion.check(conversation)
+        await conversation.keep()
         await check_limits(session)
         reply = await think(session)
         await conversation.answer(reply, await proposed_calls(session, reply))
@@ -59,10 +82,10 @@ async def think(session: Session) -> Reply:
             session.tell("message_update", thinking=delta.text)
 
     try:
-        patience = Patience(lambda: remaining_seconds(session), lambda wait: _tell_wait(session, wait))
         reply = await think_patiently(
-            run_spec.model, request, on_delta, patience, connections=session.connections
+            run_spec.model, request, on_delta, _patience(session), connections=session.connections
         )
+        await conversation.clear_trouble()
     except ModelFailure as failure:
         hint = f" ({failure.hint})" if failure.hint else ""
         raise Failed(
@@ -72,11 +95,38 @@ async def think(session: Session) -> Reply:
     return reply
 
 
-def _tell_wait(session: Session, wait: Wait) -> None:
+def _patience(session: Session) -> Patience:
+    return Patience(
+        lambda: remaining_seconds(session),
+        lambda wait: _tell_wait(session, wait),
+        on_silence=lambda seconds: _tell_silence(session, seconds),
+    )
+
+
+async def _tell_wait(session: Session, wait: Wait) -> None:
     """The same request is made again; what was told of its answer so far is void."""
-    error = session.run_spec.private.redact(wait.failure.message)
-    log.warning("run %s asks its model again in %.1f s: %s", session.run_id, wait.seconds, error)
-    session.tell("message_retry", error=error, in_ms=round(wait.seconds * 1000), attempt=wait.attempt)
+    private = session.run_spec.private
+    error, text = private.redact(wait.failure.message), private.redact(wait.failure.brief)
+    in_ms = round(wait.seconds * 1000)
+    log.warning("run %s asks its model again in %.1f s: %s", short(session.run_id), wait.seconds, text)
+    trouble = await session.conversation.note_trouble(text, in_ms)
+    session.tell(
+        "message_retry",
+        model=session.run_spec.model.name,
+        error=error,
+        text=text,
+        attempt=wait.attempt,
+        in_ms=in_ms,
+        next_try_at=iso(trouble.next_try_at) if trouble else None,
+    )
+
+
+def _tell_silence(session: Session, seconds: float) -> None:
+    """For watchers only: a slow model is no trouble yet."""
+    model = session.run_spec.model.name
+    text = f"{model} has not answered for {seconds:.0f} s"
+    activity.tell("slow model", f"run {short(session.run_id)}: {text}", run=session.run_id, model=model)
+    session.tell("message_slow", model=model, seconds=seconds, text=text)
 
 
 def _definition(spec: ToolSpec) -> ToolDefinition:

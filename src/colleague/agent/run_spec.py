@@ -12,18 +12,10 @@ from colleague.agent.models.thinking import Thinking
 from colleague.agent.opening import OpeningMessages, PlainOpening
 from colleague.agent.privacy import NothingPrivate, Private
 from colleague.agent.toolbox import Toolbox
+from colleague.budget import Budget
 from colleague.errors import ColleagueError
 from colleague.store.run import Outcome, Run
 from colleague.store.tx import Tx
-
-
-@dataclass(frozen=True)
-class Budget:
-    """Limits, checked before each model call. None is no limit."""
-
-    tokens: int | None = None
-    cost: float | None = None
-    tool_calls: int | None = None
 
 
 @dataclass(frozen=True)
@@ -83,8 +75,8 @@ class RunSpec:
     result_chars: int = 100_000
     same_call_limit: int = 5
     max_calls_per_answer: int = 200
-    run_budget: Budget = Budget()
-    day_budget: Budget = Budget()
+    run_budget: Budget = field(default_factory=Budget)
+    day_budget: Budget = field(default_factory=Budget)
     retries: Retries = Retries()
     on_failure: Outcome = "failed"
     rejection: Literal["tell", "fail"] = "tell"

@@ -1,4 +1,4 @@
-"""Who acts where: one session of a run with everything around it."""
+"""A session of a run: its conversation with everything around it, begun or gone on with."""
 
 from __future__ import annotations
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from colleague.agent.run_spec import RunSpec
 
 
 @dataclass(frozen=True)
@@ -69,13 +73,22 @@ class Tool(Protocol):
         ...
 
 
-class PreparedTool(Tool, Protocol):
+class PreparedTool(ABC):
     """A tool that can tell after a crash whether it had happened, and so never needs to ask."""
 
+    @abstractmethod
     async def prepare(self, request: ToolRequest) -> str:
         """What is stored with the call before it begins (for a file: the hash before and after)."""
         ...
 
+    @abstractmethod
     async def recover(self, request: ToolRequest, prepared: str) -> ToolOutput:
         """Finishes or repeats a call that was begun; an error for the model when neither is possible."""
         ...
+
+
+class SessionTool(ABC):
+    """A tool whose call is a session inside the run: continued after anything, never asked about."""
+
+    @abstractmethod
+    async def run_spec(self, arguments: dict[str, Any]) -> RunSpec: ...

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from colleague.agent.tool import Tool, ToolSpec
+from colleague.argument_check import misfits
 from colleague.store.call_target import CallTarget
 from colleague.suggest import did_you_mean
 
@@ -40,15 +41,9 @@ class Toolbox:
 def checked_arguments(spec: ToolSpec, raw: str | dict[str, Any] | None) -> dict[str, Any]:
     """The arguments as a dict that fits the tool's schema. Raises BadArguments with every reason."""
     arguments = decoded_arguments(raw)
-    import jsonschema_rs
-
-    try:
-        validator = jsonschema_rs.validator_for(spec.parameters, offline=True)
-    except jsonschema_rs.ValidationError:
-        return arguments  # the tool's own schema is broken; the tool will judge
-    problems = [_describe_error(error) for error in validator.iter_errors(arguments)]
+    problems = misfits(spec.parameters, arguments)
     if problems:
-        raise BadArguments(f"the arguments of {spec.name} do not fit: " + "; ".join(problems[:10]))
+        raise BadArguments(f"the arguments of {spec.name} do not fit: " + "; ".join(problems))
     return arguments
 
 
@@ -78,11 +73,6 @@ def _is_deep(arguments: dict[str, Any]) -> bool:
         if not level:
             return False
     return True
-
-
-def _describe_error(error: Any) -> str:
-    where = "/".join(str(part) for part in error.instance_path)
-    return f"{where}: {error.message}" if where else str(error.message)
 
 
 def digest_of(owner: str, package_digest: str, spec: ToolSpec, arguments: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from colleague.cli.output import say
 
 GROUPS = (
     *("expert", "trigger", "event", "run", "approval", "grant", "deadletter", "learning", "state"),
-    *("session", "mcp", "model", "db"),
+    *("session", "mcp", "model", "config", "db"),
 )
 COMMANDS = {
     "demo": "demo",

@@ -22,12 +22,14 @@ from colleague.runtime.remote_service import GatewayUnreachable, RemoteService
 from colleague.runtime.service import Service
 
 if TYPE_CHECKING:
-    from colleague.config import Settings
+    from colleague.config import Settings, SettingsWarning
     from colleague.runtime.local_service import LocalService
     from colleague.store.tx import Database
 
 T = TypeVar("T")
 CONNECT_SECONDS = 5.0
+MOST_WARNINGS = 5
+_said: set[SettingsWarning] = set()
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class Client:
 
     home: Home
     service: Service
+    works: bool = False
+    """Whether this process works on the runs that it follows."""
 
     async def follow(
         self, run_ids: Sequence[str], *, quiet: bool, before: Sequence[RunDocument] = ()
@@ -49,13 +53,16 @@ class Client:
             return await self._follow(wanted, known, quiet=quiet) if wanted else []
         except GatewayUnreachable as error:
             raise _still_stored(error, wanted) from None
+        except asyncio.CancelledError:
+            await self._say_what_stays(wanted)
+            raise
 
     async def _follow(
         self, run_ids: Sequence[str], known: Mapping[str, RunDocument], *, quiet: bool
     ) -> list[RunDocument]:
         from colleague.cli.run_view import RunView
 
-        async with RunView.open(quiet=quiet) as view:
+        async with RunView.open(quiet=quiet, works=self.works) as view:
             for run_id in run_ids:
                 view.begin(await self.service.run(run_id), known.get(run_id))
             async with contextlib.aclosing(self.service.follow(run_ids)) as events:
@@ -65,6 +72,28 @@ class Client:
             for document in documents:
                 view.end(document)
         return documents
+
+    async def _say_what_stays(self, run_ids: Sequence[str]) -> None:
+        """Where each run stands that was waited for, and how to go on with it."""
+        from colleague.cli.interrupt import what_stays
+        from colleague.cli.output import note
+
+        worker = await self._worker()
+        for run_id in run_ids:
+            note(what_stays(await self.service.run(run_id), worker))
+
+    async def _worker(self) -> str:
+        """Who goes on with the runs once this command has ended; empty when nobody does."""
+        if isinstance(self.service, RemoteService) or gateway_runs(self.home):
+            return "the gateway"
+        from colleague.runtime.local_service import LocalService
+        from colleague.runtime.presence import nobody_works
+
+        service = self.service
+        if self.works or not isinstance(service, LocalService):
+            return ""
+        nobody = await nobody_works(self.home, service.settings, service.database)
+        return "" if nobody else "another process"
 
 
 def _still_stored(error: GatewayUnreachable, run_ids: Sequence[str]) -> GatewayUnreachable:
@@ -79,21 +108,48 @@ def _still_stored(error: GatewayUnreachable, run_ids: Sequence[str]) -> GatewayU
 
 def opened(home: Path | None) -> tuple[Home, Settings]:
     """The home and its settings."""
+    place = Home.find(home)
+    return place, loaded(place)
+
+
+def loaded(home: Home) -> Settings:
+    """The settings of a home. What is odd in its files is said on stderr, once."""
+    from colleague.cli.output import note
     from colleague.config import load_settings
 
-    place = Home.find(home)
-    return place, load_settings(place)
+    settings = load_settings(home)
+    fresh = [each for each in settings.warnings if each not in _said]
+    for warning in fresh[:MOST_WARNINGS]:
+        note(f"warning: {warning}" + (f"; {warning.hint}" if warning.hint else ""))
+    if len(fresh) > MOST_WARNINGS:
+        note(f"warning: and {len(fresh) - MOST_WARNINGS} more: colleague config check")
+    _said.update(fresh)
+    return settings
+
+
+def note_without_effect(settings: Settings) -> None:
+    """Says on stderr which keys are set and have no effect yet."""
+    from colleague.cli.output import note
+    from colleague.config.status import without_effect
+
+    idle = [each.key for each in without_effect(settings)]
+    if idle:
+        shown = ", ".join(idle[:MOST_WARNINGS])
+        more = f" and {len(idle) - MOST_WARNINGS} more" if len(idle) > MOST_WARNINGS else ""
+        note(f"warning: no effect yet: {shown}{more} (colleague config check)")
 
 
 def with_client(home: Path | None, work: Callable[[Client], Awaitable[T]], *, looks: bool = False) -> T:
     """Does something through whoever holds the home. `looks`: nothing is changed, so no lock is needed."""
+    from colleague.cli.interrupt import run_interruptibly
+
     place = Home.find(home)
 
     async def go() -> T:
         async with _open_looking(place) if looks else open_client(place) as using:
             return await work(using)
 
-    return asyncio.run(go())
+    return run_interruptibly(go)
 
 
 @asynccontextmanager
@@ -108,7 +164,7 @@ async def open_client(home: Home) -> AsyncIterator[Client]:
             service: Service = await stack.enter_async_context(_local(home, served=gateway_runs(home)))
         except HomeBusy:
             service = RemoteService(home)
-        yield Client(home, service)
+        yield Client(home, service, works=not isinstance(service, RemoteService))
 
 
 @asynccontextmanager
@@ -149,12 +205,11 @@ async def _answers(found: GatewayFile) -> bool:
 @asynccontextmanager
 async def _local(home: Home, *, served: bool) -> AsyncIterator[LocalService]:
     """Beside a gateway that does not answer, a command accepts no MCP server in passing."""
-    from colleague.config import load_settings
     from colleague.runtime.host import open_host
     from colleague.runtime.local_service import LocalService
     from colleague.triggers.registry import TriggerRegistry
 
-    settings = load_settings(home)
+    settings = loaded(home)
     wait = 0 if served else LOCK_SECONDS
     async with open_host(home, settings, wait_seconds=wait, accepts=not served) as host:
         yield LocalService(home, settings, host.database, TriggerRegistry(home), host=host)
@@ -162,11 +217,10 @@ async def _local(home: Home, *, served: bool) -> AsyncIterator[LocalService]:
 
 @asynccontextmanager
 async def _local_looking(home: Home) -> AsyncIterator[LocalService]:
-    from colleague.config import load_settings
     from colleague.runtime.local_service import LocalService
     from colleague.triggers.registry import TriggerRegistry
 
-    settings = load_settings(home)
+    settings = loaded(home)
     async with _database(home, settings) as database:
         yield LocalService(home, settings, database, TriggerRegistry(home))
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Level = Literal["ok", "warning", "error"]
 LITTLE_SPACE = 200_000_000
 MOST_PATHS = 3
+MOST_KEYS = 10
 
 
 @dataclass(frozen=True)
@@ -137,10 +138,22 @@ def _clock(home: Home) -> Iterator[Checked]:
 
 
 def _settings(home: Home, settings: Settings) -> Iterator[Checked]:
+    from colleague.config.status import unenforced, without_effect
+
     for warning in settings.warnings:
-        yield Checked("settings", "warning", str(warning))
+        yield Checked("settings", "warning", str(warning), warning.hint)
+    refused = unenforced(settings)
+    for restriction in refused:
+        yield Checked("settings", "error", str(restriction), restriction.cure)
+    idle = without_effect(settings)
+    for key in idle[:MOST_KEYS]:
+        yield Checked("settings", "warning", str(key))
+    if len(idle) > MOST_KEYS:
+        message = f"{len(idle) - MOST_KEYS} more keys have no effect yet"
+        yield Checked("settings", "warning", message, "colleague config check")
     file = home.settings_file
-    yield Checked("settings", "ok", str(file) if file.exists() else "none; the defaults count")
+    if not refused:
+        yield Checked("settings", "ok", str(file) if file.exists() else "none; the defaults count")
     yield from _workspace(home, settings)
 
 

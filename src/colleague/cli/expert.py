@@ -31,14 +31,14 @@ def install(
 ) -> None:
     """Install an expert; shows its tools, triggers and tiers, and what is missing."""
     from colleague.cli import expert_view
+    from colleague.cli.client import loaded
     from colleague.cli.output import progress
-    from colleague.config import load_settings
     from colleague.experts.install import install_expert
     from colleague.home import Home
     from colleague.packages.source import parse_source
 
     place = Home.find(home)
-    settings = load_settings(place)
+    settings = loaded(place)
     with progress("Installing") as tell:
         parsed = parse_source(source, link=link)
         expert = install_expert(place, settings.workspace, parsed, name=name, progress=tell)
@@ -264,11 +264,11 @@ def prompt(name: ExpertArgument, home: HomeOption = None, as_json: JsonOption = 
 
 def _place(home: Path | None) -> tuple[Home, Path]:
     """The home and its workspace."""
-    from colleague.config import load_settings
+    from colleague.cli.client import loaded
     from colleague.home import Home
 
     place = Home.find(home)
-    return place, load_settings(place).workspace
+    return place, loaded(place).workspace
 
 
 def _find(home: Path | None, name: str) -> Expert:

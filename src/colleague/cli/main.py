@@ -28,6 +28,8 @@ def main() -> NoReturn:
             raise
         say_error(error)
         sys.exit(error.exit_code)
+    except KeyboardInterrupt:  # before anything was begun
+        sys.exit(130)
     except Exception as error:
         if debug:
             raise

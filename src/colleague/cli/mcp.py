@@ -367,8 +367,6 @@ def _first_line(text: str) -> str:
 
 
 def _settings(home: Path | None) -> tuple[Home, Settings]:
-    from colleague.config import load_settings
-    from colleague.home import Home
+    from colleague.cli.client import opened
 
-    place = Home.find(home)
-    return place, load_settings(place)
+    return opened(home)

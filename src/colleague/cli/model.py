@@ -29,12 +29,12 @@ def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
 
     from colleague.agent.models.model_list import list_models
     from colleague.agent.models.resolve import NoModel
+    from colleague.cli.client import loaded
     from colleague.cli.output import note, say_json, say_table
-    from colleague.config import load_settings
     from colleague.home import Home
 
     place = Home.find(home)
-    models = list_models(load_settings(place), os.environ, folder=place.root)
+    models = list_models(loaded(place), os.environ, folder=place.root)
     if as_json:
         say_json([asdict(model) for model in models])
         return
@@ -90,13 +90,13 @@ def _probed(home: Path | None, name: str, seconds: float) -> tuple[ResolvedModel
     from colleague.agent.models.request import ThinkRequest
     from colleague.agent.models.resolve import resolve_model
     from colleague.agent.models.think import think
+    from colleague.cli.client import loaded
     from colleague.cli.output import progress
-    from colleague.config import load_settings
     from colleague.home import Home
 
     place = Home.find(home)
     folder = None if name else place.root
-    model = resolve_model(load_settings(place), os.environ, name, folder=folder)
+    model = resolve_model(loaded(place), os.environ, name, folder=folder)
     with progress(f"Asking {model.name}"):
         from pydantic_ai.messages import ModelRequest
 

@@ -12,6 +12,7 @@ from typing import Any, TextIO
 import typer
 
 from colleague.errors import ColleagueError, DatabaseUnavailable, Declined
+from colleague.plain_text import plain as plain  # for the views, which take it from here
 
 TICK = "✓"
 CROSS = "✗"
@@ -42,11 +43,6 @@ def _harmless(text: str, stream: TextIO) -> str:
 
 def _written_out(found: re.Match[str]) -> str:
     return found[0] if len(found[0]) > 1 else f"\\u{ord(found[0]):04x}"
-
-
-def plain(text: str) -> str:
-    """Words of others on one line, as they are: what a terminal would act on or not show is written out."""
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 def say_json(document: Any) -> None:

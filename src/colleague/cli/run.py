@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -10,8 +10,6 @@ from colleague.cli.options import AfterOption, HomeOption, JsonOption, LimitOpti
 
 if TYPE_CHECKING:
     from colleague.cli.client import Client
-    from colleague.home import Home
-    from colleague.run_document import RunDocument
     from colleague.store.paging import Page
     from colleague.store.run import Run
     from colleague.store.tx import Tx
@@ -29,9 +27,11 @@ def list_(
     as_json: JsonOption = False,
 ) -> None:
     """The runs, the newest first."""
+    from colleague.cli.abandoned import abandoned_lines
     from colleague.cli.client import with_database
-    from colleague.cli.output import say, say_json, say_table
+    from colleague.cli.output import note, say, say_json, say_table
     from colleague.cli.pages import note_more, page_reader
+    from colleague.cli.trouble_text import status_word, trouble_line
     from colleague.run_document import short
     from colleague.store.paging import count_rows
     from colleague.store.report import brief_document, runs_page
@@ -51,13 +51,15 @@ def list_(
                 short(d["id"]),
                 d["expert"],
                 d["process"],
-                d["outcome"] or d["status"],
+                status_word(d),
                 d["created_at"] or "",
-                d["error"] or "",
+                d["error"] or (trouble_line(d["trouble"]) if d["trouble"] else ""),
             )
             for d in documents
         ]
         say_table(("ID", "EXPERT", "PROCESS", "STATUS", "ACCEPTED", "ERROR"), rows)
+        for line in abandoned_lines(home, documents):
+            note(line)
     elif not after:
         say("There are no runs.")
     note_more(page, total, "colleague run list")
@@ -66,6 +68,7 @@ def list_(
 @app.command()
 def show(run: RunArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Everything about one run: steps, attempts, calls, approvals, delivery, cost."""
+    from colleague.cli.abandoned import abandoned_lines
     from colleague.cli.client import with_client
     from colleague.cli.output import say, say_json
     from colleague.cli.run_text import run_lines
@@ -74,16 +77,22 @@ def show(run: RunArgument, home: HomeOption = None, as_json: JsonOption = False)
     if as_json:
         say_json(document)
         return
-    for line in run_lines(document):
+    head, *rest = run_lines(document)
+    for line in (head, *(f"  {each}" for each in abandoned_lines(home, [document])), *rest):
         say(line)
 
 
 @app.command()
 def watch(run: RunArgument, home: HomeOption = None) -> None:
-    """Follow a run until it ends or waits for a person, whoever works on it."""
+    """Follow a run until it ends or waits for a person, whoever works on it. Ctrl-C ends the watching."""
+    from colleague.cli.abandoned import abandoned_lines
     from colleague.cli.client import with_client
+    from colleague.cli.output import note
     from colleague.cli.run_view import end_with
 
+    document = with_client(home, lambda using: using.service.run(run), looks=True)
+    for line in abandoned_lines(home, [document]):
+        note(line)
     end_with(with_client(home, lambda using: _watch(using, run), looks=True))
 
 
@@ -92,6 +101,33 @@ async def _watch(using: Client, ending: str) -> int:
 
     run_id = (await using.service.run(ending))["id"]
     return await say_documents(using.service, await using.follow([run_id], quiet=False), as_json=False)
+
+
+@app.command()
+def resume(run: RunArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """Go on with a run that nobody works on, in this process. With a gateway it is the gateway's."""
+    from colleague.cli.client import with_client
+    from colleague.cli.run_view import end_with
+
+    end_with(with_client(home, lambda using: _resume(using, run, as_json)))
+
+
+async def _resume(using: Client, ending: str, as_json: bool) -> int:
+    from colleague.cli.output import note
+    from colleague.cli.resume import require_free, require_open
+    from colleague.cli.run_view import say_documents
+    from colleague.run_document import short
+    from colleague.runtime.gateway_file import gateway_runs
+
+    document = await using.service.run(ending)
+    require_open(document)
+    await require_free(using.service, document)
+    if gateway_runs(using.home):
+        shown = short(document["id"])
+        note(f"the gateway has run {shown} and goes on with it; watch: colleague run watch {shown}")
+        return 0
+    documents = await using.follow([document["id"]], quiet=as_json)
+    return await say_documents(using.service, documents, as_json=as_json)
 
 
 @app.command()
@@ -112,22 +148,12 @@ def retry(
 
 async def _retry(using: Client, ending: str, given: list[str], as_json: bool) -> int:
     from colleague.cli.run_view import say_documents
+    from colleague.experts.runs.inputs import changed_inputs
 
     document = await using.service.run(ending)
-    run_id = await using.service.retry(document["id"], _changes(using.home, document, given))
+    run_id = await using.service.retry(document["id"], changed_inputs(using.home, document, given))
     documents = await using.follow([run_id], quiet=as_json, before=[document])
     return await say_documents(using.service, documents, as_json=as_json)
-
-
-def _changes(home: Home, document: RunDocument, given: list[str]) -> dict[str, Any]:
-    """`name=value` pairs as the process of this run types them."""
-    from colleague.experts.expert import find_expert
-    from colleague.experts.runs.inputs import find_process, parse_inputs
-
-    if not given:
-        return {}
-    package = find_expert(home, document["expert"]).load()
-    return parse_inputs(find_process(package, document["process"]), given)
 
 
 @app.command()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from colleague.cli.output import CROSS, TICK, plain
+from colleague.cli.trouble_text import status_word, trouble_line
 from colleague.run_document import CallDocument, RunDocument, short
 
 QUIET = ("mark_step", "complete")
@@ -22,7 +23,6 @@ def run_lines(document: RunDocument) -> list[str]:
         *_calls(document),
         *_refused(document),
         *_waits(document),
-        *_trouble(document),
         *_delivery_lines(document),
         *_cost(document),
         *_result(document),
@@ -30,12 +30,14 @@ def run_lines(document: RunDocument) -> list[str]:
 
 
 def _head(document: RunDocument) -> list[str]:
-    state = document["outcome"] or document["status"]
+    state = status_word(document)
     what = f" ({document['process']})" if document["process"] else ""
     dry = ", a dry run" if document["dry_run"] else ""
     lines = [f"run {document['id']} of {document['expert']}{what}: {state}{dry}"]
     if document["error"]:
         lines.append(f"  error: {document['error']}")
+    if document["trouble"]:
+        lines.append(f"  trouble: {trouble_line(document['trouble'])}")
     if document["inputs"]:
         lines.append(f"  inputs: {json.dumps(document['inputs'], ensure_ascii=False)[:300]}")
     if document["event_id"]:
@@ -92,14 +94,6 @@ def refused_text(document: RunDocument) -> str:
     """How many calls were refused; empty when none was."""
     refused = [each for each in document["calls"] if each["status"] in ("refused", "not_run")]
     return f"{len(refused)} of its calls {'was' if len(refused) == 1 else 'were'} refused" if refused else ""
-
-
-def _trouble(document: RunDocument) -> Iterator[str]:
-    trouble = document["trouble"]
-    if trouble:
-        since = f", since {trouble['since']}" if trouble["since"] else ""
-        again = f", next try at {trouble['next_try_at']}" if trouble["next_try_at"] else ""
-        yield f"  trouble: {trouble['text']}{since}{again}"
 
 
 def _waits(document: RunDocument) -> Iterator[str]:

@@ -15,6 +15,7 @@ import typer
 from colleague.cli.output import CROSS, TICK, note, plain, say, say_json
 from colleague.cli.run_text import MARKS, first_sentence, refused_text, usage_text
 from colleague.cli.spinner import Spinner
+from colleague.cli.trouble_text import retry_line, trouble_line
 from colleague.run_document import ApprovalDocument, RunDocument, short
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class ShownRun:
     """How many messages were told since we listen; a gateway that comes back tells them all again."""
     shown: int = 0
     trouble: str = ""
+    retried: bool = False
+    """Whether each failed try is told as it happens."""
 
     @classmethod
     def after(cls, document: RunDocument, before: RunDocument | None) -> ShownRun:
@@ -63,8 +66,9 @@ class ShownRun:
 class RunView:
     """Writes what the main agent says to stdout, and everything else to stderr, as it happens."""
 
-    def __init__(self, *, quiet: bool) -> None:
+    def __init__(self, *, quiet: bool, works: bool) -> None:
         self._quiet = quiet
+        self._works = works
         self._runs: dict[str, ShownRun] = {}
         self._headed = ""
         self._in_line = False
@@ -72,8 +76,9 @@ class RunView:
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, *, quiet: bool) -> AsyncIterator[Self]:
-        view = cls(quiet=quiet)
+    async def open(cls, *, quiet: bool, works: bool) -> AsyncIterator[Self]:
+        """`works`: this process works on the runs, so ending it stops them."""
+        view = cls(quiet=quiet, works=works)
         turning = asyncio.create_task(view._spinner.turn())
         try:
             yield view
@@ -130,9 +135,13 @@ class RunView:
 
     def _message_retry(self, run: ShownRun, data: dict[str, Any]) -> None:
         """The model is asked again, and what it had said so far is void."""
-        self._line(f"  {CROSS} {data['error']}; asked again in {data['in_ms'] / 1000:.0f} s")
+        run.retried = True
+        self._line(retry_line(data, run.document["id"] if self._works else ""))
         run.text, run.whole = "", True
         self._spinner.start("waiting")
+
+    def _message_slow(self, _run: ShownRun, data: dict[str, Any]) -> None:
+        self._line(f"  … {data['text']}")
 
     def _message_end(self, run: ShownRun, data: dict[str, Any]) -> None:
         text = str(data.get("text") or "")
@@ -178,10 +187,15 @@ class RunView:
     def _run_status(self, run: ShownRun, data: dict[str, Any]) -> None:
         if data["status"] == "retrying":
             self._line(f"  {CROSS} {data['error']}; next attempt {_in_time(data['retry_at'])}")
-        trouble = data.get("trouble") or {}
-        if trouble and trouble["text"] != run.trouble:
-            self._line(f"  {CROSS} {trouble['text']}{_next_try(trouble)}")
-        run.trouble = trouble.get("text", "")
+        trouble = data.get("trouble")
+        if (
+            trouble
+            and not run.retried
+            and trouble["next_try_at"] != run.trouble
+            and data["status"] == "running"
+        ):
+            run.trouble = trouble["next_try_at"]
+            self._line(f"  {CROSS} {trouble_line(trouble)}")
         if data["status"] != "running":
             self._spinner.stop()
 
@@ -247,10 +261,6 @@ def _in_time(moment: str | None) -> str:
         return "soon"
     seconds = (datetime.fromisoformat(moment) - datetime.now(UTC)).total_seconds()
     return f"in {max(seconds, 0):.0f} s"
-
-
-def _next_try(trouble: dict[str, Any]) -> str:
-    return f"; next try {_in_time(trouble['next_try_at'])}" if trouble.get("next_try_at") else ""
 
 
 async def say_documents(service: Service, documents: Sequence[RunDocument], *, as_json: bool) -> int:

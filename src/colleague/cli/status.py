@@ -21,6 +21,7 @@ def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Gateway, queue, waiting approvals, next schedules, dead letters, deliveries, spend today."""
     import asyncio
 
+    from colleague.cli.abandoned import abandoned_lines
     from colleague.cli.client import opened, with_database
     from colleague.cli.held_servers import servers_on_hold
     from colleague.cli.output import say, say_json
@@ -33,6 +34,10 @@ def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
         return
     for line in _lines(document):
         say(line)
+    if not document["gateway"]:
+        open_runs = with_database(home, lambda database: database.read(_open_runs))
+        for line in abandoned_lines(home, open_runs):
+            say(f"Left: {line}")
 
 
 def _document(tx: Tx, home: Home) -> dict[str, Any]:
@@ -60,6 +65,7 @@ def _document(tx: Tx, home: Home) -> dict[str, Any]:
         "gateway": _gateway(home),
         "workers": workers(tx),
         "runs": runs_by_status(tx),
+        "troubles": _troubles(tx),
         "approvals": [approval_report(tx, home, each) for each in pending_approvals(tx, MOST_LISTED)],
         "approvals_total": count_approvals(tx),
         "dead_letters": [run.id for run in dead_letters(tx, limit=MOST_LISTED).items],
@@ -71,6 +77,25 @@ def _document(tx: Tx, home: Home) -> dict[str, Any]:
         "not_accepted": _not_accepted(home),
         "spent_today": [asdict(each) for each in spent_today_by_expert(tx)],
     }
+
+
+def _troubles(tx: Tx) -> list[dict[str, Any]]:
+    """Runs that do not go on at the moment: why, and when they are tried again."""
+    from colleague.store.report import trouble_document
+    from colleague.store.run import get_run
+    from colleague.store.trouble import runs_in_trouble
+
+    found = [get_run(tx, run_id) for run_id in runs_in_trouble(tx)]
+    return [{"run": run.id, "expert": run.expert, **(trouble_document(run) or {})} for run in found]
+
+
+def _open_runs(tx: Tx) -> list[dict[str, Any]]:
+    from sqlalchemy import select
+
+    from colleague.store.tables import is_open, runs
+
+    query = select(runs.c.id, runs.c.status).where(is_open()).limit(MOST_LISTED)
+    return [{"id": row.id, "status": row.status} for row in tx.all(query)]
 
 
 def _gateway(home: Home) -> dict[str, Any] | None:
@@ -108,11 +133,16 @@ def _schedules(tx: Tx, home: Home) -> list[dict[str, Any]]:
 
 
 def _lines(document: dict[str, Any]) -> list[str]:
+    from colleague.cli.trouble_text import trouble_line
+    from colleague.run_document import short
+
     runs = document["runs"]
     counts = ", ".join(f"{runs[word]} {word}" for word in ORDER if runs.get(word))
     gateway = document["gateway"]
     listens = f"{gateway['url']}, pid {gateway['pid']}" if gateway else "not running (colleague serve)"
     lines = [f"Home: {document['home']}", f"Gateway: {listens}", f"Runs: {counts or 'nothing is under way'}"]
+    for each in document["troubles"]:
+        lines.append(f"  run {short(each['run'])} ({each['expert']}): {trouble_line(each)}")
     lines += [f"Clock: {document['clock']}"] if document["clock"] else []
     lines += [f"Worker {each['worker']}: {each['runs']} runs" for each in document["workers"]]
     lines += [

@@ -58,12 +58,12 @@ def _expert(home: Home, target: str) -> Expert | None:
 
 
 def _check_phase_2(home: Home, expert: Expert, package: Package, findings: Findings) -> _Phase2:
-    from colleague.config import load_settings
+    from colleague.cli.client import loaded
     from colleague.experts.binding_checks import check_bindings, surroundings
     from colleague.experts.binding_probe import bound_servers
 
     try:
-        settings = load_settings(home)
+        settings = loaded(home)
     except ConfigError as error:
         findings.add("settings-invalid", Mark(home.settings_file.name), error.message, error.hint)
         return _Phase2(expert, read_bindings(expert.bindings_file, Findings()))

@@ -23,11 +23,17 @@ from colleague.config.section import (
     ToolProfile,
     check_duration,
     keys,
+    not_yet,
+    restricts,
+    works,
 )
 
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(ms|[smhd])?")
 _DURATIONS = re.compile(r"[0-9]{1,9}|(?:[0-9]{1,9}(?:\.[0-9]{1,9})?(?:ms|[smhd])){1,5}")
+
+MAIN = "main"
+"""The id of the agent that is there without being listed."""
 
 Level = Literal["off", "low", "medium", "high"]
 AnyLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh", "adaptive", "max", "ultra"]
@@ -67,8 +73,8 @@ Interval = Annotated[str, BeforeValidator(_openclaw_duration), AfterValidator(_c
 class ModelPair(Section):
     passed_over = keys("timeoutMs")
 
-    primary: str | None = Field(default=None, description="The model, as provider/model.")
-    fallbacks: Names = Field(default=(), description="Models to try in turn when it fails.")
+    primary: str | None = works(default=None, description="The model, as provider/model.")
+    fallbacks: Names = not_yet(default=(), description="Models to try in turn when it fails.")
 
 
 ModelChoice = Annotated[ModelPair, BeforeValidator(_as_choice)]
@@ -77,34 +83,40 @@ ModelChoice = Annotated[ModelPair, BeforeValidator(_as_choice)]
 class ModelAlias(Section):
     passed_over = keys("agentRuntime codeMode")
 
-    alias: str | None = Field(default=None, description="A short name for the model.")
-    params: FreeForm = Field(default_factory=dict, description="Parameters sent with each request.")
-    streaming: Flag = Field(default=True, description="Whether its answers are streamed.")
+    alias: str | None = works(default=None, description="A short name for the model.")
+    params: FreeForm = works(default_factory=dict, description="Parameters sent with each request.")
+    streaming: Flag = not_yet(default=True, description="Whether its answers are streamed.")
 
 
 class ThinkingBudget(Section):
-    low: Positive = Field(default=2048, description="Thinking tokens at level low.")
-    medium: Positive = Field(default=8192, description="Thinking tokens at level medium.")
-    high: Positive = Field(default=32768, description="Thinking tokens at level high.")
+    low: Positive = works(default=2048, description="Thinking tokens at level low.")
+    medium: Positive = works(default=8192, description="Thinking tokens at level medium.")
+    high: Positive = works(default=32768, description="Thinking tokens at level high.")
 
 
 class Thinking(Section):
-    level: Level = Field(default="medium", description="How long a model may think before it answers.")
+    level: Level = works(default="medium", description="How long a model may think before it answers.")
     budget: ThinkingBudget = Field(default_factory=ThinkingBudget, description="Tokens for each level.")
 
 
 class ToolNames(Section):
-    allow: Names = Field(
-        default=(), description="Tools or groups that may be used; empty means all that remain."
+    allow: Names = restricts(
+        default=(),
+        description="Tools or groups that may be used; empty means all that remain.",
+        harmless=lambda names: "*" in names,
     )
-    deny: Names = Field(default=(), description="Tools or groups that may not be used; wins over allow.")
-    also_allow: Names = Field(
+    deny: Names = restricts(default=(), description="Tools or groups that may not be used; wins over allow.")
+    also_allow: Names = not_yet(
         default=(), description="Tools added to what the profile or layer above allows."
     )
 
 
 class ToolPolicy(ToolNames):
-    profile: ToolProfile | None = Field(default=None, description="The set of tools to start from.")
+    profile: ToolProfile | None = restricts(
+        default=None,
+        description="The set of tools to start from.",
+        harmless=lambda profile: profile == "full",
+    )
 
 
 class ToolLayer(Section):
@@ -114,27 +126,31 @@ class ToolLayer(Section):
 class SubagentChoice(Section):
     passed_over = keys("delegationMode")
 
-    allow_agents: Names = Field(
-        default=(), description='Agents it may spawn; "*" is any, none is only itself.'
+    allow_agents: Names = not_yet(
+        default=(),
+        description='Agents it may spawn; "*" is any, none is only itself.',
+        tool="sessions_spawn",
     )
-    model: ModelChoice | None = Field(default=None, description="The model of spawned agents.")
-    thinking: str | None = Field(default=None, description="The thinking level of spawned agents.")
-    require_agent_id: Flag = Field(default=False, description="Whether a spawn must name the agent.")
+    model: ModelChoice | None = not_yet(default=None, description="The model of spawned agents.")
+    thinking: str | None = not_yet(default=None, description="The thinking level of spawned agents.")
+    require_agent_id: Flag = not_yet(default=False, description="Whether a spawn must name the agent.")
 
 
 class Subagents(SubagentChoice):
-    max_spawn_depth: Annotated[Positive, Field(le=5)] = Field(
+    max_spawn_depth: Annotated[Positive, Field(le=5)] = not_yet(
         default=1, description="How deep spawning may nest."
     )
-    max_children_per_agent: Annotated[Positive, Field(le=20)] = Field(
+    max_children_per_agent: Annotated[Positive, Field(le=20)] = not_yet(
         default=5, description="Running children of one session."
     )
-    max_concurrent: Positive = Field(default=8, description="Spawned agents that run at once.")
-    run_timeout_seconds: Int = Field(default=0, description="Seconds a spawned agent may run; 0 is no limit.")
-    announce_timeout_ms: Positive = Field(
+    max_concurrent: Positive = not_yet(default=8, description="Spawned agents that run at once.")
+    run_timeout_seconds: Int = not_yet(
+        default=0, description="Seconds a spawned agent may run; 0 is no limit."
+    )
+    announce_timeout_ms: Positive = not_yet(
         default=120_000, description="Milliseconds to deliver a child's answer."
     )
-    archive_after_minutes: Int = Field(
+    archive_after_minutes: Int = not_yet(
         default=60, description="Minutes until a done child is archived; 0 never."
     )
 
@@ -144,38 +160,40 @@ class ContextPruning(Section):
         "keepLastAssistants softTrimRatio hardClearRatio minPrunableToolChars softTrim hardClear"
     )
 
-    mode: Literal["off", "cache-ttl", "aggressive"] = Field(
+    mode: Literal["off", "cache-ttl", "aggressive"] = not_yet(
         default="off", description="When old tool results are cut."
     )
-    ttl: Annotated[Duration, BeforeValidator(_openclaw_duration)] = Field(
+    ttl: Annotated[Duration, BeforeValidator(_openclaw_duration)] = not_yet(
         default="300s", description="With cache-ttl: how long the provider's cache counts as fresh."
     )
-    max_chars_per_tool_result: Positive = Field(
+    max_chars_per_tool_result: Positive = not_yet(
         default=2000, description="Characters that stay of an old result."
     )
-    tool_result_head_ratio: Ratio = Field(
+    tool_result_head_ratio: Ratio = not_yet(
         default=0.6, description="The part of them taken from its beginning."
     )
-    prune_after_turns: Int = Field(default=10, description="Results of the last turns that stay whole.")
-    tools: ToolNames = Field(default_factory=ToolNames, description="Tools whose results may be cut.")
+    prune_after_turns: Int = not_yet(default=10, description="Results of the last turns that stay whole.")
+    tools: ToolNames = not_yet(default_factory=ToolNames, description="Tools whose results may be cut.")
 
 
 class ContextLimits(Section):
     passed_over = keys("memoryGetDefaultLines postCompactionMaxChars")
 
-    tool_result_max_chars: Positive = Field(
+    tool_result_max_chars: Positive = not_yet(
         default=100_000, description="Characters kept of one tool result."
     )
-    memory_get_max_chars: Positive = Field(default=12_000, description="Characters memory_get returns.")
+    memory_get_max_chars: Positive = not_yet(default=12_000, description="Characters memory_get returns.")
 
 
 class MemoryFlush(Section):
     passed_over = keys("forceFlushTranscriptBytes model")
 
-    enabled: Flag = Field(default=True, description="Whether the agent saves notes before a compaction.")
-    soft_threshold_tokens: Int = Field(default=4000, description="Tokens before the limit at which it does.")
-    prompt: str | None = Field(default=None, description="What the agent is asked then.")
-    system_prompt: str | None = Field(default=None, description="Added to the system prompt then.")
+    enabled: Flag = not_yet(default=True, description="Whether the agent saves notes before a compaction.")
+    soft_threshold_tokens: Int = not_yet(
+        default=4000, description="Tokens before the limit at which it does."
+    )
+    prompt: str | None = not_yet(default=None, description="What the agent is asked then.")
+    system_prompt: str | None = not_yet(default=None, description="Added to the system prompt then.")
 
 
 class Compaction(Section):
@@ -185,35 +203,37 @@ class Compaction(Section):
         " postCompactionSections maxActiveTranscriptBytes truncateAfterCompaction"
     )
 
-    enabled: Flag = Field(
+    enabled: Flag = not_yet(
         default=True, description="Whether old turns are summarised when the context fills."
     )
-    reserve_tokens: Int = Field(default=20_000, description="Tokens kept free for the answer.")
-    keep_recent_tokens: Positive = Field(
+    reserve_tokens: Int = not_yet(default=20_000, description="Tokens kept free for the answer.")
+    keep_recent_tokens: Positive = not_yet(
         default=20_000, description="Tokens of recent turns kept word for word."
     )
-    max_retries: Int = Field(default=3, description="Further tries when a summary fails.")
-    timeout_seconds: Positive = Field(default=180, description="Seconds one summary may take.")
-    model: str | None = Field(
+    max_retries: Int = not_yet(default=3, description="Further tries when a summary fails.")
+    timeout_seconds: Positive = not_yet(default=180, description="Seconds one summary may take.")
+    model: str | None = not_yet(
         default=None, description="The model that summarises; the session's when not set."
     )
     memory_flush: MemoryFlush = Field(default_factory=MemoryFlush, description="Notes before it happens.")
 
 
 class BlockChunk(Section):
-    min_chars: Positive = Field(
+    min_chars: Positive = not_yet(
         default=200, description="A block is not sent before it has this many characters."
     )
-    max_chars: Positive = Field(default=1200, description="A block is cut at this many characters.")
-    break_preference: Literal["paragraph", "newline", "sentence"] = Field(
+    max_chars: Positive = not_yet(default=1200, description="A block is cut at this many characters.")
+    break_preference: Literal["paragraph", "newline", "sentence"] = not_yet(
         default="paragraph", description="Where a block is cut if it can be."
     )
 
 
 class BlockCoalesce(Section):
-    min_chars: Positive | None = Field(default=None, description="Small blocks are joined up to this size.")
-    max_chars: Positive | None = Field(default=None, description="Joined blocks do not grow past this size.")
-    idle_ms: Int = Field(default=1000, description="Milliseconds of silence after which a block is sent.")
+    min_chars: Positive | None = not_yet(default=None, description="Small blocks are joined up to this size.")
+    max_chars: Positive | None = not_yet(
+        default=None, description="Joined blocks do not grow past this size."
+    )
+    idle_ms: Int = not_yet(default=1000, description="Milliseconds of silence after which a block is sent.")
 
 
 class Heartbeat(Section):
@@ -222,13 +242,13 @@ class Heartbeat(Section):
         " suppressToolErrorWarnings includeReasoning"
     )
 
-    every: Interval = Field(
+    every: Interval = not_yet(
         default="0s", description="How often the main agent reads HEARTBEAT.md; 0s is never."
     )
-    prompt: str | None = Field(default=None, description="What it is asked then.")
-    model: str | None = Field(default=None, description="The model for it.")
-    target: str = Field(default="last", description="Where its answer goes: last, none or a channel.")
-    ack_max_chars: Int = Field(
+    prompt: str | None = not_yet(default=None, description="What it is asked then.")
+    model: str | None = not_yet(default=None, description="The model for it.")
+    target: str = not_yet(default="last", description="Where its answer goes: last, none or a channel.")
+    ack_max_chars: Int = not_yet(
         default=30, description="An answer no longer than this after HEARTBEAT_OK is dropped."
     )
 
@@ -240,34 +260,36 @@ class MemorySearch(Section):
         " documentInputType"
     )
 
-    enabled: Flag = Field(default=True, description="Whether agents have memory_search and memory_get.")
-    extra_paths: Names = Field(default=(), description="More folders or files to search.")
+    enabled: Flag = not_yet(default=True, description="Whether agents have memory_search and memory_get.")
+    extra_paths: Names = not_yet(default=(), description="More folders or files to search.")
 
 
 class SandboxPrune(Section):
-    idle_hours: Int = Field(default=24, description="Hours without use after which a sandbox is removed.")
-    max_age_days: Int = Field(default=7, description="Days after which a sandbox is removed.")
+    idle_hours: Int = not_yet(default=24, description="Hours without use after which a sandbox is removed.")
+    max_age_days: Int = not_yet(default=7, description="Days after which a sandbox is removed.")
 
 
 class Sandbox(Section):
     passed_over = keys("perSession backend sessionToolsVisibility ssh")
 
-    mode: Literal["off", "non-main", "all"] = Field(
+    mode: Literal["off", "non-main", "all"] = restricts(
         default="off", description="Which sessions run in a sandbox."
     )
-    scope: Literal["session", "agent", "shared"] = Field(default="agent", description="Who shares a sandbox.")
-    workspace_access: Literal["none", "ro", "rw"] = Field(
+    scope: Literal["session", "agent", "shared"] = not_yet(
+        default="agent", description="Who shares a sandbox."
+    )
+    workspace_access: Literal["none", "ro", "rw"] = not_yet(
         default="none", description="What a sandbox may do with the workspace."
     )
-    workspace_root: PathText | None = Field(default=None, description="Where sandboxes keep their files.")
-    docker: FreeForm = Field(default_factory=dict, description="Container options, as in OpenClaw.")
-    browser: FreeForm = Field(default_factory=dict, description="Browser options, as in OpenClaw.")
-    tools: ToolNames = Field(default_factory=ToolNames, description="Tools inside a sandbox.")
+    workspace_root: PathText | None = not_yet(default=None, description="Where sandboxes keep their files.")
+    docker: FreeForm = not_yet(default_factory=dict, description="Container options, as in OpenClaw.")
+    browser: FreeForm = not_yet(default_factory=dict, description="Browser options, as in OpenClaw.")
+    tools: ToolNames = not_yet(default_factory=ToolNames, description="Tools inside a sandbox.")
     prune: SandboxPrune = Field(default_factory=SandboxPrune, description="When sandboxes are removed.")
 
 
 class ModelRequests(Section):
-    idle_timeout_seconds: Int = Field(
+    idle_timeout_seconds: Int = works(
         default=120,
         description="Seconds without a byte from a model after which the request is given up and made again;"
         " 0 leaves only the time of the whole request.",
@@ -287,38 +309,38 @@ class AgentDefaults(Section):
         " groupChat promptOverlays"
     )
 
-    workspace: PathText | None = Field(
+    workspace: PathText | None = works(
         default=None,
         description="Where AGENTS.md and the other bootstrap files are; <home>/workspace when not set.",
     )
     model: ModelChoice | None = Field(default=None, description="The model, or {primary, fallbacks}.")
-    image_model: ModelChoice | None = Field(default=None, description="The model that looks at images.")
+    image_model: ModelChoice | None = not_yet(default=None, description="The model that looks at images.")
     models: Mapping[str, ModelAlias] = Field(
         default_factory=dict, description="Aliases and parameters by provider/model."
     )
-    repo_root: PathText | None = Field(default=None, description="The repository named in the prompt.")
-    skip_bootstrap: Flag = Field(default=False, description="Do not create missing bootstrap files.")
-    bootstrap_max_chars: Positive = Field(default=12_000, description="Characters of one bootstrap file.")
-    bootstrap_total_max_chars: Positive = Field(
+    repo_root: PathText | None = not_yet(default=None, description="The repository named in the prompt.")
+    skip_bootstrap: Flag = not_yet(default=False, description="Do not create missing bootstrap files.")
+    bootstrap_max_chars: Positive = not_yet(default=12_000, description="Characters of one bootstrap file.")
+    bootstrap_total_max_chars: Positive = not_yet(
         default=60_000, description="Characters of all bootstrap files."
     )
-    additional_system_prompt: str | None = Field(default=None, description="Added to every system prompt.")
-    user_timezone: str | None = Field(
+    additional_system_prompt: str | None = not_yet(default=None, description="Added to every system prompt.")
+    user_timezone: str | None = not_yet(
         default=None, description="The user's time zone; the machine's when not set."
     )
-    time_format: Literal["auto", "12", "24"] = Field(default="auto", description="How times are written.")
-    skills: Names | None = Field(default=None, description="Skills the agents may use; all when not set.")
+    time_format: Literal["auto", "12", "24"] = not_yet(default="auto", description="How times are written.")
+    skills: Names | None = not_yet(default=None, description="Skills the agents may use; all when not set.")
     thinking: Thinking = Field(default_factory=Thinking, description="Extended thinking.")
-    thinking_default: AnyLevel | None = Field(
+    thinking_default: AnyLevel | None = works(
         default=None, description="OpenClaw's thinking level; used when thinking.level is not set."
     )
-    reasoning_default: Literal["off", "on", "stream"] = Field(
+    reasoning_default: Literal["off", "on", "stream"] = not_yet(
         default="off", description="Whether reasoning is shown, and how."
     )
-    timeout_seconds: Positive = Field(default=600, description="Seconds one turn of an agent may take.")
+    timeout_seconds: Positive = works(default=600, description="Seconds one turn of an agent may take.")
     llm: ModelRequests = Field(default_factory=ModelRequests, description="Requests to models.")
-    max_turns: Positive = Field(default=100, description="Model answers in one run.")
-    max_concurrent: Positive = Field(default=8, description="Agent turns that run at once.")
+    max_turns: Positive = works(default=100, description="Model answers in one run.")
+    max_concurrent: Positive = not_yet(default=8, description="Agent turns that run at once.")
     subagents: Subagents = Field(default_factory=Subagents, description="Agents spawned by agents.")
     context_limits: ContextLimits = Field(default_factory=ContextLimits, description="Sizes in the context.")
     context_pruning: ContextPruning = Field(
@@ -326,10 +348,10 @@ class AgentDefaults(Section):
     )
     compaction: Compaction = Field(default_factory=Compaction, description="Summarising old turns.")
     memory_search: MemorySearch = Field(default_factory=MemorySearch, description="Long-term memory.")
-    block_streaming_default: Literal["off", "on"] = Field(
+    block_streaming_default: Literal["off", "on"] = not_yet(
         default="off", description="Whether channels get an answer in blocks while it is written."
     )
-    block_streaming_break: Literal["text_end", "message_end"] = Field(
+    block_streaming_break: Literal["text_end", "message_end"] = not_yet(
         default="text_end", description="When the last block of an answer is sent."
     )
     block_streaming_chunk: BlockChunk = Field(default_factory=BlockChunk, description="Size of blocks.")
@@ -348,14 +370,14 @@ class AgentDefaults(Section):
 
 
 class Identity(Section):
-    name: str | None = Field(default=None, description="The name the agent goes by.")
-    theme: str | None = Field(default=None, description="Its manner, in a few words.")
-    emoji: str | None = Field(default=None, description="Its emoji.")
-    avatar: str | None = Field(default=None, description="Its picture: a path in the workspace or a URL.")
+    name: str | None = not_yet(default=None, description="The name the agent goes by.")
+    theme: str | None = not_yet(default=None, description="Its manner, in a few words.")
+    emoji: str | None = not_yet(default=None, description="Its emoji.")
+    avatar: str | None = not_yet(default=None, description="Its picture: a path in the workspace or a URL.")
 
 
 class FileTools(Section):
-    workspace_only: Flag = Field(default=True, description="Whether file tools stay inside the workspace.")
+    workspace_only: Flag = not_yet(default=True, description="Whether file tools stay inside the workspace.")
 
 
 class ExecTool(Section):
@@ -366,17 +388,17 @@ class ExecTool(Section):
         " applyPatch"
     )
 
-    security: Literal["deny", "allowlist", "full"] | None = Field(
-        default=None, description="What exec may run."
+    security: Literal["deny", "allowlist", "full"] | None = not_yet(
+        default=None, description="What exec may run.", tool="exec"
     )
-    ask: Literal["off", "on-miss", "always"] | None = Field(
-        default=None, description="Whether a person is asked first."
+    ask: Literal["off", "on-miss", "always"] | None = not_yet(
+        default=None, description="Whether a person is asked first.", tool="exec"
     )
-    timeout_seconds: Positive = Field(default=1800, description="Seconds a command may run.")
-    background_ms: Positive = Field(
+    timeout_seconds: Positive = not_yet(default=1800, description="Seconds a command may run.")
+    background_ms: Positive = not_yet(
         default=10_000, description="Milliseconds until it goes on in the background."
     )
-    path_prepend: Names = Field(default=(), description="Folders put before PATH.")
+    path_prepend: Names = not_yet(default=(), description="Folders put before PATH.")
 
 
 class LoopDetection(Section):
@@ -384,8 +406,8 @@ class LoopDetection(Section):
         "historySize warningThreshold globalCircuitBreakerThreshold detectors semanticNoProgress"
     )
 
-    enabled: Flag = Field(default=True, description="Whether an agent that repeats itself is stopped.")
-    critical_threshold: Positive = Field(
+    enabled: Flag = not_yet(default=True, description="Whether an agent that repeats itself is stopped.")
+    critical_threshold: Positive = not_yet(
         default=20, description="The same call so many times in a row stops it."
     )
 
@@ -403,7 +425,7 @@ class AgentTools(ToolPolicy):
     loop_detection: LoopDetection = Field(
         default_factory=LoopDetection, description="Agents that repeat themselves."
     )
-    sandbox: ToolLayer = Field(default_factory=ToolLayer, description="Tools in sandboxed sessions.")
+    sandbox: ToolLayer = not_yet(default_factory=ToolLayer, description="Tools in sandboxed sessions.")
 
 
 class AgentEntry(Section):
@@ -414,22 +436,24 @@ class AgentEntry(Section):
         " agentRuntime compaction"
     )
 
-    id: str = Field(description="The agent's id, as in agent:<id>:main.")
-    default: Flag = Field(default=False, description="Whether it is the agent used when none is named.")
-    name: str | None = Field(default=None, description="Its name for people.")
-    description: str | None = Field(default=None, description="What it is for.")
+    id: str = works(description="The agent's id, as in agent:<id>:main.")
+    default: Flag = works(default=False, description="Whether it is the agent used when none is named.")
+    name: str | None = not_yet(default=None, description="Its name for people.")
+    description: str | None = not_yet(default=None, description="What it is for.")
     identity: Identity = Field(default_factory=Identity, description="Who it is to people.")
-    workspace: PathText | None = Field(default=None, description="Its workspace.")
+    workspace: PathText | None = works(default=None, description="Its workspace.")
     model: ModelChoice | None = Field(default=None, description="Its model, or {primary, fallbacks}.")
-    skills: Names | None = Field(default=None, description="The skills it may use.")
-    thinking_default: AnyLevel | None = Field(default=None, description="Its thinking level.")
-    reasoning_default: Literal["off", "on", "stream"] | None = Field(
+    skills: Names | None = not_yet(default=None, description="The skills it may use.")
+    thinking_default: AnyLevel | None = not_yet(default=None, description="Its thinking level.")
+    reasoning_default: Literal["off", "on", "stream"] | None = not_yet(
         default=None, description="Whether its reasoning is shown."
     )
-    bootstrap_max_chars: Positive | None = Field(
+    bootstrap_max_chars: Positive | None = not_yet(
         default=None, description="Characters of one bootstrap file."
     )
-    bootstrap_total_max_chars: Positive | None = Field(default=None, description="Characters of all of them.")
+    bootstrap_total_max_chars: Positive | None = not_yet(
+        default=None, description="Characters of all of them."
+    )
     context_limits: ContextLimits | None = Field(default=None, description="Sizes in its context.")
     subagents: SubagentChoice = Field(default_factory=SubagentChoice, description="Agents it may spawn.")
     sandbox: Sandbox | None = Field(default=None, description="Where its tools run.")
@@ -472,3 +496,24 @@ class Agents(Section):
 
     def find(self, agent: str) -> AgentEntry | None:
         return next((entry for entry in self.all if entry.id == agent), None)
+
+    @property
+    def main(self) -> AgentEntry | None:
+        """The entry of the main agent: the one called main, else the default one."""
+        return self.find(MAIN) or next((entry for entry in self.all if entry.default), None)
+
+    def with_main(self) -> Agents:
+        """With the model and the workspace of the main agent, the only one that runs, as the defaults."""
+        entry = self.main
+        if entry is None:
+            return self
+        own: dict[str, object] = {"workspace": entry.workspace, "model": self._main_model(entry)}
+        update = {name: value for name, value in own.items() if value is not None}
+        return self.model_copy(update={"defaults": self.defaults.model_copy(update=update)})
+
+    def _main_model(self, entry: AgentEntry) -> ModelPair | None:
+        """A name alone leaves the fallbacks of the defaults."""
+        if entry.model is None or self.defaults.model is None:
+            return entry.model
+        update = {name: getattr(entry.model, name) for name in entry.model.model_fields_set}
+        return self.defaults.model.model_copy(update=update)

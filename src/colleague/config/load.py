@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from collections.abc import Iterator, Mapping
 from types import NoneType, UnionType
@@ -25,13 +24,13 @@ from colleague.config.file import (
     read_settings_file,
 )
 from colleague.config.secret import Secret, is_telling
-from colleague.config.section import Section, check_duration
+from colleague.config.section import Section, Status, check_duration, mark_of
 from colleague.config.settings import Settings
 from colleague.errors import ConfigError
 from colleague.home import Home
 from colleague.suggest import did_you_mean
 
-SHARED = frozenset(["agents", "models", "tools", "mcp", "session", "skills", "channels"])
+SHARED = frozenset(["agents", "models", "auth", "tools", "mcp", "session", "messages", "skills", "channels"])
 _MAX_PROBLEMS = 100
 _MAX_WARNINGS = 100
 _AN_OBJECT = "an object, { ... }"
@@ -72,7 +71,7 @@ def load_settings(home: Home) -> Settings:
     tree = _merged(theirs, ours)
     settings = _validated(tree) if tree else Settings()
     files = [file for each in (theirs, ours) if each for file in each.files]
-    return settings.read_from(home.root, tuple(warnings), tuple(files))
+    return settings.read_from(home.root, tuple(warnings), tuple(files), tree)
 
 
 def _merged(theirs: SettingsFile | None, ours: SettingsFile | None) -> Node | None:
@@ -85,12 +84,12 @@ def _merged(theirs: SettingsFile | None, ours: SettingsFile | None) -> Node | No
 
 def _validated(tree: Node) -> Settings:
     try:
-        settings = Settings.model_validate(tree.plain(), by_alias=True, by_name=False)
+        settings: Settings = Settings.model_validate(tree.plain(), by_alias=True, by_name=False)
     except ValidationError as error:
         problems = error.errors(include_url=False, include_input=False)
     else:
         _check_tokens(settings, tree)
-        return settings
+        return settings.model_copy(update={"agents": settings.agents.with_main()})
     raise _config_error(tree, problems)
 
 
@@ -144,28 +143,56 @@ def _warnings(file: SettingsFile | None, *, ours: bool) -> Iterator[SettingsWarn
     tree, skipped = file.tree, frozenset() if ours else Settings.passed_over
     read = {key: node for key, node in file.tree.value.items() if key not in skipped}
     found = _unknown_keys(Node(read, tree.document, tree.path), Settings, (), ours=ours)
-    yield from itertools.islice(itertools.chain(file.warnings, found), _MAX_WARNINGS)
+    odd: list[_OddKey | SettingsWarning] = [*file.warnings, *found]
+    yield from (_warning(each, ours=ours) for each in odd[: _MAX_WARNINGS - 1])
+    if len(odd) == _MAX_WARNINGS:
+        yield _warning(odd[-1], ours=ours)
+    elif beyond := odd[_MAX_WARNINGS - 1 :]:
+        first = _warning(beyond[0], ours=ours)
+        message = f"from here on, {len(beyond)} more keys like these"
+        yield SettingsWarning(first.file, first.line, first.column, message, "correct the first ones first")
 
 
-def _unknown_keys(node: Node, model: type[Section], path: Keys, *, ours: bool) -> Iterator[SettingsWarning]:
+class _OddKey(NamedTuple):
+    """A key without effect, in the section `model`. Without a hint, a name near to it is looked for."""
+
+    node: Node
+    path: Keys
+    model: type[Section]
+    message: str
+    hint: str = ""
+
+
+def _warning(odd: _OddKey | SettingsWarning, *, ours: bool) -> SettingsWarning:
+    if isinstance(odd, SettingsWarning):
+        return odd
+    hint = odd.hint or _meant(odd, ours=ours)
+    return SettingsWarning.at(odd.node.key_place, f"{dotted(odd.path)} {odd.message}", hint)
+
+
+def _meant(odd: _OddKey, *, ours: bool) -> str:
+    known = [field.alias or name for name, field in odd.model.model_fields.items()]
+    near = did_you_mean(str(odd.path[-1]), known + ([] if ours else sorted(odd.model.passed_over)))
+    return near or ("remove it" if ours else "it is passed over")
+
+
+def _unknown_keys(node: Node, model: type[Section], path: Keys, *, ours: bool) -> Iterator[_OddKey]:
     fields = {field.alias: field for field in model.model_fields.values()}
     for key, child in node.value.items() if isinstance(node.value, dict) else ():
         at = (*path, key)
         if (field := fields.get(model.renamed.get(key, key))) is not None:
             if at == ("experts",) and not ours:
-                yield _warning(child, at, "counts only in colleague.json", "move it there")
+                yield _OddKey(child, at, model, "counts only in colleague.json", "move it there")
             else:
                 yield from _unknown_below(child, field.annotation, at, ours=ours)
         elif key in model.passed_over:
             if ours:
-                yield _warning(child, at, "is a key of OpenClaw that has no effect here", "remove it")
+                yield _OddKey(child, at, model, "is a key of OpenClaw that has no effect here", "remove it")
         elif at != ("$schema",):
-            known = [name for name in fields if name] + ([] if ours else sorted(model.passed_over))
-            otherwise = "remove it" if ours else "it is passed over"
-            yield _warning(child, at, "is not a known key", did_you_mean(key, known) or otherwise)
+            yield _OddKey(child, at, model, "is not a known key")
 
 
-def _unknown_below(node: Node, annotation: Any, path: Keys, *, ours: bool) -> Iterator[SettingsWarning]:
+def _unknown_below(node: Node, annotation: Any, path: Keys, *, ours: bool) -> Iterator[_OddKey]:
     """The same for a value of the type `annotation`, whatever sections are in it."""
     if isinstance(annotation, type) and issubclass(annotation, Section):
         yield from _unknown_keys(node, annotation, path, ours=ours)
@@ -184,10 +211,6 @@ def _unknown_below(node: Node, annotation: Any, path: Keys, *, ours: bool) -> It
             yield from _unknown_below(node, each, path, ours=ours)
 
 
-def _warning(node: Node, path: Keys, message: str, hint: str) -> SettingsWarning:
-    return SettingsWarning.at(node.key_place, f"{dotted(path)} {message}", hint)
-
-
 class KnownSetting(NamedTuple):
     """One key of the settings, as the reference page shows it."""
 
@@ -195,19 +218,32 @@ class KnownSetting(NamedTuple):
     type: str
     default: str
     description: str
+    status: Status
 
 
 def known_settings() -> list[KnownSetting]:
     """Every key of colleague.json; `*` stands for any name and `[]` for any item."""
-    return list(_known(Settings, ""))
+    return list(_known(Settings, "", None))
 
 
-def _known(model: type[Section], prefix: str) -> Iterator[KnownSetting]:
+def _known(model: type[Section], prefix: str, above: Status | None) -> Iterator[KnownSetting]:
     for field in model.model_fields.values():
-        key = f"{prefix}{field.alias}"
-        yield KnownSetting(key, _type_text(field), _default_text(field), field.description or "")
-        for suffix, section in _sections(field.annotation):
-            yield from _known(section, f"{key}{suffix}.")
+        key, mark = f"{prefix}{field.alias}", mark_of(field)
+        status = above or (mark.status if mark else None)
+        below = [
+            known
+            for suffix, section in _sections(field.annotation)
+            for known in _known(section, f"{key}{suffix}.", status)
+        ]
+        standing = status or _best(below)
+        yield KnownSetting(key, _type_text(field), _default_text(field), field.description or "", standing)
+        yield from below
+
+
+def _best(below: list[KnownSetting]) -> Status:
+    """Of a key that holds other keys: it works as far as one of them does."""
+    found = {each.status for each in below}
+    return "works" if "works" in found else "restricts" if "restricts" in found else "not yet"
 
 
 def _sections(annotation: Any) -> Iterator[tuple[str, type[Section]]]:
@@ -259,10 +295,11 @@ _DEFAULT_TEXT = """\
 // The settings of this home. Comments and trailing commas are allowed (JSON5).
 //
 // A line such as //port: 18790 shows a default: to change it, remove the // and edit the value.
-// Every key is in docs/reference/settings.md.
+// Every key is in docs/reference/settings.md, with its status. Some have no effect yet: colleague config
+// check names those that you set.
 //
-// An openclaw.json beside this file is read first (agents, models, tools, mcp, session, skills, channels)
-// and never written; what stands here wins.
+// An openclaw.json beside this file is read first (agents, models, auth, tools, mcp, session, messages,
+// skills, channels) and never written; what stands here wins.
 //
 // Secrets: write "${NAME}" and set the environment variable NAME; the text itself works too, but then this
 // file must be readable by you alone (chmod 600).

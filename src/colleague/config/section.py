@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import (
     AfterValidator,
@@ -16,6 +16,7 @@ from pydantic import (
     model_validator,
 )
 from pydantic.alias_generators import to_camel
+from pydantic.fields import FieldInfo
 
 from colleague.config.secret import Secret, hide, show
 
@@ -54,6 +55,55 @@ Variable = Annotated[Secret, BeforeValidator(_as_text)]
 FreeForm = Annotated[Mapping[str, object], AfterValidator(hide), PlainSerializer(show)]
 
 ToolProfile = Literal["minimal", "coding", "messaging", "full"]
+
+
+Status = Literal["works", "not yet", "restricts"]
+
+
+def _never(_: Any) -> bool:
+    return False
+
+
+class Mark(NamedTuple):
+    """The status of a key. `harmless` recognises values of a restriction that restrict nothing, besides the
+    default; `tool` is the tool that does not exist yet, for a key that restricts only this tool."""
+
+    status: Status
+    harmless: Callable[[Any], bool] = _never
+    tool: str = ""
+
+
+class _Description(str):
+    """The description of a key, with its status: pydantic keeps it as it is, and needs no time for it."""
+
+    __slots__ = ("mark",)
+    mark: Mark
+
+
+def _marked(mark: Mark, description: str, field: dict[str, Any]) -> Any:
+    text = _Description(description)
+    text.mark = mark
+    return Field(description=text, **field)
+
+
+def works(*, description: str, **field: Any) -> Any:
+    """A key that the code reads. Takes what `Field` takes."""
+    return _marked(Mark("works"), description, field)
+
+
+def not_yet(*, description: str, tool: str = "", **field: Any) -> Any:
+    """A key that is accepted and has no effect yet: whoever sets it is told so."""
+    return _marked(Mark("not yet", tool=tool), description, field)
+
+
+def restricts(*, description: str, harmless: Callable[[Any], bool] = _never, **field: Any) -> Any:
+    """A key that restricts agents and that nothing enforces yet: with it, nothing starts."""
+    return _marked(Mark("restricts", harmless), description, field)
+
+
+def mark_of(field: FieldInfo) -> Mark | None:
+    """None for a key that only holds other keys, which have a status of their own."""
+    return field.description.mark if isinstance(field.description, _Description) else None
 
 
 def keys(names: str) -> frozenset[str]:

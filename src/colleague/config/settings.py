@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field, PrivateAttr, model_validator
 
 from colleague.config.agents import Agents, AgentTools, ToolLayer
-from colleague.config.file import SettingsWarning
+from colleague.config.file import Node, SettingsWarning
 from colleague.config.secret import Secret, resolve
 from colleague.config.section import (
     Duration,
@@ -26,6 +26,9 @@ from colleague.config.section import (
     Section,
     Variable,
     keys,
+    not_yet,
+    restricts,
+    works,
 )
 from colleague.errors import ConfigError
 from colleague.home import Home
@@ -74,67 +77,67 @@ Token = Annotated[Secret, AfterValidator(_check_token)]
 class ModelCost(Section):
     passed_over = keys("tiers tieredPricing")
 
-    input: Number = Field(default=0, description="Dollars for a million input tokens.")
-    output: Number = Field(default=0, description="Dollars for a million output tokens.")
-    cache_read: Number = Field(default=0, description="Dollars for a million tokens read from the cache.")
-    cache_write: Number = Field(default=0, description="Dollars for a million tokens written to the cache.")
+    input: Number = works(default=0, description="Dollars for a million input tokens.")
+    output: Number = works(default=0, description="Dollars for a million output tokens.")
+    cache_read: Number = works(default=0, description="Dollars for a million tokens read from the cache.")
+    cache_write: Number = works(default=0, description="Dollars for a million tokens written to the cache.")
 
 
 class ProviderModel(Section):
     passed_over = keys("agentRuntime mediaInput metadataSource")
 
-    id: str = Field(description="The model's id at the provider.")
-    name: str | None = Field(default=None, description="Its name for people.")
-    api: str | None = Field(default=None, description="The protocol, when it differs from the provider's.")
-    reasoning: Flag = Field(default=False, description="Whether it can think before it answers.")
-    input: Names = Field(default=("text",), description="What it takes: text, image.")
+    id: str = works(description="The model's id at the provider.")
+    name: str | None = not_yet(default=None, description="Its name for people.")
+    api: str | None = works(default=None, description="The protocol, when it differs from the provider's.")
+    reasoning: Flag = works(default=False, description="Whether it can think before it answers.")
+    input: Names = not_yet(default=("text",), description="What it takes: text, image.")
     cost: ModelCost | None = Field(default=None, description="What it costs.")
-    context_window: Positive | None = Field(default=None, description="Tokens its context holds.")
-    context_tokens: Positive | None = Field(default=None, description="Tokens of it that we use.")
-    max_tokens: Positive | None = Field(default=None, description="Tokens of one answer.")
-    headers: Mapping[str, Variable] = Field(default_factory=dict, description="HTTP headers to send.")
-    compat: FreeForm = Field(default_factory=dict, description="What the server can do, as in OpenClaw.")
-    params: FreeForm = Field(default_factory=dict, description="Parameters sent with each request.")
+    context_window: Positive | None = works(default=None, description="Tokens its context holds.")
+    context_tokens: Positive | None = works(default=None, description="Tokens of it that we use.")
+    max_tokens: Positive | None = works(default=None, description="Tokens of one answer.")
+    headers: Mapping[str, Variable] = works(default_factory=dict, description="HTTP headers to send.")
+    compat: FreeForm = works(default_factory=dict, description="What the server can do, as in OpenClaw.")
+    params: FreeForm = works(default_factory=dict, description="Parameters sent with each request.")
 
 
 class Provider(Section):
     passed_over = keys("injectNumCtxForOpenAICompat request localService agentRuntime region contextTokens")
 
-    base_url: str | None = Field(
+    base_url: str | None = works(
         default=None, description="Where its API is; the provider's own when not set."
     )
-    api_key: Secret | None = Field(default=None, description="The key, best as ${NAME}.")
-    api: str | None = Field(
+    api_key: Secret | None = works(default=None, description="The key, best as ${NAME}.")
+    api: str | None = works(
         default=None,
         description="The protocol: openai-completions, openai-responses, anthropic-messages or google.",
     )
-    auth: str | None = Field(
+    auth: str | None = not_yet(
         default=None, description="How the key is sent: api-key, token, oauth or aws-sdk."
     )
-    auth_header: Flag = Field(default=False, description="Whether the key goes in the Authorization header.")
-    headers: Mapping[str, Variable] = Field(default_factory=dict, description="HTTP headers to send.")
-    timeout_seconds: Positive | None = Field(
+    auth_header: Flag = works(default=False, description="Whether the key goes in the Authorization header.")
+    headers: Mapping[str, Variable] = works(default_factory=dict, description="HTTP headers to send.")
+    timeout_seconds: Positive | None = works(
         default=None, description="Seconds one request may take; an hour when not set."
     )
-    idle_timeout_seconds: Positive | None = Field(
+    idle_timeout_seconds: Positive | None = works(
         default=None,
         description="Seconds without a byte after which a request is given up and made again;"
         " agents.defaults.llm.idleTimeoutSeconds when not set.",
     )
-    context_window: Positive | None = Field(
+    context_window: Positive | None = works(
         default=None, description="Tokens of context, for models that do not say."
     )
-    max_tokens: Positive | None = Field(
+    max_tokens: Positive | None = works(
         default=None, description="Tokens of an answer, for models that do not say."
     )
-    params: FreeForm = Field(default_factory=dict, description="Parameters sent with each request.")
+    params: FreeForm = works(default_factory=dict, description="Parameters sent with each request.")
     models: tuple[ProviderModel, ...] = Field(default=(), description="Its models.")
 
 
 class Models(Section):
     passed_over = keys("bedrockDiscovery catalogRefresh pricing proxy")
 
-    mode: Literal["merge", "replace"] = Field(
+    mode: Literal["merge", "replace"] = works(
         default="merge", description="Whether providers add to the built-in ones or replace them."
     )
     providers: Mapping[str, Provider] = Field(default_factory=dict, description="Model providers by id.")
@@ -143,13 +146,15 @@ class Models(Section):
 class WebSearch(Section):
     passed_over = keys("openaiCodex perplexity grok gemini kimi brave cacheTtlMinutes")
 
-    enabled: Flag | None = Field(
-        default=None, description="Whether web_search exists; when not set, if it has a key."
+    enabled: Flag | None = not_yet(
+        default=None,
+        description="Whether web_search exists; when not set, if it has a key.",
+        tool="web_search",
     )
-    provider: str | None = Field(default=None, description="Who searches.")
-    api_key: Secret | None = Field(default=None, description="The provider's key, best as ${NAME}.")
-    max_results: Positive = Field(default=5, description="Results of one search.")
-    timeout_seconds: Positive = Field(default=30, description="Seconds one search may take.")
+    provider: str | None = not_yet(default=None, description="Who searches.")
+    api_key: Secret | None = not_yet(default=None, description="The provider's key, best as ${NAME}.")
+    max_results: Positive = not_yet(default=5, description="Results of one search.")
+    timeout_seconds: Positive = not_yet(default=30, description="Seconds one search may take.")
 
 
 class WebFetch(Section):
@@ -157,12 +162,12 @@ class WebFetch(Section):
         "provider cacheTtlMinutes readability userAgent firecrawl useTrustedEnvProxy ssrfPolicy"
     )
 
-    enabled: Flag = Field(default=True, description="Whether web_fetch exists.")
-    max_chars: Positive = Field(default=20_000, description="Characters returned of a page.")
-    max_chars_cap: Positive = Field(default=20_000, description="The most characters a call may ask for.")
-    max_response_bytes: Positive = Field(default=750_000, description="Bytes read of a response.")
-    max_redirects: Int = Field(default=3, description="Redirects followed.")
-    timeout_seconds: Positive = Field(default=30, description="Seconds one fetch may take.")
+    enabled: Flag = not_yet(default=True, description="Whether web_fetch exists.", tool="web_fetch")
+    max_chars: Positive = not_yet(default=20_000, description="Characters returned of a page.")
+    max_chars_cap: Positive = not_yet(default=20_000, description="The most characters a call may ask for.")
+    max_response_bytes: Positive = not_yet(default=750_000, description="Bytes read of a response.")
+    max_redirects: Int = not_yet(default=3, description="Redirects followed.")
+    timeout_seconds: Positive = not_yet(default=30, description="Seconds one fetch may take.")
 
 
 class WebTools(Section):
@@ -173,15 +178,15 @@ class WebTools(Section):
 
 
 class AgentToAgent(Section):
-    enabled: Flag = Field(default=False, description="Whether agents may write to each other's sessions.")
-    allow: Names = Field(default=(), description="Agents that take part; empty means all.")
+    enabled: Flag = not_yet(default=False, description="Whether agents may write to each other's sessions.")
+    allow: Names = not_yet(default=(), description="Agents that take part; empty means all.")
 
 
 class SessionTools(Section):
     passed_over = keys("allowThreadTargets")
 
-    visibility: Literal["self", "tree", "agent", "all"] = Field(
-        default="tree", description="Which sessions the session tools see."
+    visibility: Literal["self", "tree", "agent", "all"] = not_yet(
+        default="tree", description="Which sessions the session tools see.", tool="sessions_list"
     )
 
 
@@ -194,12 +199,14 @@ class Tools(AgentTools):
     web: WebTools = Field(default_factory=WebTools, description="The web.")
     sessions: SessionTools = Field(default_factory=SessionTools, description="Other sessions.")
     agent_to_agent: AgentToAgent = Field(default_factory=AgentToAgent, description="Other agents.")
-    subagents: ToolLayer = Field(default_factory=ToolLayer, description="Tools of spawned agents.")
+    subagents: ToolLayer = not_yet(
+        default_factory=ToolLayer, description="Tools of spawned agents.", tool="sessions_spawn"
+    )
 
 
 class ToolFilter(Section):
-    include: Names = Field(default=(), description="Only these tools; * stands for any letters.")
-    exclude: Names = Field(default=(), description="Not these tools.")
+    include: Names = works(default=(), description="Only these tools; * stands for any letters.")
+    exclude: Names = works(default=(), description="Not these tools.")
 
 
 class McpServer(Section):
@@ -209,20 +216,20 @@ class McpServer(Section):
         " connectTimeout connect_timeout supports_parallel_tool_calls"
     )
 
-    enabled: Flag = Field(default=True, description="Whether the server is used.")
-    demo: Flag = Field(default=False, description="Whether it is a demo: rehearsals may really act on it.")
-    command: str | None = Field(default=None, description="The program to start, for a local server.")
-    args: Names = Field(default=(), description="Its arguments.")
-    env: Mapping[str, Variable] = Field(default_factory=dict, description="Its environment variables.")
-    cwd: PathText | None = Field(default=None, description="The folder it starts in.")
-    url: str | None = Field(default=None, description="Where the server is, for a remote one.")
-    transport: Literal["stdio", "sse", "streamable-http", "http"] | None = Field(
+    enabled: Flag = works(default=True, description="Whether the server is used.")
+    demo: Flag = works(default=False, description="Whether it is a demo: rehearsals may really act on it.")
+    command: str | None = works(default=None, description="The program to start, for a local server.")
+    args: Names = works(default=(), description="Its arguments.")
+    env: Mapping[str, Variable] = works(default_factory=dict, description="Its environment variables.")
+    cwd: PathText | None = works(default=None, description="The folder it starts in.")
+    url: str | None = works(default=None, description="Where the server is, for a remote one.")
+    transport: Literal["stdio", "sse", "streamable-http", "http"] | None = works(
         default=None, description="How to speak to it; streamable-http for a url when not set."
     )
-    headers: Mapping[str, Variable] = Field(default_factory=dict, description="HTTP headers to send.")
-    connection_timeout_ms: Positive = Field(default=30_000, description="Milliseconds to connect.")
-    request_timeout_ms: Positive = Field(default=60_000, description="Milliseconds one call may take.")
-    supports_parallel_tool_calls: Flag = Field(default=False, description="Whether calls may run at once.")
+    headers: Mapping[str, Variable] = works(default_factory=dict, description="HTTP headers to send.")
+    connection_timeout_ms: Positive = works(default=30_000, description="Milliseconds to connect.")
+    request_timeout_ms: Positive = works(default=60_000, description="Milliseconds one call may take.")
+    supports_parallel_tool_calls: Flag = works(default=False, description="Whether calls may run at once.")
     tool_filter: ToolFilter = Field(default_factory=ToolFilter, description="Which of its tools are used.")
 
     @model_validator(mode="after")
@@ -263,14 +270,20 @@ class SendRule(Section):
 
 
 class SendPolicy(Section):
-    default: Decision = Field(default="allow", description="What holds when no rule matches.")
-    rules: tuple[SendRule, ...] = Field(default=(), description="Exceptions.")
+    default: Decision = restricts(default="allow", description="What holds when no rule matches.")
+    rules: tuple[SendRule, ...] = restricts(
+        default=(),
+        description="Exceptions.",
+        harmless=lambda rules: all(rule.action == "allow" for rule in rules),
+    )
 
 
 class SessionReset(Section):
-    mode: Literal["none", "daily", "idle"] = Field(default="none", description="When a session starts anew.")
-    at_hour: Annotated[Int, Field(le=23)] = Field(default=4, description="The hour of a daily reset.")
-    idle_minutes: Positive | None = Field(default=None, description="Minutes of silence before a reset.")
+    mode: Literal["none", "daily", "idle"] = not_yet(
+        default="none", description="When a session starts anew."
+    )
+    at_hour: Annotated[Int, Field(le=23)] = not_yet(default=4, description="The hour of a daily reset.")
+    idle_minutes: Positive | None = not_yet(default=None, description="Minutes of silence before a reset.")
 
 
 class ResetByType(Section):
@@ -282,15 +295,17 @@ class ResetByType(Section):
 
 
 class HistoryLimits(Section):
-    direct: Positive | None = Field(
+    direct: Positive | None = not_yet(
         default=50, description="Turns a model sees of a direct chat; null is all."
     )
-    group: Positive | None = Field(default=50, description="Turns a model sees of a group; null is all.")
-    channel: Positive | None = Field(default=50, description="Turns a model sees of a channel; null is all.")
+    group: Positive | None = not_yet(default=50, description="Turns a model sees of a group; null is all.")
+    channel: Positive | None = not_yet(
+        default=50, description="Turns a model sees of a channel; null is all."
+    )
 
 
 class PingPong(Section):
-    max_ping_pong_turns: Int = Field(default=5, description="Replies two agents may exchange in a row.")
+    max_ping_pong_turns: Int = not_yet(default=5, description="Replies two agents may exchange in a row.")
 
 
 class Session(Section):
@@ -299,11 +314,13 @@ class Session(Section):
         " parentForkMaxTokens transcriptRetentionDays maxRecentTurns threadBindings writeLock"
     )
 
-    scope: Literal["per-sender", "global"] = Field(default="per-sender", description="Who shares a session.")
-    dm_scope: Literal["main", "per-peer", "per-channel-peer", "per-account-channel-peer"] = Field(
+    scope: Literal["per-sender", "global"] = not_yet(
+        default="per-sender", description="Who shares a session."
+    )
+    dm_scope: Literal["main", "per-peer", "per-channel-peer", "per-account-channel-peer"] = not_yet(
         default="main", description="Which session a direct message goes to."
     )
-    identity_links: Mapping[str, Names] = Field(
+    identity_links: Mapping[str, Names] = not_yet(
         default_factory=dict, description="One person's names on several channels."
     )
     send_policy: SendPolicy = Field(default_factory=SendPolicy, description="Which sessions may send.")
@@ -315,10 +332,10 @@ class Session(Section):
     reset_by_channel: Mapping[str, SessionReset] = Field(
         default_factory=dict, description="The same by channel."
     )
-    reset_triggers: Names = Field(
+    reset_triggers: Names = not_yet(
         default=("/new", "/reset"), description="Messages that start a session anew."
     )
-    idle_minutes: Positive | None = Field(
+    idle_minutes: Positive | None = not_yet(
         default=None, description="OpenClaw's older key for reset.idleMinutes."
     )
     agent_to_agent: PingPong = Field(default_factory=PingPong, description="Agents that talk to each other.")
@@ -327,45 +344,52 @@ class Session(Section):
 class Queue(Section):
     passed_over = keys("debounceMsByChannel")
 
-    mode: QueueMode = Field(default="steer", description="What a message does that arrives during a turn.")
-    by_channel: Mapping[str, QueueMode] = Field(default_factory=dict, description="The same by channel.")
-    debounce_ms: Int = Field(default=1000, description="Milliseconds to wait for more messages.")
-    cap: Positive = Field(default=20, description="Messages that may wait.")
-    drop: Literal["old", "new", "summarize"] = Field(
+    mode: QueueMode = not_yet(default="steer", description="What a message does that arrives during a turn.")
+    by_channel: Mapping[str, QueueMode] = not_yet(default_factory=dict, description="The same by channel.")
+    debounce_ms: Int = not_yet(default=1000, description="Milliseconds to wait for more messages.")
+    cap: Positive = not_yet(default=20, description="Messages that may wait.")
+    drop: Literal["old", "new", "summarize"] = not_yet(
         default="summarize", description="What happens beyond that."
     )
 
 
 class Messages(Section):
+    passed_over = keys(
+        "messagePrefix responsePrefix groupChat inbound ackReaction ackReactionScope removeAckAfterReply"
+        " statusReactions suppressToolErrors tts visibleReplies"
+    )
+
     queue: Queue = Field(default_factory=Queue, description="Messages that arrive during a turn.")
 
 
 class SkillsLoad(Section):
     passed_over = keys("allowSymlinkTargets watchDebounceMs")
 
-    extra_dirs: Names = Field(default=(), description="More folders with skills.")
-    watch: Flag = Field(default=True, description="Whether changes are noticed at once.")
+    extra_dirs: Names = not_yet(default=(), description="More folders with skills.")
+    watch: Flag = not_yet(default=True, description="Whether changes are noticed at once.")
 
 
 class SkillsLimits(Section):
     passed_over = keys("maxCandidatesPerRoot maxSkillsLoadedPerSource")
 
-    max_skills_in_prompt: Positive = Field(default=150, description="Skills listed in the prompt.")
-    max_skills_prompt_chars: Int = Field(default=18_000, description="Characters of that list.")
-    max_skill_file_bytes: Positive = Field(default=256_000, description="The largest SKILL.md that is read.")
+    max_skills_in_prompt: Positive = not_yet(default=150, description="Skills listed in the prompt.")
+    max_skills_prompt_chars: Int = not_yet(default=18_000, description="Characters of that list.")
+    max_skill_file_bytes: Positive = not_yet(
+        default=256_000, description="The largest SKILL.md that is read."
+    )
 
 
 class SkillEntry(Section):
-    enabled: Flag = Field(default=True, description="Whether the skill is used.")
-    api_key: Secret | None = Field(default=None, description="The key it asks for, best as ${NAME}.")
-    env: Mapping[str, Variable] = Field(default_factory=dict, description="Environment variables it needs.")
-    config: FreeForm = Field(default_factory=dict, description="Its own settings.")
+    enabled: Flag = not_yet(default=True, description="Whether the skill is used.")
+    api_key: Secret | None = not_yet(default=None, description="The key it asks for, best as ${NAME}.")
+    env: Mapping[str, Variable] = not_yet(default_factory=dict, description="Environment variables it needs.")
+    config: FreeForm = not_yet(default_factory=dict, description="Its own settings.")
 
 
 class Skills(Section):
     passed_over = keys("install allowRemoteEligibilityExpansion workshop")
 
-    allow_bundled: Names | None = Field(
+    allow_bundled: Names | None = not_yet(
         default=None, description="Bundled skills that are used; all when not set."
     )
     load: SkillsLoad = Field(default_factory=SkillsLoad, description="Where skills come from.")
@@ -374,14 +398,14 @@ class Skills(Section):
 
 
 class AuthProfile(Section):
-    provider: str = Field(description="The provider it is for.")
-    mode: Literal["api_key", "token", "oauth", "aws-sdk"] = Field(
+    provider: str = works(description="The provider it is for.")
+    mode: Literal["api_key", "token", "oauth", "aws-sdk"] = not_yet(
         default="api_key", description="What it holds."
     )
-    key: Secret | None = Field(default=None, description="The API key, best as ${NAME}.")
-    token: Secret | None = Field(default=None, description="The token, best as ${NAME}.")
-    email: str | None = Field(default=None, description="Whose it is.")
-    display_name: str | None = Field(default=None, description="Its name for people.")
+    key: Secret | None = works(default=None, description="The API key, best as ${NAME}.")
+    token: Secret | None = works(default=None, description="The token, best as ${NAME}.")
+    email: str | None = not_yet(default=None, description="Whose it is.")
+    display_name: str | None = not_yet(default=None, description="Its name for people.")
 
 
 class Auth(Section):
@@ -390,15 +414,15 @@ class Auth(Section):
     profiles: Mapping[str, AuthProfile] = Field(
         default_factory=dict, description="Several keys for one provider, by name."
     )
-    order: Mapping[str, Names] = Field(
+    order: Mapping[str, Names] = works(
         default_factory=dict, description="By provider: profiles in the order they are tried."
     )
 
 
 class Pubsub(Section):
-    audience: str = Field(description="The audience of the push subscription, as it is set at Google.")
-    service_account: str = Field(description="The e-mail address of the service account that pushes.")
-    keys_url: str = Field(
+    audience: str = works(description="The audience of the push subscription, as it is set at Google.")
+    service_account: str = works(description="The e-mail address of the service account that pushes.")
+    keys_url: str = works(
         default="https://www.googleapis.com/oauth2/v3/certs",
         description="Where the public keys are to check its tokens with.",
     )
@@ -410,8 +434,8 @@ class Hooks(Section):
         " presets transformsDir mappings gmail internal"
     )
 
-    token: Token | None = Field(default=None, description="The secret of hooks that have none of their own.")
-    max_body_bytes: Positive = Field(default=1_048_576, description="The largest request body a hook takes.")
+    token: Token | None = works(default=None, description="The secret of hooks that have none of their own.")
+    max_body_bytes: Positive = works(default=1_048_576, description="The largest request body a hook takes.")
     pubsub: Pubsub | None = Field(
         default=None, description="Google's own pushes at /hooks/gmail, by the token that Google signs."
     )
@@ -420,8 +444,8 @@ class Hooks(Section):
 class GatewayAuth(Section):
     passed_over = keys("password allowTailscale rateLimit trustedProxy")
 
-    mode: Literal["token", "none"] = Field(default="token", description="none is for loopback only.")
-    token: Token | None = Field(default=None, description="The token callers send, best as ${NAME}.")
+    mode: Literal["token", "none"] = works(default="token", description="none is for loopback only.")
+    token: Token | None = works(default=None, description="The token callers send, best as ${NAME}.")
 
 
 class Gateway(Section):
@@ -430,34 +454,34 @@ class Gateway(Section):
         " reload tls http push nodes publicOrigin channelHealthCheckMinutes"
     )
 
-    port: Annotated[Positive, Field(le=65535)] = Field(default=18790, description="The port it listens on.")
-    bind: Annotated[str, AfterValidator(_check_bind)] = Field(
+    port: Annotated[Positive, Field(le=65535)] = works(default=18790, description="The port it listens on.")
+    bind: Annotated[str, AfterValidator(_check_bind)] = works(
         default="loopback", description="loopback, lan (every interface) or an IP address."
     )
     auth: GatewayAuth = Field(default_factory=GatewayAuth, description="Who may call it.")
-    trusted_proxies: Annotated[Names, AfterValidator(_check_proxies)] = Field(
+    trusted_proxies: Annotated[Names, AfterValidator(_check_proxies)] = works(
         default=(),
         description="Proxies whose X-Forwarded-For or Forwarded counts: addresses or networks (10.0.0.0/8).",
     )
 
 
 class Experts(Section):
-    database: Annotated[Secret, AfterValidator(_check_database)] | None = Field(
+    database: Annotated[Secret, AfterValidator(_check_database)] | None = works(
         default=None, description="A postgresql:// URL; null is SQLite in the home."
     )
-    dedupe_window: Duration = Field(default="7d", description="How long a repeated event is recognised.")
-    retention: Duration = Field(default="30d", description="How long finished runs are kept.")
-    scratch_retention: Duration = Field(default="7d", description="How long scratch files are kept.")
-    max_concurrent_runs: Positive = Field(default=32, description="Runs that work at once.")
-    timeout_clock: Literal["working", "wall"] = Field(
+    dedupe_window: Duration = works(default="7d", description="How long a repeated event is recognised.")
+    retention: Duration = works(default="30d", description="How long finished runs are kept.")
+    scratch_retention: Duration = works(default="7d", description="How long scratch files are kept.")
+    max_concurrent_runs: Positive = works(default=32, description="Runs that work at once.")
+    timeout_clock: Literal["working", "wall"] = works(
         default="working", description="Whether a process's timeout counts working time or time on the wall."
     )
-    main_agent_manual: Literal["draft", "confirm"] = Field(
+    main_agent_manual: Literal["draft", "confirm"] = works(
         default="draft",
         description="What the main agent may do with a tool that some expert's policy holds as manual: leave"
         " a draft, or ask.",
     )
-    private_egress: Literal["filter", "ask"] = Field(
+    private_egress: Literal["filter", "ask"] = works(
         default="filter",
         description="Whether a filter alone keeps private knowledge in, or a person is asked as well before "
         "any text leaves.",
@@ -468,9 +492,9 @@ class Settings(Section):
     """All settings of a home."""
 
     passed_over = keys(
-        "accessGroups acp approvals attachments audio auth bindings broadcast browser canvas canvasHost cli"
+        "accessGroups acp approvals attachments audio bindings broadcast browser canvas canvasHost cli"
         " cloudWorkers commandBridge commands commitments crestodian cron desktop diagnostics discovery env"
-        " gateway hooks logging media memory messages meta nodeHost plugins proxy repositoryBranchPrefix"
+        " gateway hooks logging media memory meta nodeHost plugins proxy repositoryBranchPrefix"
         " secrets security surfaces talk telemetry transcripts tts ui update vault web wizard"
         " worktreeAcceleration worktreeMaxCount worktreeRoot"
     )
@@ -482,7 +506,7 @@ class Settings(Section):
     session: Session = Field(default_factory=Session, description="Conversations.")
     messages: Messages = Field(default_factory=Messages, description="How messages are taken in.")
     skills: Skills = Field(default_factory=Skills, description="Skills.")
-    channels: Mapping[str, FreeForm] = Field(
+    channels: Mapping[str, FreeForm] = not_yet(
         default_factory=dict, description="Chat channels by name, with the keys of each channel."
     )
     auth: Auth = Field(default_factory=Auth, description="Several keys for one provider.")
@@ -493,6 +517,7 @@ class Settings(Section):
     _home: Path = PrivateAttr(default_factory=lambda: Home.find().root)
     _warnings: tuple[SettingsWarning, ...] = PrivateAttr(())
     _files: tuple[Path, ...] = PrivateAttr(())
+    _tree: Node | None = PrivateAttr(None)
 
     @property
     def warnings(self) -> tuple[SettingsWarning, ...]:
@@ -505,6 +530,17 @@ class Settings(Section):
         return self._files
 
     @property
+    def own_files(self) -> tuple[Path, ...]:
+        """colleague.json, and what it includes."""
+        own = Home(self._home).settings_file
+        return self._files[self._files.index(own) :] if own in self._files else ()
+
+    @property
+    def tree(self) -> Node | None:
+        """The files as they were read, one laid over the other; None when there are none."""
+        return self._tree
+
+    @property
     def workspace(self) -> Path:
         """The main workspace; a relative path is taken from the home."""
         key = "agents.defaults.workspace"
@@ -515,9 +551,13 @@ class Settings(Section):
             raise ConfigError(f"{key}: there is no user {text!r}", hint="write the whole path") from None
 
     def read_from(
-        self, home: Path, warnings: tuple[SettingsWarning, ...], files: tuple[Path, ...] = ()
+        self,
+        home: Path,
+        warnings: tuple[SettingsWarning, ...],
+        files: tuple[Path, ...] = (),
+        tree: Node | None = None,
     ) -> Settings:
         """The same settings, read from that home."""
         settings = self.model_copy()
-        settings._home, settings._warnings, settings._files = home, warnings, files
+        settings._home, settings._warnings, settings._files, settings._tree = home, warnings, files, tree
         return settings

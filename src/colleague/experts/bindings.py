@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, cast
 
+from colleague.budget import Budget
 from colleague.duration import Duration, parse_duration
 from colleague.experts.safe_regex import Pattern, parse_pattern
 from colleague.packages.fields import Fields
@@ -82,22 +83,13 @@ class TriggerBinding(Parsed):
 
 
 @dataclass(frozen=True)
-class Limit:
-    """A budget. None is no limit."""
-
-    tokens: int | None = None
-    cost: float | None = None
-    tool_calls: int | None = None
-
-
-@dataclass(frozen=True)
 class Bindings:
     """Everything the user said about one expert."""
 
     tools: dict[str, ToolBinding] = field(default_factory=dict)
     triggers: dict[str, TriggerBinding] = field(default_factory=dict)
-    run_budget: Limit = Limit()
-    day_budget: Limit = Limit()
+    run_budget: Budget = field(default_factory=Budget)
+    day_budget: Budget = field(default_factory=Budget)
     model: str = ""
     private_egress: PrivateEgress | None = None
     """None is what the settings say."""
@@ -122,8 +114,8 @@ def _read(fields: Fields) -> Bindings:
     bindings = Bindings(
         tools={name: tool for name, tool in tools.items() if tool is not None},
         triggers={name: _read_trigger(node, fields.findings) for name, node, _ in fields.entries("triggers")},
-        run_budget=_read_limit(budget.child("run")),
-        day_budget=_read_limit(budget.child("day")),
+        run_budget=_read_budget(budget.child("run")),
+        day_budget=_read_budget(budget.child("day")),
         model=fields.text("model"),
         private_egress=_read_egress(fields),
     )
@@ -235,9 +227,9 @@ def _read_catch_up(fields: Fields) -> CatchUp:
     return catch_up
 
 
-def _read_limit(fields: Fields) -> Limit:
+def _read_budget(fields: Fields) -> Budget:
     cost = fields.parsed("cost", _money, "field-value")
-    limit = Limit(
+    limit = Budget(
         tokens=_count(fields, "tokens"),
         cost=cost,
         tool_calls=_count(fields, "tool_calls"),

@@ -21,6 +21,7 @@ _STATUS = {
     "bad-signature": 401,
     "keys-unreachable": 503,
     "wrong-decision": 400,
+    "wrong-arguments": 422,
     "queue-full": 429,
     "misconfigured": 503,
     "busy": 503,

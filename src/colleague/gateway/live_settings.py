@@ -9,10 +9,11 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from colleague.config import Settings, load_settings
+from colleague.config.status import require_enforced
 from colleague.errors import ColleagueError
+from colleague.file_stamp import FileStamp, file_stamp
 from colleague.gateway.keys import Keys, keys_of
 from colleague.gateway.listening import Listening
 from colleague.gateway.restart_only import effective_settings
@@ -22,7 +23,8 @@ from colleague.shortage import is_shortage
 
 log = logging.getLogger(__name__)
 
-Stamps = tuple[tuple[int, int, int] | None, ...]
+MOST_WARNINGS = 5
+Stamps = tuple[FileStamp | None, ...]
 Held = frozenset[str]
 
 
@@ -78,6 +80,7 @@ class LiveSettings:
     async def _renew(self, stamps: Stamps) -> None:
         try:
             fresh = await asyncio.to_thread(load_settings, self.home)
+            require_enforced(fresh)
             require_safe_workspace(self.home, fresh)
             keys_of(self.home, fresh, self.environ, self.listening)
         except (ColleagueError, OSError) as error:
@@ -87,6 +90,8 @@ class LiveSettings:
             if is_shortage(error):
                 self._stamps = ()  # read again soon, though no file changes
             return
+        for warning in fresh.warnings[:MOST_WARNINGS]:
+            log.warning("%s", warning)
         settings, waiting = effective_settings(self.started, fresh)
         await self._use(settings)
         self._stamps = stamps
@@ -110,12 +115,4 @@ def held_text(name: str) -> str:
 
 
 def _stamps(home: Home) -> Stamps:
-    return tuple(_stamp(file) for file in (home.settings_file, home.openclaw_file))
-
-
-def _stamp(file: Path) -> tuple[int, int, int] | None:
-    try:
-        status = file.stat()
-    except OSError:
-        return None
-    return status.st_ino, status.st_mtime_ns, status.st_size
+    return tuple(file_stamp(file) for file in (home.settings_file, home.openclaw_file))

@@ -2,83 +2,90 @@
 
 from __future__ import annotations
 
-import os
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Metric,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+)
+from prometheus_client.core import GaugeMetricFamily
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
 METHODS = frozenset(("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"))
 
-Labels = tuple[tuple[str, str], ...]
-Values = Mapping[Labels, float]
+
+@dataclass(frozen=True)
+class StoredGauge:
+    """A value that is read when somebody asks: one number, or one for each word of a label."""
+
+    name: str
+    values: Mapping[str, float] | float
+    label: str = ""
 
 
 class Metrics:
     """Counts since the start of this process."""
 
     def __init__(self) -> None:
-        self._requests: Counter[tuple[str, str, str]] = Counter()
-        self._seconds: defaultdict[str, float] = defaultdict(float)
-        self._events: Counter[tuple[str, str]] = Counter()
-        self.loop_lag = 0.0
-        """Seconds by which the loop woke too late, the worst of the last minute."""
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # the library leaves it untyped
+        registry = self._registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        answer = ("method", "route", "code")
+        self._requests = Counter(
+            "colleague_http_requests", "Answers by route and code", answer, registry=registry
+        )
+        self._seconds = Counter(
+            "colleague_http_seconds", "Time spent on answers", ("route",), registry=registry
+        )
+        self._events = Counter(
+            "colleague_events", "Events from outside", ("result", "reason"), registry=registry
+        )
+        self.loop_lag = Gauge(
+            "colleague_loop_lag_seconds",
+            "How late the event loop woke, the worst of the last minute",
+            registry=registry,
+        )
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
         """`status` 0 is a caller that went away."""
         known = method if method in METHODS else "other"
-        self._requests[known, route, str(status) if status else "gone"] += 1
-        self._seconds[route] += seconds
+        self._requests.labels(known, route, str(status) if status else "gone").inc()
+        self._seconds.labels(route).inc(seconds)
 
     def event(self, result: str, reason: str = "") -> None:
         """`accepted`, `held`, `duplicate`, or `refused` with one of our own words for why."""
-        self._events[result, reason] += 1
+        self._events.labels(result, reason).inc()
 
-    def lines(self, stored: Mapping[str, Mapping[Labels, float]]) -> str:
+    def page(self, stored: list[StoredGauge]) -> bytes:
         """The whole text; `stored` are the gauges that were read off the database."""
-        out: list[str] = []
-        requests: Values = {
-            (("method", method), ("route", route), ("code", code)): float(count)
-            for (method, route, code), count in self._requests.items()
-        }
-        seconds: Values = {(("route", route),): spent for route, spent in self._seconds.items()}
-        events: Values = {
-            (("result", result), ("reason", reason)): float(count)
-            for (result, reason), count in self._events.items()
-        }
-        out += _family("colleague_http_requests_total", "counter", "Answers by route and code", requests)
-        out += _family("colleague_http_seconds_total", "counter", "Time spent on answers", seconds)
-        out += _family("colleague_events_total", "counter", "Events from outside", events)
-        lag: Values = {(): self.loop_lag}
-        out += _family("colleague_loop_lag_seconds", "gauge", "How late the event loop woke", lag)
-        for name, values in stored.items():
-            out += _family(f"colleague_{name}", "gauge", name.replace("_", " "), values)
-        for name, kind, value in _process():
-            out += _family(name, kind, name.replace("_", " "), {(): value})
-        return "\n".join(out) + "\n"
+        return generate_latest(_Page(self._registry, stored))
 
 
-def labelled(name: str, counts: Mapping[str, float]) -> dict[Labels, float]:
-    return {((name, word),): float(count) for word, count in counts.items()}
+class _Page(CollectorRegistry):
+    """The counts of a registry and the gauges of one request."""
+
+    def __init__(self, counted: CollectorRegistry, stored: list[StoredGauge]) -> None:
+        super().__init__()
+        self._counted = counted
+        self._stored = stored
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._counted.collect()
+        yield from map(_family, self._stored)
 
 
-def _family(name: str, kind: str, told: str, values: Mapping[Labels, float]) -> Iterable[str]:
-    yield f"# HELP {name} {told}"
-    yield f"# TYPE {name} {kind}"
-    for labels, value in sorted(values.items()):
-        inside = ",".join(f'{key}="{_escaped(text)}"' for key, text in labels)
-        yield f"{name}{{{inside}}} {value:g}" if inside else f"{name} {value:g}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-
-def _process() -> list[tuple[str, str, float]]:
-    found = [("process_cpu_seconds_total", "counter", sum(os.times()[:2]))]
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-        found.append(("process_resident_memory_bytes", "gauge", float(pages * os.sysconf("SC_PAGE_SIZE"))))
-        found.append(("process_open_fds", "gauge", float(len(os.listdir("/proc/self/fd")))))  # noqa: PTH208
-    except OSError:
-        pass  # not Linux
-    return found
+def _family(gauge: StoredGauge) -> Metric:
+    name, told = f"colleague_{gauge.name}", gauge.name.replace("_", " ")
+    if isinstance(gauge.values, Mapping):
+        family = GaugeMetricFamily(name, told, labels=[gauge.label])
+        for word, value in sorted(gauge.values.items()):
+            family.add_metric([word], value)
+        return family
+    return GaugeMetricFamily(name, told, value=gauge.values)

@@ -10,7 +10,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import uvicorn
@@ -19,6 +19,7 @@ from colleague.agent.models.think import import_model_layer
 from colleague.clock import Clock
 from colleague.clock_file import home_clock
 from colleague.config import Settings
+from colleague.config.status import require_enforced
 from colleague.descriptors import raise_descriptor_limit
 from colleague.experts.launch_acceptance import held_servers
 from colleague.gateway.app import build
@@ -49,19 +50,35 @@ THREADS = 12
 BACKLOG = 1024
 """Connections that wait in the kernel until they are accepted."""
 HTTP_DRAIN = 5
+GIVE_BACK_SECONDS = 1.0
+"""After a second signal, for the runs that are held."""
 
 
 @dataclass
 class Stop:
-    """How a server that runs is told to end: once for gently, twice for at once."""
+    """How a server that runs is told to end: once for gently, twice for at once.
+
+    At once still gives the runs back first: a person's interruption must not count as their crash."""
 
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     at_once: Callable[[], None] = lambda: os._exit(1)
+    give_back: Callable[[], Awaitable[None]] | None = None
+    _ending: asyncio.Future[None] | None = None
 
     def __call__(self) -> None:
-        if self.asked.is_set():
+        if not self.asked.is_set():
+            self.asked.set()
+        elif self.give_back is None or self._ending is not None:
             self.at_once()
-        self.asked.set()
+        else:
+            self._ending = asyncio.ensure_future(self._end_soon(self.give_back))
+
+    async def _end_soon(self, give_back: Callable[[], Awaitable[None]]) -> None:
+        try:
+            async with asyncio.timeout(GIVE_BACK_SECONDS):
+                await give_back()
+        finally:
+            self.at_once()
 
     @contextlib.contextmanager
     def on_signals(self) -> Iterator[None]:
@@ -108,8 +125,9 @@ async def serve(
     clock: Clock | None = None,
     limits: Limits = Limits(),  # noqa: B008 - frozen
 ) -> None:
-    """Serves a home until it is told to stop. Raises when the home or the port is taken, or anybody could
-    come in."""
+    """Serves a home until it is told to stop. Raises when the home or the port is taken, anybody could come
+    in, or the settings restrict what nothing enforces."""
+    require_enforced(settings)
     environ, clock = os.environ if environ is None else environ, clock or home_clock(home)
     asyncio.get_running_loop().set_default_executor(started_pool(THREADS, "work"))
     limits = limits.within(
@@ -124,6 +142,7 @@ async def serve(
             open_host(home, settings, environ, clock) as host,
             _opened(home, host, live, environ, clock, limits) as gateway,
         ):
+            stop.give_back = gateway.services.worker.give_back_all
             await _serve_http(gateway, opened, stop, on_ready)
 
 
@@ -208,7 +227,7 @@ async def _watch_loop(metrics: Metrics) -> None:
         began = time.monotonic()
         await asyncio.sleep(LAG_EVERY)
         worst = [*worst[-59:], time.monotonic() - began - LAG_EVERY]
-        metrics.loop_lag = max(worst)
+        metrics.loop_lag.set(max(worst))
         write_log_summaries()
 
 
@@ -228,6 +247,7 @@ async def serve_until_signalled(
 
 async def work_until_signalled(home: Home, settings: Settings, say: Callable[[str], None]) -> None:
     """The work without HTTP, for a database that many processes share."""
+    require_enforced(settings)
     asyncio.get_running_loop().set_default_executor(started_pool(THREADS, "work"))
     raise_descriptor_limit()
     stop, clock = Stop(), home_clock(home)
@@ -239,6 +259,7 @@ async def work_until_signalled(home: Home, settings: Settings, say: Callable[[st
             async with services.open():
                 services.background.start("triggers", registry.run)
                 services.background.start("log counts", _write_log_counts)
+                stop.give_back = services.worker.give_back_all
                 say(f"A worker for {home.root} is at work")
                 await stop.asked.wait()
                 await services.background.stop("triggers", "log counts")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from colleague.errors import ColleagueError, ConfigError, HomeBusy, NotFound, PackageError, UsageError
 from colleague.store.accept import QueueFull
-from colleague.store.approvals import AlreadyDecided, WrongDecision, WrongDigest
+from colleague.store.approvals import AlreadyDecided, WrongArguments, WrongDecision, WrongDigest
 from colleague.triggers.errors import BadPayload, BadSignature, KeysUnreachable
 from colleague.triggers.registry import Inactive
 
@@ -18,6 +18,7 @@ _CODES: tuple[tuple[type[ColleagueError], str], ...] = (
     (AlreadyDecided, "already-decided"),
     (WrongDigest, "wrong-digest"),
     (WrongDecision, "wrong-decision"),
+    (WrongArguments, "wrong-arguments"),
     (QueueFull, "queue-full"),
     (PackageError, "package-invalid"),
     (ConfigError, "misconfigured"),

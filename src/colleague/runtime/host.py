@@ -178,4 +178,6 @@ async def record_late_answer(database: Database, key: str, answer: ToolAnswer) -
     call = await database.read(lambda tx: get_call(tx, key))
     if call is not None:
         result = Result(answer.text, f"mcp:{call.server}/{call.tool}").to_json()
-        await database.write(lambda tx: finish_call(tx, key, call.sends, result, is_error=answer.is_error))
+        await database.write(
+            lambda tx: finish_call(tx, call.run_id, key, call.sends, result, is_error=answer.is_error)
+        )

@@ -10,15 +10,19 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from sqlalchemy import select
+
 from colleague.agent.main_agent import OWNER
 from colleague.agent.main_agent import SESSION as MAIN_SESSION
 from colleague.config import Settings
+from colleague.config.status import require_enforced
 from colleague.errors import ColleagueError, UsageError
 from colleague.experts.expert import find_expert
 from colleague.experts.launch_acceptance import accept_one
 from colleague.experts.runs.inputs import find_process
 from colleague.experts.runs.invoke import Invocation
 from colleague.experts.runs.model_name import model_name
+from colleague.experts.runs.preflight import Preflight
 from colleague.experts.runs.report import approval_report, granted_text, run_report
 from colleague.experts.runs.retry import drop_dead_letter, retry_run
 from colleague.home import Home
@@ -46,6 +50,7 @@ from colleague.store.journal import get_call
 from colleague.store.lookup import full_id
 from colleague.store.report import answers_of
 from colleague.store.run import get_run
+from colleague.store.sweep import GRACE_MS
 from colleague.store.tables import approvals, grants, runs
 from colleague.store.tx import Database, Tx
 from colleague.triggers.errors import BadPayload
@@ -62,7 +67,8 @@ OFTEN = 0.3
 class LocalService:
     """Acts on an open database. What it changes wakes the worker by itself.
 
-    With a `host` it works on the runs that are followed; without one it looks on."""
+    With a `host` it works on the runs that are followed; without one it looks on. Whatever sets a run going
+    is refused under settings with a restriction that nothing enforces."""
 
     home: Home
     settings: Settings
@@ -72,7 +78,12 @@ class LocalService:
     host: Host | None = None
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
+    @property
+    def _preflight(self) -> Preflight:
+        return Preflight(self.home, self.settings, self.environ)
+
     async def decide(self, requests: Sequence[DecisionRequest]) -> list[DecisionAnswer]:
+        require_enforced(self.settings)
         return [await self._decide(request) for request in requests]
 
     async def _decide(self, request: DecisionRequest) -> DecisionAnswer:
@@ -95,12 +106,14 @@ class LocalService:
 
     async def start(self, asked: RunRequest) -> AcceptedEvent:
         require_work(asked)
+        require_enforced(self.settings)
 
         def arrive() -> Arrival:
             found = find_expert(self.home, asked.expert)
             invoked = Invocation(self.home, found, found.load(), asked.model, asked.dry_run)
-            if asked.process:
-                process = find_process(invoked.package, asked.process)
+            process = find_process(invoked.package, asked.process) if asked.process else None
+            self._preflight.check_expert(found, invoked.package, process, asked.model, dry_run=asked.dry_run)
+            if process is not None:
                 return invoked.process(process, asked.inputs, source=self.source)
             return invoked.task(asked.task, source=self.source)
 
@@ -109,6 +122,8 @@ class LocalService:
 
     async def say(self, message: str, *, model: str = "") -> AcceptedEvent:
         require_message(message)
+        require_enforced(self.settings)
+        await asyncio.to_thread(self._preflight.check_model, model)
         body = json.dumps({"message": message}, ensure_ascii=False)
         arrival = Arrival(
             kind="agent",
@@ -125,6 +140,7 @@ class LocalService:
 
     async def fire(self, expert: str, trigger: str, payload: Any) -> AcceptedEvent:
         """Raises Inactive when the trigger is not active."""
+        require_enforced(self.settings)
         bound = self.registry.find(expert, trigger)
         bound.require_active()
         window = self.settings.experts.dedupe_window
@@ -146,6 +162,7 @@ class LocalService:
         return await self.database.write(lambda tx: cancel(tx, full_id(tx, runs, "run", run), reason))
 
     async def retry(self, run: str, changes: dict[str, Any] | None = None) -> str:
+        require_enforced(self.settings)
         run_id = await self._run_id(run)
         await retry_run(self.database, self.home, run_id, changes or {})
         return run_id
@@ -222,6 +239,17 @@ class LocalService:
     def _snapshot(self, tx: Tx, run_id: str) -> RunSnapshot:
         document = run_report(tx, self.home, run_id)
         return RunSnapshot(document, answers_of(tx, run_id) if document["kind"] == "agent" else ())
+
+    async def holder(self, run_id: str) -> str:
+        """The worker that has the run and still renews its lease; empty when nobody does, or on SQLite."""
+
+        def work(tx: Tx) -> str:
+            query = select(runs.c.worker, runs.c.lease_until).where(runs.c.id == run_id)
+            row = tx.one(query)
+            held = row is not None and (row.lease_until or 0) >= self.database.lease_now(tx) - GRACE_MS
+            return str(row.worker) if row is not None and held else ""
+
+        return await self.database.read(work) if self.database.shared else ""
 
     async def _run_id(self, ending: str) -> str:
         return await self.database.read(lambda tx: full_id(tx, runs, "run", ending))

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import func, literal_column, select, update
 
 from colleague.errors import ColleagueError
+from colleague.store.activity_lines import tell_accepted
 from colleague.store.dedupe import first_events
 from colleague.store.ids import new_id
 from colleague.store.lanes import head_of, take_places
@@ -96,7 +97,10 @@ def accept_all(tx: Tx, arrivals: Sequence[Arrival]) -> list[Accepted]:
     places = take_places(tx, [None if each.held else each.lane for each in arrivals])
     ids = [new_id() for _ in arrivals]
     firsts = first_events(tx, arrivals, ids)
-    return [_accept(tx, *each) for each in zip(arrivals, places, ids, firsts, strict=True)]
+    found = [_accept(tx, *each) for each in zip(arrivals, places, ids, firsts, strict=True)]
+    for arrival, accepted in zip(arrivals, found, strict=True):
+        tell_accepted(tx, arrival, accepted)
+    return found
 
 
 def _accept(tx: Tx, arrival: Arrival, place: int, event_id: str, first: str | None) -> Accepted:

@@ -9,9 +9,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, bindparam, or_, select
 
+from colleague.argument_check import misfits
 from colleague.clock import iso
 from colleague.errors import ColleagueError, NotFound
 from colleague.run_document import ApprovalKind, ApprovalStatus, Decision
+from colleague.store.activity_lines import tell_asked, tell_decided
 from colleague.store.claims import wake_run
 from colleague.store.ids import new_id
 from colleague.store.outbox import parcel_about, put_in_outbox
@@ -62,6 +64,10 @@ class WrongDecision(ColleagueError):
     """This kind of question has other answers."""
 
 
+class WrongArguments(ColleagueError):
+    """What a person made of the arguments does not fit the tool."""
+
+
 @dataclass(frozen=True)
 class Approval:
     """One row of `approvals`."""
@@ -85,6 +91,8 @@ class Approval:
     decision: Decision | None
     note: str | None
     answer: str | None
+    parameters: str | None = None
+    """The JSON schema of the arguments, where a person may change them."""
 
     @property
     def holds(self) -> bool:
@@ -109,6 +117,8 @@ class Ask:
     """Where people are told of it."""
     told: str | None = None
     """The arguments as they are told, where that is not all of them."""
+    parameters: str | None = None
+    """The JSON schema of the arguments, where a person may change them."""
 
 
 @dataclass(frozen=True)
@@ -189,11 +199,13 @@ def _raise(tx: Tx, run: Run, ask: Ask) -> str:
         requested_at=tx.now,
         expires_at=expires_at,
         on_timeout=ask.on_timeout,
+        parameters=ask.parameters,
     )
     if expires_at is not None:
         set_timer(tx, "expiry", approval_id, run.id, expires_at)
     if ask.channel is not None:
         put_in_outbox(tx, run.id, _NOTICE[ask.kind], approval_id, ask.channel, _question_body(run, ask))
+    tell_asked(tx, run, approval_id, ask.kind, ask.operation)
     return approval_id
 
 
@@ -258,6 +270,7 @@ def decide(tx: Tx, answer: Answer) -> Approval:
         "answer": answer.answer,
     }
     tx.update(approvals, {"id": approval.id}, **values)
+    tell_decided(tx, approval, answer.decision, answer.by)
     clear_timer(tx, "expiry", approval.id)
     if approval.kind == "learning" and answer.decision == "approve":
         put_in_outbox(tx, run.id, "learning", approval.id, LEARNINGS, approval.arguments)
@@ -304,6 +317,19 @@ def _check(approval: Approval, answer: Answer, *, ended: bool) -> None:
             f"{answer.decision} is no answer to a question of kind {approval.kind}",
             hint=f"answers: {', '.join(DECISIONS[approval.kind])}",
         )
+    _check_edited(approval, answer)
+
+
+def _check_edited(approval: Approval, answer: Answer) -> None:
+    """Refused here, where the person can still correct it; the question stays as it is."""
+    if answer.decision != "approve" or answer.answer is None or approval.parameters is None:
+        return
+    problems = misfits(json.loads(approval.parameters), json.loads(answer.answer))
+    if problems:
+        raise WrongArguments(
+            f"the arguments of {approval.operation} do not fit: {'; '.join(problems)}",
+            hint="nothing was decided; correct them and decide again",
+        )
 
 
 def _past(approval: Approval) -> str:
@@ -334,6 +360,7 @@ def expire(tx: Tx, approval_id: str) -> None:
         "note": "nobody answered in time",
     }
     tx.update(approvals, {"id": approval_id, "status": "pending"}, **late)
+    tell_decided(tx, approval, "reject", "nobody: its time is up")
     if can_go_on(tx, run.id):
         wake_run(tx, run)
 

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Executable, bindparam, func, select, union_all, update
 
 from colleague.store import lease
+from colleague.store.activity_lines import tell_ended, tell_retry, tell_taken
 from colleague.store.lanes import free_next, head_of, take_places
 from colleague.store.lease import Lease
 from colleague.store.notify import wake
@@ -18,6 +19,7 @@ from colleague.store.sla import note_late_end
 from colleague.store.statement import PLUS_ONE
 from colleague.store.tables import attempts, is_ready, runs, sql_literal
 from colleague.store.timers import clear_timer, set_timer
+from colleague.store.trouble import LONGEST, Trouble
 from colleague.store.tx import Fenced, Tx
 
 ALONE_AFTER = 2
@@ -114,6 +116,7 @@ def _take(tx: Tx, row: Any, worker: str, lease_now: int) -> Taken | None:
     if taken is None:
         return None
     run = record(Run, taken)
+    tell_taken(tx, run)
     return Taken(run, Hold(run.id, run.epoch, run.lane))
 
 
@@ -157,7 +160,7 @@ def first_ready(tx: Tx) -> tuple[str, int] | None:
 
 def progress(tx: Tx, hold: Hold, working_ms: int) -> None:
     """A model answer: the worker is no poison, and its working time is kept. Raises Fenced."""
-    _fenced_update(tx, hold, stalls=0, working_ms=working_ms)
+    _fenced_update(tx, hold, stalls=0, working_ms=working_ms, trouble=None)
 
 
 def keep_progress(tx: Tx, hold: Hold, working_ms: int) -> None:
@@ -166,19 +169,14 @@ def keep_progress(tx: Tx, hold: Hold, working_ms: int) -> None:
     tx.update(runs, ours, stalls=0, working_ms=working_ms)
 
 
-def finish(tx: Tx, hold: Hold, outcome: Outcome, **result: str | None) -> Run:
-    """Ends a run and frees the next one in its lane, in one transaction. Returns the run as it was."""
-    run = fenced(tx, hold, lane=True)
-    end_run(tx, run, outcome, **result)
-    return run
-
-
 def end_run(tx: Tx, run: Run, outcome: Outcome, **result: str | None) -> None:
-    """For a run that is locked already. Nothing of it stays open."""
+    """Ends a run that is locked with its lane, and frees the next one there. Nothing of it stays open."""
     values: dict[str, Any] = {"status": "done", "outcome": outcome, "ready": 0, "ended_at": tx.now}
-    values |= {"worker": None, "lease_until": None, "epoch": PLUS_ONE, "retry_at": None, **result}
+    values |= {"worker": None, "lease_until": None, "epoch": PLUS_ONE, "retry_at": None, "trouble": None}
+    values |= result
     tx.update(runs, {"id": run.id}, **values)
     end_attempt(tx, run, outcome, result.get("error"))
+    tell_ended(tx, run, outcome, result.get("error"))
     note_late_end(tx, run)
     if run.retry_at is not None:
         clear_timer(tx, "retry", run.id)
@@ -215,9 +213,11 @@ def retry_later(tx: Tx, hold: Hold, error: str, delay_ms: int) -> None:
     run = fenced(tx, hold, lane=True)
     end_attempt(tx, run, "failed", error)
     due = tx.now + delay_ms
-    let_go = {"worker": None, "lease_until": None, "epoch": PLUS_ONE}
+    trouble = Trouble(f"attempt {run.attempt} failed: {error}"[:LONGEST], tx.now, due).to_json()
+    let_go = {"worker": None, "lease_until": None, "epoch": PLUS_ONE, "trouble": trouble}
     tx.update(runs, {"id": run.id}, status="retrying", ready=0, retry_at=due, **let_go)
     set_timer(tx, "retry", run.id, run.id, due)
+    tell_retry(tx, run, error, delay_ms)
 
 
 def next_attempt(tx: Tx, run: Run) -> None:
@@ -250,6 +250,6 @@ def wake_run(tx: Tx, run: Run) -> None:
 
 
 def _queue(tx: Tx, run_id: str) -> None:
-    again = {"status": "queued", "ready": 1, "worker": None, "lease_until": None}
+    again = {"status": "queued", "ready": 1, "worker": None, "lease_until": None, "trouble": None}
     tx.update(runs, {"id": run_id}, dispatch=PLUS_ONE, epoch=PLUS_ONE, **again)
     wake(tx)

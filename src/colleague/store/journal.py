@@ -125,28 +125,21 @@ def get_call(tx: Tx, call_id: str) -> Call | None:
 def append(
     tx: Tx,
     hold: Hold,
-    message: Message,
+    added: Sequence[Message],
     *,
-    said: Sequence[Message] = (),
     new_calls: Sequence[NewCall] = (),
     working_ms: int = 0,
 ) -> list[Call]:
-    """A message with the calls it asks for, after what was `said` before it, in one commit. Its place is
-    unique: no second answer fits."""
+    """Messages, with the calls that the last of them asks for. A place is unique: no second answer fits."""
     progress(tx, hold, working_ms)
     written = {"run_id": hold.run_id, "created_at": tx.now}
-    tx.insert_all(messages, [vars(each) | written for each in (*said, message)])
-    for call in new_calls:
-        _add_call(tx, hold.run_id, message, call)
-    here = {"run_id": hold.run_id, "session": message.session, "position": message.position}
-    return tx.find(Call, calls, here, order=("place",)) if new_calls else []
+    tx.insert_all(messages, [vars(each) | written for each in added])
+    return [_add_call(tx, hold.run_id, added[-1], call) for call in new_calls]
 
 
-def _add_call(tx: Tx, run_id: str, message: Message, call: NewCall) -> None:
-    call_id = new_id()
-    tx.insert(
-        calls,
-        id=call_id,
+def _add_call(tx: Tx, run_id: str, message: Message, call: NewCall) -> Call:
+    made = Call(
+        id=new_id(),
         run_id=run_id,
         session=message.session,
         position=message.position,
@@ -158,27 +151,31 @@ def _add_call(tx: Tx, run_id: str, message: Message, call: NewCall) -> None:
         tier=call.tier,
         arguments=call.arguments,
         digest=call.digest,
-        repeatable=int(call.repeatable),
+        repeatable=call.repeatable,
         status=call.status,
         sends=0,
         result=call.result,
-        is_error=int(call.is_error),
+        is_error=call.is_error,
         note=call.note,
-        target=call.target,
+        started_at=None,
         ended_at=None if call.result is None else tx.now,
+        target=call.target,
     )
+    flags = {"repeatable": int(call.repeatable), "is_error": int(call.is_error)}
+    tx.insert(calls, **vars(made) | flags)
     if call.draft:
         about = (call.operation, call.arguments, call.digest, call.note or "")
-        raise_asks(tx, get_run(tx, run_id), [Ask(call_id, "draft", *about, channel=call.channel)])
+        raise_asks(tx, get_run(tx, run_id), [Ask(made.id, "draft", *about, channel=call.channel)])
+    return made
 
 
 def start_call(tx: Tx, hold: Hold, call: Call) -> int:
     """Commits a call as started, before it is sent; returns the number of this send.
 
-    `call` has the final arguments, which a person may have edited, and their digest."""
+    `call` has the final arguments, which a person may have edited, and their digest. A number that was used
+    before is refused by the database."""
     run = fenced(tx, hold)
-    [stored] = tx.find(Call, calls, {"id": call.id})
-    number = stored.sends + 1
+    number = call.sends + 1
     tx.insert(sends, call_id=call.id, number=number, epoch=run.epoch, started_at=tx.now)
     begun = {"status": "started", "sends": number, "started_at": tx.now}
     final = {"arguments": call.arguments, "digest": call.digest, "note": call.note, "target": call.target}
@@ -186,15 +183,24 @@ def start_call(tx: Tx, hold: Hold, call: Call) -> int:
     return number
 
 
-def finish_call(tx: Tx, call_id: str, send: int, result: str, *, is_error: bool = False) -> bool:
+def finish_reading(
+    tx: Tx, hold: Hold, call: Call, result: str, took_ms: int, *, is_error: bool = False
+) -> int:
+    """Commits a reading with its answer at once: before that it can be made again, so nothing is lost."""
+    number = start_call(tx, hold, call)
+    began = tx.now - took_ms
+    tx.update(sends, {"call_id": call.id, "number": number}, started_at=began, ended_at=tx.now)
+    ended = {"status": "finished", "result": result, "is_error": int(is_error), "ended_at": tx.now}
+    tx.update(calls, {"id": call.id}, started_at=began, **ended)
+    return number
+
+
+def finish_call(tx: Tx, run_id: str, call_id: str, send: int, result: str, *, is_error: bool = False) -> bool:
     """Commits the answer to one send. Not fenced: a late answer is a decision about its own send.
 
     It closes the question that was asked about this send, and wakes the run when that held it. False when
     the call was settled in another way meanwhile."""
-    named = get_call(tx, call_id)
-    if named is None:
-        return False
-    run = lock_run(tx, named.run_id)
+    run = lock_run(tx, run_id)
     tx.update(sends, {"call_id": call_id, "number": send}, ended_at=tx.now)
     [call] = tx.find(Call, calls, {"id": call_id})
     if call.result is not None or call.sends != send:

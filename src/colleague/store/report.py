@@ -19,6 +19,7 @@ from colleague.run_document import (
     SlaDocument,
     StepDocument,
 )
+from colleague.run_document import Trouble as TroubleDocument
 from colleague.store.approvals import approvals_of
 from colleague.store.journal import MAIN, Call, all_messages, read_calls, read_messages
 from colleague.store.lanes import head_of
@@ -29,6 +30,7 @@ from colleague.store.sla import Sla
 from colleague.store.spend import spent_by_run
 from colleague.store.steps import StepMark, steps_of
 from colleague.store.tables import attempts, is_open, messages, runs
+from colleague.store.trouble import Trouble
 from colleague.store.tx import Tx
 
 
@@ -73,7 +75,6 @@ def run_document(tx: Tx, run_id: str) -> RunDocument:
         "sla": _sla(run),
         "dry_run": run.dry_run,
         "usage": {"input_tokens": used.input_tokens, "output_tokens": used.output_tokens, "cost": used.cost},
-        "trouble": None,
     }
 
 
@@ -175,7 +176,16 @@ def brief_document(run: Run) -> RunBrief:
         "error": run.error,
         "created_at": iso(run.created_at),
         "ended_at": iso(run.ended_at),
+        "trouble": trouble_document(run),
     }
+
+
+def trouble_document(run: Run) -> TroubleDocument | None:
+    """Why the run does not go on at the moment; None when all is well."""
+    trouble = Trouble.of(run)
+    if trouble is None:
+        return None
+    return {"text": trouble.text, "since": iso(trouble.since), "next_try_at": iso(trouble.next_try_at)}
 
 
 def runs_page(

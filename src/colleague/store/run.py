@@ -52,6 +52,8 @@ class Run:
     sla: str | None
     sla_breached_at: int | None
     kind: RunKind = "expert"
+    trouble: str | None = None
+    """JSON of a `store/trouble.py::Trouble`; None when all is well."""
 
 
 def get_run(tx: Tx, run_id: str) -> Run:

@@ -32,7 +32,7 @@ runs = _table(
     "runs",
     key="id",
     text="id event_id expert version digest process inputs session_key model lane status outcome error "
-    "narrative outputs worker sla kind",
+    "narrative outputs worker sla kind trouble",
     number="seq ready attempt dispatch epoch stalls lease_until working_ms retry_at created_at started_at "
     "ended_at dry_run sla_breached_at",
 )
@@ -60,7 +60,7 @@ approvals = _table(
     "approvals",
     key="id",
     text="id run_id call_id kind expert operation arguments digest reasoning status on_timeout decided_by "
-    "decision note answer",
+    "decision note answer parameters",
     number="send requested_at expires_at decided_at",
 )
 grants = _table(

@@ -102,7 +102,7 @@ class Worker:
         finally:
             self._database.listeners.remove(wake)
             await self._background.stop(*helpers)
-            await self._give_back_all()
+            await self.give_back_all()
 
     def stop(self) -> None:
         self._stopping = True
@@ -292,8 +292,9 @@ class Worker:
                 self._note(error, "old runs could not be removed")
             await asyncio.sleep(FORGET_SECONDS)
 
-    async def _give_back_all(self) -> None:
-        """A graceful stop: whatever is held can be taken again at once."""
+    async def give_back_all(self) -> None:
+        """Takes nothing more; whatever is held can be taken again at once, by others."""
+        self._stopping = True
         held = dict(self._held)
         await _cancelled(list(held))
         for taken in held.values():

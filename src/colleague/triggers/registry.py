@@ -12,6 +12,7 @@ from colleague.errors import ColleagueError, NotFound
 from colleague.experts.accepted import accept_command
 from colleague.experts.bindings import TriggerBinding, read_bindings
 from colleague.experts.expert import Expert, discover
+from colleague.file_stamp import FileStamp, file_stamp
 from colleague.home import Home
 from colleague.packages.finding import Findings
 from colleague.packages.package import Package
@@ -129,13 +130,14 @@ class TriggerRegistry:
                 self._bound_triggers[key] = replace(bound_trigger, expert=expert, problem=problem, hint=hint)
 
 
-Stamps = tuple[tuple[str, int, int], ...]
+Stamps = tuple[tuple[Path, FileStamp], ...]
 
 
 def _stamps(home: Home, expert: Expert) -> Stamps:
     """What tells that something about an expert has changed, without reading it."""
     files = [home.registry_file, expert.bindings_file, *_files(expert.root)]
-    return tuple(stamp for stamp in map(_stamp, files) if stamp)
+    stamps = [(file, file_stamp(file)) for file in files]
+    return tuple((file, stamp) for file, stamp in stamps if stamp)
 
 
 def _files(root: Path) -> list[Path]:
@@ -144,14 +146,6 @@ def _files(root: Path) -> list[Path]:
         folders[:] = [name for name in folders if not name.startswith(".")]
         found += [Path(folder) / name for name in sorted(names)]
     return found
-
-
-def _stamp(path: Path) -> tuple[str, int, int] | None:
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return str(path), status.st_mtime_ns, status.st_size
 
 
 def _wire(expert: Expert) -> list[BoundTrigger]:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from colleague.agent.run_spec import Budget
+from colleague.budget import Budget
 from tests.integration.agent.stage import Stage, Tiers
 from tests.integration.store.databases import Opener
 

@@ -6,11 +6,19 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from colleague.agent.toolbox import target_of
-from colleague.store.approvals import AlreadyDecided, Answer, WrongDecision, WrongDigest, decide
+from colleague.store.approvals import (
+    AlreadyDecided,
+    Answer,
+    WrongArguments,
+    WrongDecision,
+    WrongDigest,
+    decide,
+)
 from colleague.store.grants import all_grants, give_grant, revoke_grant
 from colleague.store.sweep import sweep
 from tests.integration.agent.stage import LINE, Ledger, Stage, Tiers
@@ -66,10 +74,26 @@ def test_edited_arguments_run_instead_and_the_record_says_so(opener: Opener, tmp
     play(opener, tmp_path, acts)
 
 
-def test_edited_arguments_that_do_not_fit_are_asked_about_again(opener: Opener, tmp_path: Path) -> None:
+@pytest.mark.parametrize("edited", [{"line": 7}, {}, ["one"], "one", None])
+def test_edited_arguments_that_do_not_fit_decide_nothing(opener: Opener, tmp_path: Path, edited: Any) -> None:
     async def acts(stage: Stage) -> None:
         await stage.begin()
-        await stage.decide("approve", answer=json.dumps({"line": 7}))
+        asked = await stage.pending()
+        with pytest.raises(WrongArguments, match="do not fit"):
+            await stage.decide("approve", answer=json.dumps(edited))
+        assert await stage.pending() == asked
+        await stage.decide("approve", answer=json.dumps({"line": "edited"}))
+        await stage.go_on()
+        assert stage.ledger.lines == ["edited"]
+
+    play(opener, tmp_path, acts)
+
+
+def test_edited_arguments_that_no_longer_fit_are_asked_about_again(opener: Opener, tmp_path: Path) -> None:
+    async def acts(stage: Stage) -> None:
+        await stage.begin()
+        await stage.decide("approve", answer=json.dumps({"line": "edited"}))
+        stage.ledger.parameters = {"type": "object", "properties": {"line": {"maxLength": 3}}}
         run = await stage.go_on()
         assert (run.status, stage.ledger.lines) == ("waiting", [])
         assert [each.status for each in await stage.approvals()] == ["void", "pending"]

@@ -13,15 +13,20 @@ import pytest
 from colleague.agent.advance import Advancer
 from colleague.agent.events import Bus
 from colleague.agent.models.connections import Connections
-from colleague.agent.run_spec import Budget, Retries
+from colleague.agent.run_spec import Retries
 from colleague.agent.tool import NotSent, ToolOutput, ToolRequest, UnknownEnd
+from colleague.budget import Budget
+from colleague.clock import iso
 from colleague.mcp.answer import ToolAnswer
 from colleague.runtime.host import record_late_answer
 from colleague.store.approvals import WrongDecision
 from colleague.store.cancel import cancel
 from colleague.store.claims import Taken
-from colleague.store.run import Run
+from colleague.store.journal import all_messages, read_calls
+from colleague.store.run import Run, get_run
 from colleague.store.sweep import sweep
+from colleague.store.trouble import Trouble
+from colleague.store.tx import Tx
 from colleague.store.worker import Worker
 from tests.integration.agent.stage import Ledger, Stage, Tiers
 from tests.integration.models import anthropic_wire, openai_wire
@@ -43,6 +48,66 @@ def play(opener: Opener, folder: Path, acts: Callable[[Stage], Awaitable[None]],
             await acts(stage)
 
     asyncio.run(go())
+
+
+async def states_of(stage: Stage) -> list[tuple[int, str | None, str]]:
+    """What a crash after each commit would leave: messages, the state of the call, the state of the run."""
+    await stage.accept()
+    write, states = stage.database.write, []
+
+    def look(tx: Tx) -> tuple[int, str | None, str]:
+        made = read_calls(tx, stage.run_id)
+        return (
+            len(all_messages(tx, stage.run_id)),
+            made[0].status if made else None,
+            get_run(tx, stage.run_id).status,
+        )
+
+    async def watched(work: Callable[[Any], Any]) -> Any:
+        result = await write(work)
+        states.append(await stage.database.read(look))
+        return result
+
+    stage.database.write = watched  # type: ignore[method-assign]
+    run = await stage.go_on()
+    assert (run.outcome, run.narrative) == ("completed", "Done.")
+    return list(dict.fromkeys(states))
+
+
+def test_an_effect_is_stored_as_started_and_the_last_answer_is_the_end(
+    opener: Opener, tmp_path: Path
+) -> None:
+    async def acts(stage: Stage) -> None:
+        states = await states_of(stage)
+        answered = [(2, "allowed", "running"), (2, "started", "running"), (2, "finished", "running")]
+        assert states[-4:] == [*answered, (3, "finished", "done")]
+
+    play(opener, tmp_path, acts)
+
+
+def test_a_reading_is_stored_with_its_answer(opener: Opener, tmp_path: Path) -> None:
+    async def acts(stage: Stage) -> None:
+        stage.tools = [Ledger(read_only=True)]
+        states = await states_of(stage)
+        assert states[-3:] == [(2, "allowed", "running"), (2, "finished", "running"), (3, "finished", "done")]
+        [call] = await stage.calls()
+        assert call.sends == 1
+        assert call.started_at is not None
+
+    play(opener, tmp_path, acts)
+
+
+def test_a_reading_without_an_answer_is_done_again_and_then_asked_about(
+    opener: Opener, tmp_path: Path
+) -> None:
+    async def acts(stage: Stage) -> None:
+        stage.tools = [Ledger(read_only=True, lose_answers=3)]
+        run = await stage.begin()
+        assert (run.status, stage.ledger.lines) == ("waiting", ["one"] * 3)
+        [call] = await stage.calls()
+        assert (call.status, call.sends) == ("unknown", 3)
+
+    play(opener, tmp_path, acts)
 
 
 def test_a_turn_streams_what_happens_in_order(opener: Opener, tmp_path: Path) -> None:
@@ -71,6 +136,30 @@ def test_a_model_that_falls_silent_in_its_answer_is_asked_again_and_that_is_said
         assert again["error"].startswith("local/m1: the provider said nothing more")
         assert again["in_ms"] > 0
         assert "asks its model again" in caplog.text
+
+    play(opener, tmp_path, acts)
+
+
+def test_a_failed_try_is_told_with_its_model_and_stored_until_the_answer(
+    opener: Opener, tmp_path: Path
+) -> None:
+    async def acts(stage: Stage) -> None:
+        busy = Page(429, openai_wire.error("slow down"))
+        async with serving(busy, Page(500, ""), Stream(openai_wire.said("Done."))) as server:
+            stage.run_spec["model"] = at(server)
+            working = asyncio.create_task(stage.begin())
+            while not [event for event in stage.events if event.kind == "message_retry"]:
+                await asyncio.sleep(0.01)
+            held = await stage.database.read(lambda tx: get_run(tx, stage.run_id))
+            run = await working
+        trouble = Trouble.of(held)
+        assert trouble is not None
+        assert trouble.text == "local/m1 answers 429 (slow down)"
+        first, second = [event.data for event in stage.events if event.kind == "message_retry"]
+        assert (first["model"], first["text"], first["attempt"]) == ("local/m1", trouble.text, 1)
+        assert first["next_try_at"] == iso(trouble.next_try_at)
+        assert second["attempt"] == 2
+        assert (run.outcome, run.trouble) == ("completed", None)
 
     play(opener, tmp_path, acts)
 

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from colleague.errors import ColleagueError, NotFound, UsageError
-from colleague.experts.runs.retry import changed_inputs, drop_dead_letter, retry_run
+from colleague.experts.runs.inputs import changed_inputs
+from colleague.experts.runs.report import run_report
+from colleague.experts.runs.retry import drop_dead_letter, retry_run
 from colleague.store.overview import dead_letters
 from colleague.store.retention import forget_old
 from colleague.store.run import Run
@@ -91,7 +93,9 @@ async def test_changed_inputs_reach_the_agent(stage: Stage) -> None:
     stage.install(dying())
     await stage.run(FAILED, DONE, mail="old-mail")
     changes = await stage.database.read(
-        lambda tx: changed_inputs(tx, stage.home, stage.run_id, ["mail=new-mail", "count=3"])
+        lambda tx: changed_inputs(
+            stage.home, run_report(tx, stage.home, stage.run_id), ["mail=new-mail", "count=3"]
+        )
     )
     await retry(stage, **changes)
     run = await stage.go_on()
@@ -118,7 +122,9 @@ async def test_changed_inputs_must_fit(stage: Stage) -> None:
     run = await stage.run(FAILED, mail="one")
 
     async def given(*pairs: str) -> dict[str, Any]:
-        return await stage.database.read(lambda tx: changed_inputs(tx, stage.home, run.id, list(pairs)))
+        return await stage.database.read(
+            lambda tx: changed_inputs(stage.home, run_report(tx, stage.home, run.id), list(pairs))
+        )
 
     with pytest.raises(UsageError, match="has no input 'mial'"):
         await given("mial=two")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from colleague.store.ids import new_id
 from tests.integration.experts.package import CLERK, ledger_package
@@ -235,6 +236,7 @@ class TestApprovals:
             ({"decision": "perhaps"}, 422),
             ({"decision": "reject", "arguments": {"line": "x"}}, 400),
             ({"decision": "respond"}, 400),
+            ({"arguments": {"line": 7}}, 422),
         ],
     )
     def test_what_does_not_count(self, asking: Running, change: dict[str, Any], code: int) -> None:
@@ -338,15 +340,20 @@ class TestTheRest:
         gateway.hook(f"{CLERK}/order", {"id": "m"})
         gateway.hook(f"{CLERK}/nothing-{new_id()}", {})
         gateway.ended(told["run_id"])
-        text = gateway.get("/metrics").text
-        assert 'colleague_events_total{result="accepted",reason=""} 1' in text
-        assert 'colleague_events_total{result="duplicate",reason=""} 1' in text
-        assert 'colleague_events_total{result="refused",reason="unknown"} 1' in text
-        assert 'colleague_runs_ended{outcome="completed"} 1' in text
-        assert "colleague_tasks_failing 0" in text
-        assert "nothing-" not in text
-        assert 'route="/hooks/{expert}/{trigger}",code="202"} 1' in text
-        assert "process_resident_memory_bytes" in text
+        answer = gateway.get("/metrics")
+        assert answer.headers["content-type"].startswith("text/plain; version=")
+        assert "nothing-" not in answer.text
+        families = text_string_to_metric_families(answer.text)
+        found = {
+            (each.name, *sorted(each.labels.values())): each.value for fam in families for each in fam.samples
+        }
+        assert found["colleague_events_total", "", "accepted"] == 1
+        assert found["colleague_events_total", "", "duplicate"] == 1
+        assert found["colleague_events_total", "refused", "unknown"] == 1
+        assert found["colleague_runs_ended", "completed"] == 1
+        assert found["colleague_tasks_failing",] == 0
+        assert found["colleague_http_requests_total", "/hooks/{expert}/{trigger}", "202", "POST"] == 1
+        assert found["process_resident_memory_bytes",] > 0
 
     def test_other_addresses_and_verbs(self, gateway: Running) -> None:
         assert gateway.get("/nothing").json()["error"]["code"] == "not-found"

@@ -79,6 +79,20 @@ def test_settings_that_would_open_the_gateway_are_refused(house: House) -> None:
         assert gateway.hook(f"{CLERK}/order", {"id": "o"}).status_code == 202
 
 
+def test_a_restriction_that_nothing_enforces_is_refused(house: House) -> None:
+    with house.open() as gateway:
+        before = house.settings.get("tools", {})
+        house.configure(tools={"deny": ["*"]}, hooks=house.settings["hooks"] | {"maxBodyBytes": 5})
+        [problem] = gateway.until(lambda: gateway.get("/api/status").json()["problems"])
+        assert problem.startswith(f"the settings stay as they were: {house.home.settings_file}:")
+        assert "tools.deny restricts agents, and nothing enforces it yet" in problem
+        assert "tools.deny restricts agents" in (house.home.logs / "colleague.jsonl").read_text()
+        assert gateway.hook(f"{CLERK}/order", {"id": "longer than five bytes"}).status_code == 202
+        house.configure(tools=before)
+        assert gateway.until(lambda: not gateway.get("/api/status").json()["problems"])
+        assert gateway.hook(f"{CLERK}/order", {"id": "longer than five bytes"}).status_code == 413
+
+
 def test_a_new_model_counts_for_new_runs(house: House) -> None:
     house.bind({})
     (house.root / "other.yaml").write_text(json.dumps({"replies": [{"text": "by the other"}]}))

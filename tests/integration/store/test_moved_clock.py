@@ -22,6 +22,7 @@ from colleague.store.spend import Spent, add_spend, spent_today
 from colleague.store.sweep import forget, sweep
 from colleague.store.tables import approvals, runs, timers
 from colleague.store.tx import Database
+from tests.finish import finish
 from tests.integration.store.databases import Opener
 from tests.watch import Watch
 
@@ -81,7 +82,7 @@ class TestAheadForSixSeconds:
     def test_no_run_is_forgotten(self, opener: Opener) -> None:
         async def acts(database: Database, watch: Watch) -> None:
             taken = await take(database)
-            await database.write(lambda tx: work.finish(tx, taken.hold, "completed"))
+            await database.write(lambda tx: finish(tx, taken.hold, "completed"))
             await ahead_for_six_seconds(database, watch)
             assert (await database.read(lambda tx: get_run(tx, taken.run.id))).outcome == "completed"
             watch.passes(days=31)

@@ -21,12 +21,13 @@ from colleague.store import sqlite as store_sqlite
 from colleague.store import sweep as store_sweep
 from colleague.store import worker as store_worker
 from colleague.store.accept import Accepted, accept
-from colleague.store.claims import Taken, finish
+from colleague.store.claims import Taken
 from colleague.store.postgresql import PostgresDatabase
 from colleague.store.sqlite import SqliteDatabase
 from colleague.store.tables import events, runs
 from colleague.store.tx import Database, Tx
 from colleague.store.worker import Worker
+from tests.finish import finish
 from tests.integration.store.cutting_proxy import CuttingProxy, cutting_proxy
 from tests.integration.store.databases import Opener, administer, new_database
 from tests.integration.store.test_store import ARRIVAL, count, on, send

@@ -9,9 +9,10 @@ import pytest
 from colleague.clock import MovableClock
 from colleague.store import lease
 from colleague.store.cancel import cancel
-from colleague.store.claims import Taken, finish
+from colleague.store.claims import Taken
 from colleague.store.tx import Database
 from colleague.store.worker import Worker
+from tests.finish import finish
 from tests.integration.store.databases import Opener
 from tests.integration.store.test_store import on, send
 

@@ -32,6 +32,7 @@ from colleague.store.sweep import release_all, sweep
 from colleague.store.tables import approvals, events, lanes, messages, runs
 from colleague.store.tx import Database, Tx
 from tests.conftest import ROOT
+from tests.finish import finish
 from tests.integration.store.databases import Opener
 
 ARRIVAL = Arrival(expert="e", trigger="t", source="test", payload="{}", session_key="s", lane="e/t")
@@ -207,7 +208,7 @@ def test_progress_clears_the_suspicion(opener: Opener) -> None:
             assert taken is not None
             assert not taken.alone
             message = Message("main", position, "[]", None, 1)
-            await database.write(lambda tx, taken=taken, message=message: append(tx, taken.hold, message))
+            await database.write(lambda tx, taken=taken, message=message: append(tx, taken.hold, [message]))
             await database.write(release_all)
 
     on(opener, acts)
@@ -227,7 +228,7 @@ def test_a_retry_waits_for_its_time_and_keeps_the_lane(opener: Opener) -> None:
         again = await take(database)
         assert again is not None
         assert (again.run.id, again.run.attempt) == (first.run_id, 2)
-        await database.write(lambda tx: work.finish(tx, again.hold, "completed"))
+        await database.write(lambda tx: finish(tx, again.hold, "completed"))
         after = await take(database)
         assert after is not None
         assert after.run.id == second.run_id
@@ -240,13 +241,13 @@ def test_a_dead_letter_comes_back_at_the_end_of_its_lane(opener: Opener) -> None
         first, second = await send(database), await send(database)
         taken = await take(database)
         assert taken is not None
-        await database.write(lambda tx: work.finish(tx, taken.hold, "dead_letter", error="boom"))
+        await database.write(lambda tx: finish(tx, taken.hold, "dead_letter", error="boom"))
         await database.write(lambda tx: work.revive(tx, str(first.run_id)))
         next_ = await take(database)
         assert next_ is not None
         assert next_.run.id == second.run_id
         assert await take(database) is None
-        await database.write(lambda tx: work.finish(tx, next_.hold, "completed"))
+        await database.write(lambda tx: finish(tx, next_.hold, "completed"))
         revived = await take(database)
         assert revived is not None
         assert (revived.run.id, revived.run.attempt, revived.run.outcome) == (first.run_id, 2, None)
@@ -279,7 +280,7 @@ def test_retention_forgets_only_what_is_settled(opener: Opener) -> None:
             if outcome:
                 taken = await take(database)
                 assert taken is not None
-                await database.write(lambda tx, t=taken, o=outcome: work.finish(tx, t.hold, o))
+                await database.write(lambda tx, t=taken, o=outcome: finish(tx, t.hold, o))
                 ends[outcome] = taken.run.id
             else:
                 ends["open"] = str(accepted.run_id)
@@ -337,7 +338,7 @@ def test_text_that_json_columns_refuse_can_be_stored(opener: Opener) -> None:
         taken = await take(database)
         assert taken is not None
         body = '{"x": "\\u0000 and \U0001f4a5"}'
-        await database.write(lambda tx: append(tx, taken.hold, Message("main", 0, body, None, 1)))
+        await database.write(lambda tx: append(tx, taken.hold, [Message("main", 0, body, None, 1)]))
         row = await database.read(lambda tx: tx.one(select(messages.c.body)))
         assert row == (body,)
 

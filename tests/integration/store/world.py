@@ -22,6 +22,7 @@ from colleague.store.journal import Message, NewCall
 from colleague.store.run import Hold
 from colleague.store.tables import messages, runs
 from colleague.store.tx import Database, Fenced, Tx
+from tests.finish import finish
 
 LONG_AGO = -10_000_000
 
@@ -147,7 +148,7 @@ class World:
             place = tx.execute(
                 select(func.count()).select_from(messages).where(messages.c.run_id == hold.run_id)
             ).scalar_one()
-            journal.append(tx, hold, Message("main", place, f"{hold.epoch}", None, 1))
+            journal.append(tx, hold, [Message("main", place, f"{hold.epoch}", None, 1)])
             self._check_owner(tx, hold)
 
         await database.write(answer)
@@ -170,7 +171,7 @@ class World:
             await database.write(lambda tx: work.retry_later(tx, hold, "failed", 2000))
             self.saw("retry")
         else:
-            await database.write(lambda tx: work.finish(tx, hold, "completed"))
+            await database.write(lambda tx: finish(tx, hold, "completed"))
             self.saw("finish")
 
     async def _ask(self, database: Database, hold: Hold, count: int) -> None:
@@ -186,7 +187,7 @@ class World:
                 select(func.count()).select_from(messages).where(messages.c.run_id == hold.run_id)
             ).scalar_one()
             call = NewCall(0, f"c{place}", "crm.x", "{}", "auto", "allowed")
-            [made] = journal.append(tx, hold, Message("main", place, "call", None, 1), new_calls=[call])
+            [made] = journal.append(tx, hold, [Message("main", place, "call", None, 1)], new_calls=[call])
             return made.id, journal.start_call(tx, hold, made)
 
         call_id, send = await database.write(start)
@@ -194,7 +195,7 @@ class World:
         ask = Ask(call_id, "uncertain", "crm.x", "{}", "late", send=send)
         await database.write(lambda tx: approvals_room.wait(tx, hold, [ask]))
         await asyncio.sleep(self.random.random() * 0.01)
-        await database.write(lambda tx: journal.finish_call(tx, call_id, send, "{}"))
+        await database.write(lambda tx: journal.finish_call(tx, hold.run_id, call_id, send, "{}"))
         self.saw("late answer")
 
     async def _decide(self, who: str) -> None:

@@ -17,7 +17,7 @@ from colleague.clock import Clock, MovableClock
 from colleague.experts.registry import Record, write_record
 from colleague.home import Home
 from colleague.store.accept import Accepted, Event
-from colleague.store.claims import finish, take
+from colleague.store.claims import take
 from colleague.store.record import columns_of, record
 from colleague.store.run import Run, get_run
 from colleague.store.schedules import SlotRow
@@ -28,6 +28,7 @@ from colleague.triggers.pausing import pause, resume
 from colleague.triggers.registry import BoundTrigger, TriggerRegistry
 from colleague.triggers.scheduler import Scheduler
 from colleague.triggers.signature import RepeatKeys
+from tests.finish import finish
 from tests.integration.experts.package import CLERK, Package, process, text
 from tests.integration.store.databases import Opener
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from colleague.store.claims import Taken, finish
+from colleague.store.claims import Taken
 from colleague.store.worker import Worker
+from tests.finish import finish
 from tests.integration.triggers.desk import Desk, webhook
 
 QUEUED = 200

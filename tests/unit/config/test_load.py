@@ -244,8 +244,18 @@ class TestWhatLoads:
         settings, defaults = load(tmp_path, theirs=OPENCLAW), Settings()
         assert settings.gateway == defaults.gateway
         assert settings.hooks == defaults.hooks
-        assert settings.messages == defaults.messages
-        assert settings.auth == defaults.auth
+
+    def test_messages_and_auth_of_openclaw_are_read(self, tmp_path: Path) -> None:
+        settings = load(tmp_path, theirs=OPENCLAW)
+        assert settings.messages.queue.mode == "collect"
+        assert settings.auth.profiles["anthropic:me"].provider == "anthropic"
+        assert settings.warnings == ()
+        ours = load(
+            tmp_path, "{messages: {queue: {mode: 'interrupt'}}, auth: {order: {anthropic: ['a']}}}", OPENCLAW
+        )
+        assert ours.messages.queue.mode == "interrupt"
+        assert ours.auth.order == {"anthropic": ("a",)}
+        assert ours.auth.profiles.keys() == {"anthropic:me"}
 
     def test_openclaw_json_is_never_written(self, tmp_path: Path) -> None:
         load(tmp_path, CONTRACT, OPENCLAW)
@@ -525,7 +535,14 @@ class TestWarnings:
 
     def test_very_many(self, tmp_path: Path) -> None:
         text = "{" + ",".join(f"k{number}: 1" for number in range(500)) + "}"
-        assert len(load(tmp_path, text).warnings) == 100
+        settings = load(tmp_path, text)
+        assert len(settings.warnings) == 100
+        assert str(settings.warnings[-1]).endswith(": from here on, 401 more keys like these")
+
+    def test_just_as_many_as_are_shown(self, tmp_path: Path) -> None:
+        text = "{" + ",".join(f"k{number}: 1" for number in range(100)) + "}"
+        settings = load(tmp_path, text)
+        assert [warned(settings)[-1][3], len(settings.warnings)] == ["k99 is not a known key", 100]
 
 
 class TestWorkspace:

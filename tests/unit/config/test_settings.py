@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from colleague.config import Settings, default_settings_text, known_settings, load_settings
+from colleague.config.effective import effective_values
 from colleague.config.section import Section
+from colleague.config.status import unenforced, without_effect
 from colleague.errors import ConfigError
 from colleague.home import Home
 
@@ -156,6 +158,8 @@ class TestAnything:
         if found is not None:
             assert found.model_dump_json()
             assert repr(found)
+            assert all(map(str, [*without_effect(found), *unenforced(found)]))
+            assert all(each.source for each in effective_values(found))
 
 
 def put(tree: dict[str, Any], path: list[str], value: Any) -> None:

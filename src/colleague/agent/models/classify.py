@@ -10,6 +10,7 @@ from colleague.agent.models.overflow import says_too_long
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.redaction import redact
 
+BRIEF = 120
 _REFUSALS = frozenset((None, 400, 413, 422, 429, 500))
 _BROKEN: frozenset[Reason] = frozenset(("connection", "server", "overloaded", "rate_limit", "unknown"))
 _OUT_OF_CREDIT = re.compile(
@@ -23,7 +24,7 @@ def failure_of(model: ResolvedModel, error: Exception, *, streamed: bool = False
     """`streamed`: some of the answer was already told when it broke."""
     if isinstance(error, ModelFailure):
         return error
-    words = redact(said(error), model.secrets)
+    words = said(error, lambda text: redact(text, model.secrets))
     status: int | None = getattr(error, "status_code", None)
     reason = _reason(error, status, words)
     if streamed and reason in _BROKEN:
@@ -35,6 +36,7 @@ def failure_of(model: ResolvedModel, error: Exception, *, streamed: bool = False
         retry_after=seconds_to_wait(error, words),
         status=status,
         streamed=streamed,
+        brief=_brief(model, reason, status, words),
     )
 
 
@@ -48,6 +50,14 @@ def cut_off(model: ResolvedModel, what: str, *, streamed: bool) -> ModelFailure:
 def _sentence(model: ResolvedModel, reason: Reason, status: int | None, words: str) -> str:
     code = f" ({status})" if status else ""
     return f"{model.name}: {WHAT[reason]}{code}" + (f": {words}" if words else "")
+
+
+def _brief(model: ResolvedModel, reason: Reason, status: int | None, words: str) -> str:
+    """For the one line that is said at every try."""
+    words = words if len(words) <= BRIEF else f"{words[:BRIEF]}..."
+    if status is None:
+        return _sentence(model, reason, status, words)
+    return f"{model.name} answers {status} ({words or WHAT[reason]})"
 
 
 def _reason(error: Exception, status: int | None, words: str) -> Reason:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 _LONGEST = 500
+_MOST_READ = 10_000
+"""Of a web page. The time that its tags take grows with the square of this."""
 _UNSENDABLE = frozenset(("UnsupportedProtocol", "LocalProtocolError", "InvalidURL"))
 _AGAIN_IN = re.compile(
     r"(?:retry|try again|retry after|wait) (?:in |for )?((?:\d+(?:\.\d+)?(?:ms|[smh]))+)\b"
@@ -15,10 +17,13 @@ _AGAIN_IN = re.compile(
 _UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-def said(error: Exception) -> str:
-    """The provider's own sentence, else the network's, on one line."""
-    text = _message_in(getattr(error, "body", None)) or _own_words(error)
-    text = " ".join(text.split())
+def said(error: Exception, hide: Callable[[str], str] = lambda text: text) -> str:
+    """The provider's own sentence, else the network's, on one line.
+
+    `hide` takes secrets out, before anything is cut: the first half of a key is still half a key."""
+    page = hide(_message_in(getattr(error, "body", None)))
+    text = _without_tags(page[:_MOST_READ]) if page else _own_words(error)
+    text = hide(" ".join(text.split()))
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
@@ -58,7 +63,7 @@ def _own_words(error: Exception) -> str:
 def _message_in(body: Any) -> str:
     """Every provider wraps its sentence in its own way."""
     if isinstance(body, str):
-        return _without_tags(body)
+        return body
     if isinstance(body, list) and body:
         return _message_in(body[0])
     if not isinstance(body, dict):

@@ -50,8 +50,9 @@ _ABOUT_THINKING = re.compile(r"thinking|reasoning|budget_tokens", re.IGNORECASE)
 class ModelFailure(ColleagueError):
     """A model did not answer.
 
-    `reason` is for programs, the message holds what the provider said without secrets, `retry_after` the
-    seconds it asked to wait, `streamed` whether some of the answer was already told.
+    `reason` is for programs, the message holds what the provider said without secrets, `brief` the same in a
+    few words, `retry_after` the seconds it asked to wait, `streamed` whether some of the answer was already
+    told.
     """
 
     def __init__(
@@ -63,12 +64,14 @@ class ModelFailure(ColleagueError):
         retry_after: float | None = None,
         status: int | None = None,
         streamed: bool = False,
+        brief: str = "",
     ) -> None:
         super().__init__(message, hint=hint)
         self.reason = reason
         self.retry_after = retry_after
         self.status = status
         self.streamed = streamed
+        self.brief = brief or message
 
     @property
     def can_wait(self) -> bool:

@@ -10,11 +10,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 
 from colleague.agent.models.connections import Connections
-from colleague.agent.models.delta import OnDelta
+from colleague.agent.models.delta import Delta, OnDelta
 from colleague.agent.models.failure import MOST_STALLS, ModelFailure
 from colleague.agent.models.reply import Reply
 from colleague.agent.models.request import ThinkRequest
 from colleague.agent.models.resolved import ResolvedModel
+from colleague.agent.models.silence import OnSilence, SilenceWatch
 from colleague.agent.models.think import think
 
 
@@ -41,6 +42,7 @@ class Patience:
     """From 0 to 1."""
     first_seconds: float = 1.0
     most_seconds: float = 60.0
+    on_silence: OnSilence | None = None
 
     def seconds(self, failure: ModelFailure, attempt: int) -> float:
         """Twice as long each time, and never less than the provider asked for; with a random share."""
@@ -72,12 +74,28 @@ async def think_patiently(
     while True:
         attempt += 1
         try:
-            return await think(model, _within(request, model, patience), on_delta, connections=connections)
+            return await _try(model, _within(request, model, patience), on_delta, patience, connections)
         except ModelFailure as failure:
             stalls = stalls + 1 if failure.reason == "stalled" else 0
             if stalls >= MOST_STALLS:
                 raise
             await patience.wait(failure, attempt)
+
+
+async def _try(
+    model: ResolvedModel,
+    request: ThinkRequest,
+    on_delta: OnDelta | None,
+    patience: Patience,
+    connections: Connections | None,
+) -> Reply:
+    with SilenceWatch(patience.on_silence) as watch:
+
+        def on_part(delta: Delta) -> Awaitable[None] | None:
+            watch.heard()
+            return on_delta(delta) if on_delta is not None else None
+
+        return await think(model, request, on_part, connections=connections)
 
 
 def _within(request: ThinkRequest, model: ResolvedModel, patience: Patience) -> ThinkRequest:

@@ -6,7 +6,7 @@ import asyncio
 import json
 from abc import abstractmethod
 
-from colleague.agent.tool import ToolOutput, ToolRequest
+from colleague.agent.tool import PreparedTool, ToolOutput, ToolRequest
 from colleague.agent.tools.arguments import Arguments
 from colleague.agent.tools.file_tool import FileTool
 from colleague.agent.tools.page import MOST_LINES, Page, kind_of, page
@@ -17,7 +17,7 @@ from colleague.errors import ColleagueError
 from colleague.store.versions import Author, hash_of
 
 
-class ChangingTool(FileTool):
+class ChangingTool(FileTool, PreparedTool):
     """A tool that changes one file, named by `path`."""
 
     whole = False

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from colleague.agent.tools.path import Missing, PathError, composed, is_temporary, join, shown
+from colleague.file_stamp import FileStamp
 
 Kind = Literal["file", "folder", "link", "special"]
 
@@ -28,20 +29,6 @@ class Entry:
     @property
     def name(self) -> str:
         return self.path.rpartition("/")[2]
-
-
-@dataclass(frozen=True)
-class Stamp:
-    """Tells whether a file is still the one that was read."""
-
-    inode: int
-    size: int
-    changed_at: int
-    written_at: int
-
-    @classmethod
-    def of(cls, status: os.stat_result) -> Stamp:
-        return cls(status.st_ino, status.st_size, status.st_ctime_ns, status.st_mtime_ns)
 
 
 @dataclass(frozen=True)
@@ -129,10 +116,10 @@ class Folder:
             raise PathError(f"{shown(path)} changed while it was being opened. Try again.")
         return descriptor
 
-    def read(self, name: str, most: int) -> tuple[bytes, Stamp]:
+    def read(self, name: str, most: int) -> tuple[bytes, FileStamp]:
         """A plain file's bytes, unless there are more than `most`."""
         with os.fdopen(self.open_file(name), "rb") as file:
-            stamp = Stamp.of(os.fstat(file.fileno()))
+            stamp = FileStamp.of(os.fstat(file.fileno()))
             data = file.read(most + 1)
         if len(data) > most:
             raise PathError(

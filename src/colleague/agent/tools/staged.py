@@ -8,9 +8,10 @@ import os
 import stat
 import threading
 
-from colleague.agent.tools.folder import Folder, Stamp
+from colleague.agent.tools.folder import Folder
 from colleague.agent.tools.path import TEMPORARY_ENDING, TEMPORARY_PREFIX
 from colleague.failpoints import failpoint
+from colleague.file_stamp import FileStamp
 
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -33,7 +34,7 @@ class Staged:
             self.close()
             raise
 
-    def put(self, before: Stamp | None) -> bool:
+    def put(self, before: FileStamp | None) -> bool:
         """Renames the text into its place; False when the file is no longer the one that was read."""
         with self._busy:
             if self._closed or self._stamp() != before:
@@ -69,9 +70,9 @@ class Staged:
                 return stat.S_IMODE(status.st_mode) & 0o777
         return 0o644
 
-    def _stamp(self) -> Stamp | None:
+    def _stamp(self) -> FileStamp | None:
         try:
-            return Stamp.of(self._folder.status(self._name))
+            return FileStamp.of(self._folder.status(self._name))
         except FileNotFoundError:
             return None
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from colleague.agent.tools.fence import Fence
-from colleague.agent.tools.folder import Entry, Folder, Stamp, open_real
+from colleague.agent.tools.folder import Entry, Folder, open_real
 from colleague.agent.tools.mounts import Mounts, plain
 from colleague.agent.tools.path import Missing, PathError, composed, join, shown, split
 from colleague.agent.tools.staged import Staged, remove_temporary
+from colleague.file_stamp import FileStamp
 
 MOST_BYTES_READ = 16_000_000
 MOST_BYTES_WRITTEN = 4_000_000
@@ -35,7 +36,7 @@ class Content:
 
     path: str
     data: bytes
-    stamp: Stamp
+    stamp: FileStamp
 
 
 @dataclass(frozen=True)

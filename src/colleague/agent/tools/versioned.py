@@ -11,13 +11,13 @@ from pathlib import Path
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from colleague.agent.tool import UnknownEnd
-from colleague.agent.tools.folder import Stamp
 from colleague.agent.tools.lock import FileBusy, file_lock
 from colleague.agent.tools.page import Page
 from colleague.agent.tools.path import shown
 from colleague.agent.tools.tree import Content, Tree
 from colleague.errors import ColleagueError, DatabaseUnavailable
 from colleague.failpoints import failpoint
+from colleague.file_stamp import FileStamp
 from colleague.store import versions
 from colleague.store.tx import Database, Tx
 from colleague.store.versions import A_PERSON, Author, FileKey, Pending, Seen, StaleVersion, Version, hash_of
@@ -49,7 +49,7 @@ class Standing:
         return self.content.data if self.content else None
 
     @property
-    def stamp(self) -> Stamp | None:
+    def stamp(self) -> FileStamp | None:
         return self.content.stamp if self.content else None
 
 

@@ -14,6 +14,7 @@ from colleague.errors import ColleagueError
 from colleague.experts.workspace.learnings import Entry, append_entry
 from colleague.experts.workspace.workspace import Workspace
 from colleague.failpoints import failpoint
+from colleague.store.activity_lines import tell_delivered
 from colleague.store.approvals import LEARNINGS
 from colleague.store.outbox import (
     LONGEST_PAUSE_MS,
@@ -80,6 +81,9 @@ class OutboxSender:
         there = [parcel.id for parcel in parcels if self.channels.get(parcel.channel, parcel) is None]
         done = await self.database.write(lambda tx: arrived(tx, there)) if there else 0
         for parcel in parcels:
+            if parcel.id in there:
+                tell_delivered(parcel)
+        for parcel in parcels:
             if parcel.id not in there:
                 done += await self._deliver(parcel)
         return done
@@ -102,6 +106,7 @@ class OutboxSender:
         failpoint("parcel.sent")
         self._unrecorded.add(parcel.id)
         await self._record(parcel.id)
+        tell_delivered(parcel)
         return True
 
     async def _record(self, parcel_id: str) -> None:

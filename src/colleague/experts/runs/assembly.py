@@ -15,7 +15,7 @@ from colleague.agent.main_agent import FILES_OWNER
 from colleague.agent.models.resolve import resolve_model
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.models.thinking import Thinking
-from colleague.agent.run_spec import Budget, CannotAssemble, Retries, RunSpec
+from colleague.agent.run_spec import CannotAssemble, Retries, RunSpec
 from colleague.agent.tool import Tool
 from colleague.agent.toolbox import Toolbox
 from colleague.agent.tools.fence import Fence
@@ -24,9 +24,9 @@ from colleague.agent.tools.path import PathError
 from colleague.agent.tools.reconcile import reconcile
 from colleague.agent.tools.tree import Root, Tree
 from colleague.config import Settings
-from colleague.errors import ColleagueError, PackageError
+from colleague.errors import ColleagueError
 from colleague.experts.accepted import run_package
-from colleague.experts.bindings import Bindings, Limit, read_bindings
+from colleague.experts.bindings import Bindings
 from colleague.experts.delivery.text import delivery_of
 from colleague.experts.expert import Expert, find_expert, linked_folders, require_usable_name
 from colleague.experts.privacy.redactor import PrivateText, private_text_of
@@ -36,6 +36,7 @@ from colleague.experts.runs.completion import OutputCompletion
 from colleague.experts.runs.inputs import REHEARSAL
 from colleague.experts.runs.opening import FunctionOpening, ProcessOpening, TaskOpening
 from colleague.experts.runs.policy_gate import PolicyGate
+from colleague.experts.runs.preflight import needed_tools, valid_bindings
 from colleague.experts.runs.prompt import PromptSource, assemble_function_prompt, assemble_prompt
 from colleague.experts.runs.run_end import ExpertRunEndHooks
 from colleague.experts.runs.run_package import RunPackages
@@ -54,7 +55,6 @@ from colleague.file_cache import FileCache
 from colleague.home import Home
 from colleague.mcp.servers import Servers
 from colleague.packages.execution import Execution
-from colleague.packages.finding import Findings
 from colleague.packages.function import Function
 from colleague.packages.limit import MAIN_CHANNEL
 from colleague.packages.package import Package
@@ -71,14 +71,6 @@ log = logging.getLogger(__name__)
 OUTCOMES: dict[str, Outcome] = {"escalate": "failed", "abandon": "abandoned", "dead_letter": "dead_letter"}
 
 
-def _bindings(file: Path) -> Bindings:
-    findings = Findings()
-    bindings = read_bindings(file, findings)
-    if findings.errors:
-        raise PackageError(f"{file}: {findings.errors[0]}", hint="mend it, then try again")
-    return bindings
-
-
 @dataclass(frozen=True)
 class ExpertRuns:
     """Assembles the settings of the runs of every expert in a home."""
@@ -89,7 +81,7 @@ class ExpertRuns:
     database: Database
     servers: Servers
     run_packages: RunPackages
-    bindings: FileCache[Bindings] = field(default_factory=lambda: FileCache(_bindings))
+    bindings: FileCache[Bindings] = field(default_factory=lambda: FileCache(valid_bindings))
 
     async def assemble(self, run: Run) -> RunSpec:
         require_usable_name(run.expert)
@@ -141,8 +133,8 @@ class RunSpecBuilder:
         bound_tools = BoundTools(self.agent.settings, self.agent.servers, rehearsal, self.run.dry_run)
         scope = self.process.tools if self.process else self.package.manifest.requires_tools
         functions = self._functions()
-        needed = dict.fromkeys([*scope, *(tool for each in functions for tool in each.tools)])
-        operations = await bound_tools.operations(self.run.expert, self.package, bindings, tuple(needed))
+        needed = needed_tools(self.package, self.process)
+        operations = await bound_tools.operations(self.run.expert, self.package, bindings, needed)
         base = self._base(expert, model_name, bindings, await self._timeout())
         gate = self._gate(expert)
         inside = replace(base, gate=replace(gate, asks_before_delivery=False))
@@ -183,8 +175,8 @@ class RunSpecBuilder:
             thinking=Thinking.of(self.agent.settings),
             max_turns=self.agent.settings.agents.defaults.max_turns,
             timeout_seconds=timeout,
-            run_budget=_budget(bindings.run_budget),
-            day_budget=_budget(bindings.day_budget),
+            run_budget=bindings.run_budget,
+            day_budget=bindings.day_budget,
             retries=self._retries,
             on_failure=OUTCOMES[execution.on_failure],
             rejection="fail",
@@ -368,10 +360,6 @@ class RunSpecBuilder:
 
 def _owed(function: Function) -> tuple[Parameter, ...]:
     return function.outputs
-
-
-def _budget(limit: Limit) -> Budget:
-    return Budget(limit.tokens, limit.cost, limit.tool_calls)
 
 
 def state_locks(home: Home) -> Path:

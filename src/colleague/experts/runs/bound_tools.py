@@ -57,25 +57,15 @@ class BoundTools:
         binding = bindings.tools.get(name)
         if binding is not None and binding.type == "skill":
             return []
-        if self.rehearsal and not (binding and self._is_demo(binding.server)):
-            return self._simulated(expert, name, abstract)
+        if self.rehearsal and not is_demo(self.settings, binding):
+            if not self.dry_run:
+                require_demo(self.settings, expert, name, bindings)
+            return _simulated(name, abstract)
         if binding is None:
             hint = f"colleague expert bind {expert} {name} SERVER"
             raise ToolUnavailable(f"the tool {name!r} of {expert} is bound to nothing", hint=hint)
         tools = _bound(self.servers, name, abstract, binding, await self._served(name, binding))
         return _with_fallback(name, abstract, tools) if self.rehearsal and self.dry_run else tools
-
-    def _is_demo(self, server: str) -> bool:
-        entry = self.settings.mcp.servers.get(server)
-        return entry is not None and entry.demo
-
-    def _simulated(self, expert: str, name: str, abstract: AbstractTool | None) -> list[Tool]:
-        if not self.dry_run:
-            raise ToolUnavailable(
-                f"a rehearsal acts only on servers marked demo, and {name!r} of {expert} is not bound to one",
-                hint="add --dry-run, or bind it to a demo server",
-            )
-        return [SimulatedTool.of(name, operation) for operation in (abstract.operations if abstract else ())]
 
     async def _served(self, name: str, binding: ToolBinding) -> list[McpTool]:
         try:
@@ -85,6 +75,25 @@ class BoundTools:
             entry = self.settings.mcp.servers.get(binding.server)
             passing = entry is not None and entry.enabled
             raise ToolUnavailable(message, hint=error.hint, passing=passing) from None
+
+
+def is_demo(settings: Settings, binding: ToolBinding | None) -> bool:
+    entry = settings.mcp.servers.get(binding.server) if binding else None
+    return entry is not None and entry.demo
+
+
+def require_demo(settings: Settings, expert: str, name: str, bindings: Bindings) -> None:
+    """Raises ToolUnavailable for a tool on which a rehearsal may not act."""
+    binding = bindings.tools.get(name)
+    if (binding is None or binding.type != "skill") and not is_demo(settings, binding):
+        raise ToolUnavailable(
+            f"a rehearsal acts only on servers marked demo, and {name!r} of {expert} is not bound to one",
+            hint="add --dry-run, or bind it to a demo server",
+        )
+
+
+def _simulated(name: str, abstract: AbstractTool | None) -> list[Tool]:
+    return [SimulatedTool.of(name, operation) for operation in (abstract.operations if abstract else ())]
 
 
 def _bound(

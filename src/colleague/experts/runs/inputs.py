@@ -6,9 +6,12 @@ import json
 from typing import Any
 
 from colleague.errors import NotFound, UsageError
+from colleague.experts.expert import find_expert
+from colleague.home import Home
 from colleague.packages.package import Package
 from colleague.packages.parameter import Parameter
 from colleague.packages.process import Process
+from colleague.run_document import RunDocument
 from colleague.suggest import did_you_mean
 
 REHEARSAL = "rehearsal/walkthrough"
@@ -37,6 +40,14 @@ def parse_inputs(process: Process, given: list[str]) -> dict[str, Any]:
             raise UsageError(f"{process.name} has no input {name!r}", hint=hint)
         inputs[name] = _typed(by_name.get(name), text)
     return inputs
+
+
+def changed_inputs(home: Home, run: RunDocument, given: list[str]) -> dict[str, Any]:
+    """`name=value` pairs as the process of this run types them."""
+    if not given:
+        return {}
+    package = find_expert(home, run["expert"]).load()
+    return parse_inputs(find_process(package, run["process"]), given)
 
 
 def _typed(parameter: Parameter | None, text: str) -> Any:

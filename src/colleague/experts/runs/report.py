@@ -52,7 +52,8 @@ def approval_report(tx: Tx, home: Home, approval: Approval) -> ApprovalDocument:
     moments = {name: iso(getattr(approval, name)) for name in times}
     run = get_run(tx, approval.run_id)
     document = asdict(approval) | moments | {"arguments": json.loads(approval.arguments)}
-    more = {"behind": report.runs_behind(tx, run), "process": run.process}
+    parameters = json.loads(approval.parameters) if approval.parameters else None
+    more = {"parameters": parameters, "behind": report.runs_behind(tx, run), "process": run.process}
     return cast(ApprovalDocument, _public(home, run, document | more))
 
 

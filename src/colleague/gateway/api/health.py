@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
@@ -10,7 +9,7 @@ from fastapi.responses import PlainTextResponse
 from sqlalchemy import func, select
 
 from colleague.gateway.gateway import GatewayDep
-from colleague.gateway.metrics import Labels, labelled
+from colleague.gateway.metrics import CONTENT_TYPE, StoredGauge
 from colleague.gateway.openapi import errors, with_token
 from colleague.gateway.schemas import Check, Health, Readiness
 from colleague.store.overview import pending_by_kind, runs_by_status, unsent
@@ -19,8 +18,6 @@ from colleague.store.tx import Tx
 
 router = APIRouter(tags=["health"])
 guarded = APIRouter(tags=["health"])
-
-PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 
 @router.get("/healthz", response_model=Health, responses=errors())
@@ -52,24 +49,25 @@ async def readyz(request: Request, response: Response, here: GatewayDep) -> Read
 )
 async def metrics(here: GatewayDep) -> Response:
     """Numbers for Prometheus."""
-    stored: dict[str, Mapping[Labels, float]] = {**await here.database.read(_stored)}
-    stored["worker_busy"] = {(): float(here.services.worker.busy)}
-    stored["experts_enabled"] = {
-        (): float(len({each.key[0] for each in here.registry.all() if not each.problem}))
-    }
     background = here.services.background
-    stored["task_restarts"] = labelled("task", background.restarts)
-    stored["tasks_failing"] = {(): float(len(background.failing))}
-    stored["problems"] = {(): float(len(here.problems))}
-    return Response(here.metrics.lines(stored), media_type=PROMETHEUS)
+    enabled = {each.key[0] for each in here.registry.all() if not each.problem}
+    stored = [
+        *await here.database.read(_stored),
+        StoredGauge("worker_busy", here.services.worker.busy),
+        StoredGauge("experts_enabled", len(enabled)),
+        StoredGauge("task_restarts", background.restarts, "task"),
+        StoredGauge("tasks_failing", len(background.failing)),
+        StoredGauge("problems", len(here.problems)),
+    ]
+    return Response(here.metrics.page(stored), media_type=CONTENT_TYPE)
 
 
-def _stored(tx: Tx) -> dict[str, Mapping[Labels, float]]:
+def _stored(tx: Tx) -> list[StoredGauge]:
     ended = select(runs.c.outcome, func.count()).where(runs.c.outcome.is_not(None)).group_by(runs.c.outcome)
     outcomes: list[Any] = tx.all(ended)
-    return {
-        "runs": labelled("status", runs_by_status(tx)),
-        "runs_ended": labelled("outcome", {str(sql_literal): int(count) for sql_literal, count in outcomes}),
-        "approvals_pending": labelled("kind", pending_by_kind(tx)),
-        "outbox_waiting": {(): float(unsent(tx))},
-    }
+    return [
+        StoredGauge("runs", runs_by_status(tx), "status"),
+        StoredGauge("runs_ended", dict(outcomes), "outcome"),
+        StoredGauge("approvals_pending", pending_by_kind(tx), "kind"),
+        StoredGauge("outbox_waiting", unsent(tx)),
+    ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from colleague.agent.run_spec import RunSpec
-from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec
+from colleague.agent.tool import SessionTool, ToolOutput, ToolRequest, ToolSpec
 from colleague.experts.runs.tools.names import FUNCTION
 from colleague.packages.function import Function
 from colleague.packages.parameter import object_schema
@@ -17,7 +17,7 @@ Staged = Callable[[Function, dict[str, Any]], Awaitable[RunSpec]]
 
 
 @dataclass(frozen=True)
-class FunctionTool:
+class FunctionTool(SessionTool):
     """`stage` makes the setting of the child session from the declared inputs."""
 
     function: Function

@@ -1,0 +1,38 @@
+"""What keeps a run from going on, as lines for people."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from colleague.cli.output import CROSS, plain
+from colleague.run_document import RunBrief, RunDocument, Trouble, short
+
+RETRYING = "retrying model"
+
+
+def retry_line(data: dict[str, Any], run_id: str) -> str:
+    """Of a `message_retry` event; `run_id` is given in the process that works on the run."""
+    ending = short(run_id)
+    cure = f'; Ctrl-C leaves run {ending} queued, "colleague run resume {ending}" goes on' if run_id else ""
+    return f"  {CROSS} {plain(data['text'])}; next try in {_seconds(data['in_ms'] / 1000)}{cure}"
+
+
+def trouble_line(trouble: Trouble) -> str:
+    """Of a run's document, for whoever looks on."""
+    due, since = (datetime.fromisoformat(each or "") for each in (trouble["next_try_at"], trouble["since"]))
+    # a clock that was set back meanwhile makes no pause longer than the whole trouble
+    left = min(due - datetime.now(UTC), due - since).total_seconds()
+    then = f"next try in {_seconds(left)}" if left > 0 else "asked again now"
+    return f"{plain(trouble['text'])}; {then}"
+
+
+def status_word(document: RunBrief | RunDocument) -> str:
+    """The outcome of a run, or how it stands."""
+    if document["trouble"] and document["status"] == "running":
+        return RETRYING
+    return str(document["outcome"] or document["status"])
+
+
+def _seconds(seconds: float) -> str:
+    return f"{max(1, round(seconds))} s"

@@ -1,0 +1,71 @@
+"""What is wrong before a run exists: it refuses the command, and no run is made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from colleague.agent.models.resolve import resolve_model
+from colleague.config import Settings
+from colleague.errors import ColleagueError, PackageError
+from colleague.experts.bindings import Bindings, read_bindings
+from colleague.experts.expert import Expert
+from colleague.experts.runs.bound_tools import require_demo
+from colleague.experts.runs.inputs import REHEARSAL
+from colleague.home import Home
+from colleague.packages.finding import Findings
+from colleague.packages.package import Package
+from colleague.packages.process import Process
+
+
+class CannotStart(ColleagueError):
+    """A run would fail for a reason that is known already."""
+
+
+def valid_bindings(file: Path) -> Bindings:
+    """The bindings of an expert. Raises PackageError with the first that is wrong."""
+    findings = Findings()
+    bindings = read_bindings(file, findings)
+    if findings.errors:
+        raise PackageError(f"{file}: {findings.errors[0]}", hint="mend it, then try again")
+    return bindings
+
+
+@dataclass(frozen=True)
+class Preflight:
+    """Checks what people ask for. Events from outside are accepted anyway: their sender cannot mend it."""
+
+    home: Home
+    settings: Settings
+    environ: Mapping[str, str]
+
+    def check_model(self, name: str) -> None:
+        """Raises CannotStart when there is no such model, or no key for it."""
+        try:
+            resolve_model(self.settings, self.environ, name, folder=self.home.root)
+        except ColleagueError as error:
+            raise CannotStart(error.message, hint=error.hint) from None
+
+    def check_expert(
+        self, expert: Expert, package: Package, process: Process | None, model: str, *, dry_run: bool
+    ) -> None:
+        """Raises CannotStart or PackageError."""
+        bindings = valid_bindings(expert.bindings_file)
+        name = model or bindings.model
+        if name != REHEARSAL:
+            self.check_model(name)
+        elif not dry_run:
+            for tool in needed_tools(package, process):
+                require_demo(self.settings, expert.name, tool, bindings)
+
+
+def needed_tools(package: Package, process: Process | None) -> list[str]:
+    """The tools of a process, or of the whole package for a free task, with those of its functions."""
+    scope = process.tools if process else package.manifest.requires_tools
+    functions = [
+        each
+        for each in package.functions
+        if process is None or not process.functions or each.name in process.functions
+    ]
+    return list(dict.fromkeys([*scope, *(tool for each in functions for tool in each.tools)]))

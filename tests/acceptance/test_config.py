@@ -1,0 +1,283 @@
+"""Settings tell the truth: what restricts and is not kept stops the start, and what has no effect is said."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.test_with_gateway import REHEARSAL, TRIAGE, serving
+from tests.conftest import EXAMPLE, SALES, Colleague, Said
+from tests.forked import forked_command
+from tests.office import Office
+
+SCRIPT = "replies: [{text: hello}]"
+
+
+@pytest.fixture
+def home(colleague: Colleague) -> Path:
+    """A home whose main agent answers, with one expert."""
+    colleague.ok("init")
+    colleague.ok("expert", "install", str(EXAMPLE))
+    (colleague.home / "play.yaml").write_text(SCRIPT)
+    write(colleague)
+    return colleague.home
+
+
+def write(colleague: Colleague, text: str = "", *, theirs: str = "") -> None:
+    (colleague.home / "colleague.json").write_text(
+        "{\n  agents: { defaults: { model: 'script/play.yaml' } },\n  " + text + "\n}"
+    )
+    if theirs:
+        (colleague.home / "openclaw.json").write_text(theirs)
+
+
+def runs(colleague: Colleague) -> int:
+    return len(json.loads(colleague.ok("run", "list", "--json").out))
+
+
+def serve(colleague: Colleague) -> Said:
+    """What `colleague serve` says when it does not start."""
+    done = subprocess.run(
+        forked_command("-m", "colleague", "serve", "--port", "0"),
+        capture_output=True,
+        text=True,
+        env=colleague.environment({}),
+        cwd=colleague.home.parent,
+        timeout=60,
+    )
+    return Said(done.returncode, done.stdout, done.stderr)
+
+
+RESTRICTIONS = [
+    ('tools: { deny: ["*"] }', "tools.deny", "[]"),
+    ('tools: { allow: ["read"] }', "tools.allow", "[]"),
+    ('tools: { profile: "minimal" }', "tools.profile", "null"),
+    ('tools: { byProvider: { openai: { deny: ["x"] } } }', "tools.byProvider.openai.deny", "[]"),
+    ('session: { sendPolicy: { default: "deny" } }', "session.sendPolicy.default", '"allow"'),
+    ('session: { sendPolicy: { rules: [{ action: "deny" }] } }', "session.sendPolicy.rules", "[]"),
+]
+
+
+@pytest.mark.usefixtures("home")
+class TestRestrictions:
+    @pytest.mark.parametrize(("text", "key", "value"), RESTRICTIONS)
+    def test_no_run_begins(self, colleague: Colleague, text: str, key: str, value: str) -> None:
+        assert colleague("agent", "hi").out == "hello\n"
+        write(colleague, text)
+        said = colleague("agent", "hi")
+        file = colleague.home / "colleague.json"
+        assert (said.code, said.out) == (1, "")
+        assert said.err.startswith(f"✗ {file}:3:")
+        assert f": {key} restricts agents, and nothing enforces it yet\n" in said.err
+        assert said.err.endswith(f"  remove {key}, or set it to {value}\n")
+        assert runs(colleague) == 1
+
+    def test_of_the_sandbox(self, colleague: Colleague) -> None:
+        (colleague.home / "colleague.json").write_text("{agents: {defaults: {sandbox: {mode: 'all'}}}}")
+        said = colleague("agent", "hi")
+        assert said.code == 1
+        assert "agents.defaults.sandbox.mode restricts agents" in said.err
+
+    def test_whatever_begins_a_run_is_refused(self, colleague: Colleague) -> None:
+        write(colleague, 'tools: { deny: ["*"] }')
+        for command in (
+            ("expert", "run", SALES, "look"),
+            ("expert", "run", SALES, "look", "--no-wait"),
+            ("expert", "rehearse", SALES),
+            ("agent", "hi", "--json"),
+        ):
+            said = colleague(*command)
+            assert (said.code, said.out, "tools.deny restricts agents" in said.err) == (1, "", True), command
+        assert runs(colleague) == 0
+
+    def test_a_run_can_still_be_looked_at_and_ended(self, colleague: Colleague) -> None:
+        accepted = colleague.ok("expert", "run", SALES, "look", "--no-wait", "--json")
+        run = json.loads(accepted.out)["run_id"]
+        write(colleague, 'tools: { deny: ["*"] }')
+        colleague.ok("run", "show", run)
+        colleague.ok("run", "cancel", run)
+
+    def test_the_gateway_does_not_start(self, colleague: Colleague) -> None:
+        write(colleague, 'tools: { deny: ["*"] }')
+        said = serve(colleague)
+        assert (said.code, said.out) == (1, "")
+        assert "colleague.json:3:12: tools.deny restricts agents" in said.err
+
+    def test_doctor_has_no_tick_for_it(self, colleague: Colleague) -> None:
+        write(colleague, 'tools: { deny: ["*"] }')
+        said = colleague("doctor")
+        assert said.code == 1
+        assert "✗ settings: " in said.out
+        assert "✓ settings" not in said.out
+
+    def test_a_value_that_restricts_nothing_is_accepted(self, colleague: Colleague) -> None:
+        write(
+            colleague,
+            'tools: { profile: "full", allow: ["*"], deny: [], byProvider: { x: { deny: [] } } },'
+            ' session: { sendPolicy: { default: "allow", rules: [{ action: "allow" }] } }',
+        )
+        assert colleague.ok("agent", "hi").out == "hello\n"
+        assert colleague.ok("config", "check").out == "✓ every key that is set has an effect\n"
+
+    def test_one_in_openclaws_file_names_it_and_can_be_overridden(self, colleague: Colleague) -> None:
+        theirs = '{\n  tools: {\n    profile: "coding",\n    byProvider: { "a/b": { deny: ["x"] } },\n  },\n}'
+        write(colleague, theirs=theirs)
+        said = colleague("agent", "hi")
+        assert said.code == 1
+        assert f"{colleague.home}/openclaw.json:3:5: tools.profile restricts agents" in said.err
+        assert "put { tools: { profile: null } } in colleague.json, which wins over openclaw.json" in said.err
+        write(colleague, 'tools: { profile: null, byProvider: { "a/b": { deny: [] } } }')
+        assert colleague.ok("agent", "hi").out == "hello\n"
+        assert (colleague.home / "openclaw.json").read_text() == theirs
+
+    def test_both_files_say_it(self, colleague: Colleague) -> None:
+        write(colleague, 'tools: { deny: ["a"] }', theirs='{tools: {deny: ["b"]}}')
+        said = colleague("agent", "hi")
+        assert said.err.count("restricts agents") == 1
+        assert "colleague.json:3:12: tools.deny" in said.err
+
+
+def test_a_decision_waits_until_the_run_may_go_on(colleague: Colleague) -> None:
+    office = Office.open(colleague)
+    office.employ(SALES)
+    assert office.run(SALES, *TRIAGE, model=REHEARSAL).code == 4
+    [approval] = office.pending()
+    (colleague.home / "openclaw.json").write_text('{tools: {deny: ["*"]}}')
+    for command in (
+        ("approve", approval["id"]),
+        ("reject", approval["id"]),
+        ("run", "retry", approval["run_id"]),
+    ):
+        said = colleague(*command)
+        assert (said.code, "openclaw.json:1:10: tools.deny restricts agents" in said.err) == (1, True), (
+            command
+        )
+    assert office.pending() == [approval]
+    (colleague.home / "openclaw.json").unlink()
+    colleague.ok("approve", approval["id"], timeout=120)
+
+
+class TestMainAgent:
+    def test_its_own_model_and_workspace_count(self, colleague: Colleague, home: Path) -> None:
+        (home / "own.yaml").write_text("replies: [{text: by my own}]")
+        theirs = """{agents: {defaults: {model: 'no/such', workspace: 'elsewhere'}, list: [
+            {id: 'other', model: 'none/such', tools: {deny: ['*']}},
+            {id: 'me', default: true, model: 'script/own.yaml', workspace: 'mine'}]}}"""
+        (home / "colleague.json").write_text("{}")
+        (home / "openclaw.json").write_text(theirs)
+        assert colleague.ok("agent", "hi").out == "by my own\n"
+        assert (home / "mine").is_dir()
+        assert not (home / "elsewhere").exists()
+        said = colleague.ok("config", "check")
+        assert "agents.list[0] is the agent 'other', and only the main agent runs yet" in said.out
+        assert "agents.list[1]" not in said.out
+
+    def test_its_restrictions_count(self, colleague: Colleague, home: Path) -> None:
+        (home / "openclaw.json").write_text("{agents: {list: [{id: 'main', tools: {deny: ['*']}}]}}")
+        said = colleague("agent", "hi")
+        assert said.code == 1
+        assert "openclaw.json:1:39: agents.list[0].tools.deny restricts agents" in said.err
+        assert "put agents.list without it in colleague.json" in said.err
+
+
+@pytest.mark.usefixtures("home")
+class TestCheck:
+    def test_by_list(self, colleague: Colleague) -> None:
+        write(
+            colleague,
+            'tools: { deny: ["*"], exec: { security: "deny" } }, gatway: {}, messages: { queue: { cap: 3 } }',
+        )
+        said = colleague("config", "check")
+        file = f"{colleague.home}/colleague.json"
+        assert (said.code, said.err) == (1, "")
+        assert said.out.splitlines() == [
+            "✗ Nothing starts with these: they restrict agents, and nothing enforces them yet.",
+            f"  {file}:3:12: tools.deny",
+            "    remove tools.deny, or set it to []",
+            "! These have no effect yet. They may stay in the file; do not rely on them.",
+            f"  {file}:3:33: tools.exec.security has no effect yet: there is no tool exec",
+            f"  {file}:3:88: messages.queue.cap has no effect yet",
+            "! These are not known, or count for nothing.",
+            f"  {file}:3:55: gatway is not a known key",
+            "    did you mean 'gateway'?",
+        ]
+
+    def test_as_json(self, colleague: Colleague) -> None:
+        write(colleague, 'tools: { deny: ["*"] }, gatway: {}, messages: { queue: { cap: 3 } }')
+        said = colleague("config", "check", "--json")
+        found = json.loads(said.out)
+        assert (said.code, found["ok"]) == (1, False)
+        assert [(each["key"], each["line"]) for each in found["restricts"]] == [("tools.deny", 3)]
+        assert [each["key"] for each in found["not_yet"]] == ["messages.queue.cap"]
+        assert [each["hint"] for each in found["warnings"]] == ["did you mean 'gateway'?"]
+
+    def test_wrong_types_are_one_error(self, colleague: Colleague) -> None:
+        for text in ("tools: []", "tools: { deny: 'x' }", "agents: [1]", "session: { sendPolicy: 3 }"):
+            (colleague.home / "colleague.json").write_text(f"{{ {text} }}")
+            said = colleague("config", "check")
+            assert (said.code, said.out) == (1, ""), text
+            assert said.err.startswith(f"✗ {colleague.home}/colleague.json:1:"), text
+
+    def test_not_yet_is_said_at_the_start(self, colleague: Colleague) -> None:
+        write(colleague, "messages: { queue: { cap: 3 } }, tools: { deny: ['*'] }")
+        assert "warning: no effect yet: messages.queue.cap (colleague config check)" in serve(colleague).err
+        assert "! settings: " in colleague("doctor").out
+
+
+@pytest.mark.usefixtures("home")
+class TestUnknownKeys:
+    def test_every_command_says_so_once_and_goes_on(self, colleague: Colleague) -> None:
+        write(colleague, "session: { sendPolcy: {} },")
+        place = f"{colleague.home}/colleague.json:3:14"
+        said = f"warning: {place}: session.sendPolcy is not a known key; did you mean 'sendPolicy'?"
+        for command in (
+            ("status",),
+            ("run", "list", "--json"),
+            ("model", "list"),
+            ("mcp", "list"),
+            ("expert", "run", SALES, "x", "--no-wait"),
+            ("agent", "hi"),
+        ):
+            found = colleague(*command)
+            assert (found.code, found.err.count(said)) == (0, 1), command
+
+    def test_a_thousand_of_them(self, colleague: Colleague) -> None:
+        write(colleague, ",".join(f"k{number}: 1" for number in range(1000)))
+        said = colleague.ok("status")
+        assert len([line for line in said.err.splitlines() if line.startswith("warning: ")]) == 6
+        assert "warning: and 95 more: colleague config check" in said.err
+        said = colleague.ok("config", "check")
+        assert "from here on, 901 more keys like these" in said.out
+
+    def test_none_in_a_clean_home(self, colleague: Colleague) -> None:
+        assert colleague.ok("status").err == ""
+
+
+class TestShow:
+    def test_where_each_value_comes_from(self, colleague: Colleague, home: Path) -> None:
+        write(
+            colleague,
+            "gateway: { port: 3, auth: { token: 'hush-hush' } },"
+            " experts: { database: 'postgresql://u:hush@h/d' }",
+            theirs="{tools: {exec: {timeoutSec: 3}}, agents: {defaults: {maxTurns: 7}}}",
+        )
+        said = colleague.ok("config", "show", "--json")
+        found = {each["key"]: (each["value"], each["source"]) for each in json.loads(said.out)}
+        assert found["gateway.port"] == (3, f"{home}/colleague.json:3:20")
+        assert found["agents.defaults.maxTurns"] == (7, f"{home}/openclaw.json:1:64")
+        assert found["agents.defaults.model.primary"][0] == "script/play.yaml"
+        assert found["tools.exec.timeoutSeconds"][0] == 3
+        assert "gateway.bind" not in found
+        assert "hush" not in said.out
+        every = json.loads(colleague.ok("config", "show", "--all", "--json").out)
+        assert {"key": "gateway.bind", "value": "loopback", "source": "default"} in every
+
+
+@pytest.mark.usefixtures("home")
+def test_a_command_goes_to_a_gateway_that_runs_with_the_settings_before(colleague: Colleague) -> None:
+    with serving(colleague):
+        write(colleague, 'tools: { deny: ["*"] }')
+        assert colleague.ok("agent", "hi").out == "hello\n"

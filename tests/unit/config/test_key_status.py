@@ -1,0 +1,195 @@
+"""What the schema says of each key is what the code does with it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, get_args, get_origin
+
+import pytest
+
+from colleague.config import Settings, known_settings
+from colleague.config.section import Mark, Section, mark_of, not_yet, restricts, works
+from tests.unit.config.reads import SOURCE, Name, modules, reads_in, reads_of_the_code, used
+
+
+class Key(NamedTuple):
+    """A key without keys below it. `steps` are the attributes on the way to it, `marked` is the one with the
+    status that counts: the first."""
+
+    path: str
+    steps: tuple[Name, ...]
+    marked: Name | None
+    mark: Mark | None
+
+
+def every_key(model: type[Section], path: str = "", steps: tuple[Name, ...] = ()) -> Iterator[Key]:
+    yield from _keys(model, path, steps, None, None)
+
+
+def _keys(
+    model: type[Section], path: str, steps: tuple[Name, ...], marked: Name | None, mark: Mark | None
+) -> Iterator[Key]:
+    for name, field in model.model_fields.items():
+        step, own = (_owner(model, name), name), mark_of(field)
+        at, way = f"{path}{field.alias}", (*steps, step)
+        first, counts = (step, own) if mark is None and own else (marked, mark)
+        below = list(_sections(field.annotation))
+        if not below:
+            yield Key(at, way, first, counts)
+        for section in below:
+            yield from _keys(section, f"{at}.", way, first, counts)
+
+
+def _owner(model: type[Section], name: str) -> str:
+    """The class that declares the attribute."""
+    return next(
+        each.__name__ for each in reversed(model.__mro__) if name in vars(each).get("__annotations__", {})
+    )
+
+
+def _sections(annotation: Any) -> Iterator[type[Section]]:
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        yield annotation
+        return
+    inner = get_args(annotation)
+    for each in inner[-1:] if get_origin(annotation) is Mapping else inner:
+        yield from _sections(each)
+
+
+def untrue(model: type[Section], names: set[Name]) -> Iterator[str]:
+    """Keys whose status is not what the code does, given the attributes that it uses."""
+    for key in every_key(model):
+        if key.mark is None or key.marked is None:
+            yield f"{key.path} has no status: declare it with works, not_yet or restricts"
+        elif key.mark.status == "works":
+            unread = [".".join(step) for step in key.steps if step not in names]
+            if unread:
+                yield f"{key.path} is marked works, and nothing reads {unread[0]}"
+        elif key.marked in names:
+            yield f"{key.path} is marked {key.mark.status}, and {'.'.join(key.marked)} is read"
+
+
+def test_the_status_of_every_key_is_true() -> None:
+    assert list(untrue(Settings, used(reads_of_the_code()))) == []
+
+
+def test_the_three_lists_hold_every_key_once() -> None:
+    lists = {status: [each.key for each in known_settings() if each.status == status] for status in STATUS}
+    assert sum(map(len, lists.values())) == len(known_settings())
+    assert all(lists.values())
+    assert {"gateway.port", "mcp.servers.*.toolFilter.exclude"} <= set(lists["works"])
+    assert {"agents.defaults.imageModel.primary", "channels"} <= set(lists["not yet"])
+    assert {"tools.deny", "session.sendPolicy.rules[].action"} <= set(lists["restricts"])
+
+
+STATUS = ("works", "not yet", "restricts")
+
+
+class TestUntrueIsFoundOut:
+    def test_an_invented_key_that_works(self) -> None:
+        class Invented(Settings):
+            mode: str = works(default="", description="Others are called mode as well.")
+
+        found = list(untrue(Invented, used(reads_of_the_code())))
+        assert found == ["mode is marked works, and nothing reads Invented.mode"]
+
+    def test_a_key_in_a_section_that_nobody_opens(self) -> None:
+        names = used(reads_of_the_code()) - {("Settings", "gateway")}
+        assert "gateway.port is marked works, and nothing reads Settings.gateway" in list(
+            untrue(Settings, names)
+        )
+
+    @pytest.mark.parametrize(
+        ("name", "said"),
+        [
+            (("ToolNames", "deny"), "tools.deny is marked restricts, and ToolNames.deny is read"),
+            (
+                ("Sandbox", "mode"),
+                "agents.defaults.sandbox.mode is marked restricts, and Sandbox.mode is read",
+            ),
+            (("Queue", "mode"), "messages.queue.mode is marked not yet, and Queue.mode is read"),
+        ],
+    )
+    def test_a_key_that_is_read_by_now(self, name: Name, said: str) -> None:
+        assert said in list(untrue(Settings, used(reads_of_the_code()) | {name}))
+
+    def test_a_key_without_a_status(self) -> None:
+        class Plain(Section):
+            port: int = 3
+
+        assert list(untrue(Plain, set())) == [
+            "port has no status: declare it with works, not_yet or restricts"
+        ]
+
+    def test_a_heading_with_a_status_counts_for_what_is_below(self) -> None:
+        class Below(Section):
+            deny: int = restricts(default=0, description="")
+
+        class Above(Section):
+            layer: Below = not_yet(default_factory=Below, description="")
+
+        assert list(untrue(Above, {("Below", "deny")})) == []
+        assert list(untrue(Above, {("Above", "layer")})) == [
+            "layer.deny is marked not yet, and Above.layer is read"
+        ]
+
+
+class TestReads:
+    """The way in which the lists are checked, on code that is written for it."""
+
+    def found(self, tmp_path: Path, code: str) -> set[Name]:
+        file = tmp_path / "reader.py"
+        file.write_text(f"from colleague.config import Settings\n{code}")
+        return {each.name for each in reads_in(modules() | {"reader": file}) if each.file == file.resolve()}
+
+    def test_by_the_class_and_not_by_the_name(self, tmp_path: Path) -> None:
+        code = """
+def one(settings: Settings) -> object:
+    tools = settings.tools
+    return [each.deny for each in tools.by_provider.values()], settings.gateway.auth.mode
+
+class Other:
+    profile = ""
+
+def two(other: Other) -> str:
+    return other.profile
+"""
+        assert self.found(tmp_path, code) == {
+            ("Settings", "tools"),
+            ("AgentTools", "by_provider"),
+            ("ToolNames", "deny"),
+            ("Settings", "gateway"),
+            ("Gateway", "auth"),
+            ("GatewayAuth", "mode"),
+        }
+
+    def test_a_method_of_the_settings_reads_for_whoever_calls_it(self) -> None:
+        names = used(reads_of_the_code())
+        assert ("AgentDefaults", "thinking_level") in names
+        assert ("Thinking", "level") in names
+
+    def test_comparing_is_no_use(self) -> None:
+        everything = {each.name for each in reads_of_the_code()}
+        assert ("Provider", "auth") in everything
+        assert ("Provider", "auth") not in used(reads_of_the_code())
+
+
+def test_a_restriction_of_a_tool_that_does_not_exist_waits_for_the_tool() -> None:
+    """Without the tool such a key has nothing to restrict. Once the tool is there, it must be kept."""
+    tools = {key.mark.tool for key in every_key(Settings) if key.mark and key.mark.tool}
+    assert "exec" in tools
+    for file in (SOURCE / "colleague").rglob("*.py"):
+        named = tools & set(_tool_names(ast.parse(file.read_text(encoding="utf-8"))))
+        assert not named, f"{file} has the tool {named}: mark the keys that restrict it as works"
+
+
+def _tool_names(tree: ast.AST) -> Iterator[str]:
+    """Texts that are given as a name: `name = "exec"`, `name: str = "exec"`, `Tool(name="exec")`."""
+    for node in ast.walk(tree):
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        named = getattr(target, "id", "") == "name" or getattr(node, "arg", "") == "name"
+        value = getattr(node, "value", None)
+        if named and isinstance(value, ast.Constant) and isinstance(value.value, str):
+            yield value.value
