@@ -21,7 +21,17 @@ app = typer.Typer(no_args_is_help=True, help="Install, bind, check and update ex
 
 @app.command()
 def install(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A folder or a git URL.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE",
+            help="A folder, a .zip or .tar.gz (file or https URL), a git URL or owner/repository on GitHub; "
+            "@REF after it names a branch, tag or commit.",
+        ),
+    ],
+    path: Annotated[
+        str, typer.Option("--path", metavar="SUBFOLDER", help="Where in the source the package is.")
+    ] = "",
     name: Annotated[str, typer.Option("--name", help="Install under another name.")] = "",
     link: Annotated[
         bool, typer.Option("--link", help="Use the folder where it is, so that edits count at once.")
@@ -40,7 +50,7 @@ def install(
     place = Home.find(home)
     settings = loaded(place)
     with progress("Installing") as tell:
-        parsed = parse_source(source, link=link)
+        parsed = parse_source(source, path=path, link=link)
         expert = install_expert(place, settings.workspace, parsed, name=name, progress=tell)
     expert_view.say_installed(expert, as_json=as_json)
 
@@ -206,6 +216,9 @@ def update(
         bool,
         typer.Option("--accept-edits", help="Accept what was changed by hand in the home, and keep it."),
     ] = False,
+    to: Annotated[
+        str, typer.Option("--to", metavar="REF", help="Go to this branch, tag or commit, and stay with it.")
+    ] = "",
     yes: YesOption = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
@@ -218,8 +231,10 @@ def update(
 
     if bool(name) == every:
         raise UsageError("name one expert, or all of them with --all")
+    if to and every:
+        raise UsageError("--to goes with the name of one expert, not with --all")
     place, workspace = _place(home)
-    answers = update_view.Answers(force=force, yes=yes, as_json=as_json, accept_edits=accept_edits)
+    answers = update_view.Answers(force=force, yes=yes, as_json=as_json, accept_edits=accept_edits, to=to)
     if not update_view.update_experts(place, workspace, name, answers):
         raise typer.Exit(1)
 
