@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import Annotated
 
 import typer
 
 from colleague import __version__
+from colleague.cli.options import HomeOption
 from colleague.cli.output import say
 
 GROUPS = (
@@ -61,6 +63,9 @@ def root(
     _version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    home: HomeOption = None,
     _debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
     """Run AI experts that never lose work in silence."""
+    if home is not None:
+        os.environ["OPENCLAW_STATE_DIR"] = str(home)

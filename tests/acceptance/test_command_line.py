@@ -1,0 +1,95 @@
+"""What every command has in common: the home, errors as data, help, completion."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import EXAMPLE, SALES, Colleague
+
+
+class TestHome:
+    def test_before_and_after_the_command(self, colleague: Colleague, tmp_path: Path) -> None:
+        other = str(tmp_path / "other home")
+        colleague.ok("--home", other, "expert", "install", str(EXAMPLE))
+        for typed in (
+            ("--home", other, "expert", "list", "--json"),
+            (f"--home={other}", "expert", "list", "--json"),
+            ("expert", "list", "--json", "--home", other),
+            ("--home", str(colleague.home), "expert", "list", "--json", "--home", other),
+        ):
+            assert len(colleague.ok(*typed).json) == 1, typed
+        assert colleague.ok("expert", "list", "--json").json == []
+
+    @pytest.mark.parametrize("before", [True, False])
+    def test_hints_repeat_it(self, before: bool, colleague: Colleague, tmp_path: Path) -> None:
+        other = str(tmp_path / "other home")
+        named = ("--home", other)
+
+        def type_it(*arguments: str) -> str:
+            said = colleague(*named, *arguments) if before else colleague(*arguments, *named)
+            return said.out + said.err
+
+        again = f"colleague --home '{other}' "
+        assert f"Next: {again}expert install FOLDER|URL" in type_it("init")
+        assert f"{again}expert bind {SALES} crm SERVER" in type_it("expert", "install", str(EXAMPLE))
+        assert f"{again}expert bind {SALES} crm SERVER" in type_it("expert", "validate", SALES)
+        assert f"see them with: {again}run list" in type_it("run", "show", "nothing")
+        hint = json.loads(type_it("run", "show", "nothing", "--json"))["error"]["hint"]
+        assert hint == f"see them with: {again}run list"
+
+    def test_without_it_they_are_as_they_were(self, colleague: Colleague) -> None:
+        assert "Next: colleague expert install FOLDER|URL" in colleague.ok("init").out
+
+    def test_data_stays_as_it_is(self, colleague: Colleague, package: Path, tmp_path: Path) -> None:
+        rules = package / "persona" / "rules.md"
+        rules.write_text(rules.read_text() + "\nType colleague run list to see more.\n")
+        colleague.ok("expert", "install", str(package), "--home", str(tmp_path / "x"))
+        said = colleague.ok("expert", "prompt", SALES, "--json", "--home", str(tmp_path / "x"))
+        assert "Type colleague run list to see more." in said.json["prompt"]
+
+
+ERRORS = [
+    (("expert", "show", "nobody", "--json"), 1, "not-found"),
+    (("expert", "install", "/no/such/folder", "--json"), 1, "package"),
+    (("expert", "update", "--json"), 2, "usage"),
+    (("expert", "list", "--json", "--nothing"), 2, "usage"),
+    (("expert", "lst", "--json"), 2, "usage"),
+    (("nothing", "--json"), 2, "usage"),
+    (("run", "list", "--limit", "many", "--json"), 2, "usage"),
+    (("expert", "show", "--json"), 2, "usage"),
+    (("run", "show", "0123abcd", "--json"), 1, "not-found"),
+]
+
+
+@pytest.mark.parametrize(("typed", "code", "name"), ERRORS, ids=[" ".join(typed) for typed, _, _ in ERRORS])
+def test_an_error_is_json_after_json(
+    typed: tuple[str, ...], code: int, name: str, colleague: Colleague
+) -> None:
+    said = colleague(*typed)
+    assert (said.code, said.out) == (code, "")
+    document = json.loads(said.err)
+    assert set(document) == {"error"}
+    assert set(document["error"]) == {"code", "message", "hint"}
+    assert document["error"]["code"] == name
+    assert document["error"]["message"]
+    assert colleague(*(word for word in typed if word != "--json")).code == code
+
+
+def test_a_usage_error_says_where_help_is(colleague: Colleague) -> None:
+    said = colleague("expert", "list", "--json", "--nothing")
+    assert json.loads(said.err)["error"]["hint"] == "see: colleague expert list --help"
+
+
+def test_json_after_two_dashes_is_not_ours(colleague: Colleague) -> None:
+    said = colleague("mcp", "add", "bad name!", "--", "server", "--json")
+    assert said.code != 0
+    assert not said.err.startswith("{")
+
+
+def test_exit_codes_stay(colleague: Colleague, package: Path) -> None:
+    (package / "orchestrator.md").unlink()
+    said = colleague("expert", "validate", str(package), "--json")
+    assert (said.code, said.json["ok"]) == (1, False)
