@@ -40,7 +40,7 @@ def main() -> NoReturn:
     except Exception as error:
         if debug:
             raise
-        say_failure("unexpected", _error_text(error))
+        say_failure("unexpected", *_error_texts(error))
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
 
@@ -65,8 +65,9 @@ def _run_for_json(app: Typer, arguments: Sequence[str]) -> object:
         return getattr(error, "exit_code", 2)
 
 
-def _error_text(error: Exception) -> str:
+def _error_texts(error: Exception) -> tuple[str, str]:
+    """A message and a hint."""
     if isinstance(error, OSError) and error.strerror:
         where = f" ({error.filename})" if error.filename else ""
-        return f"{error.strerror}{where}"
-    return f"unexpected {type(error).__name__}: {error}\n  run the command again with --debug to see where"
+        return f"{error.strerror}{where}", ""
+    return f"unexpected {type(error).__name__}: {error}", "run the command again with --debug to see where"
