@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import EXAMPLE, SALES, Colleague
+from tests.forked import forked_command
 
 
 class TestHome:
@@ -93,3 +94,62 @@ def test_exit_codes_stay(colleague: Colleague, package: Path) -> None:
     (package / "orchestrator.md").unlink()
     said = colleague("expert", "validate", str(package), "--json")
     assert (said.code, said.json["ok"]) == (1, False)
+
+
+def offered(colleague: Colleague, line: str, **environment: str) -> set[str]:
+    """What Bash would offer for the word that the line ends with."""
+    words = line.split(" ")
+    asked = {"_COLLEAGUE_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
+    said = colleague(**(asked | environment))
+    assert "Traceback" not in said.err
+    return set(said.out.split())
+
+
+class TestCompletion:
+    @pytest.fixture
+    def waiting(self, installed: Colleague) -> Colleague:
+        """A home with a run that waits for a yes."""
+        office = Path(EXAMPLE).parent / "office" / "server.py"
+        command = forked_command(str(office), "--database", str(installed.home.parent / "office.sqlite"))
+        installed.ok("mcp", "add", "office", "--demo", "--", *command)
+        for tool in ("crm", "email", "calendar"):
+            installed.ok("expert", "bind", SALES, tool, "office")
+        process = ("--process", "inbound-email-triage", "--input", "message_id=m-acme-pricing")
+        assert installed("expert", "run", SALES, *process, "--model", "rehearsal/walkthrough").code == 4
+        return installed
+
+    def test_names_and_ids(self, waiting: Colleague) -> None:
+        approval = waiting.ok("approval", "list", "--json").json[0]["id"][-8:]
+        run = waiting.ok("run", "list", "--json").json[0]["id"][-8:]
+        assert offered(waiting, "colleague expert show ") == {SALES}
+        assert offered(waiting, "colleague expert show x") == set()
+        assert offered(waiting, "colleague run show ") == {run}
+        assert offered(waiting, f"colleague run show {run[:3]}") == {run}
+        for command in ("approve", "reject", "respond", "resolve", "approval show"):
+            assert offered(waiting, f"colleague {command} ") == {approval}, command
+        assert offered(waiting, f"colleague trigger fire {SALES} ") == {"new_email", "opportunity_scan"}
+        assert offered(waiting, "colleague deadletter show ") == set()
+        assert offered(waiting, "colleague learning approve ") == set()
+
+    def test_of_the_home_that_was_typed(self, installed: Colleague, tmp_path: Path) -> None:
+        elsewhere = {"OPENCLAW_STATE_DIR": str(tmp_path / "nowhere")}
+        assert offered(installed, "colleague expert show ", **elsewhere) == set()
+        before = f"colleague --home {installed.home} expert show "
+        assert offered(installed, before, **elsewhere) == {SALES}
+        after = f"colleague expert show --home {installed.home} "
+        assert offered(installed, after, **elsewhere) == {SALES}
+
+    @pytest.mark.parametrize("damage", ["no home", "settings", "database", "registry"])
+    def test_it_never_fails_loudly(self, damage: str, colleague: Colleague) -> None:
+        if damage != "no home":
+            colleague.ok("init")
+        if damage == "settings":
+            (colleague.home / "colleague.json").write_text("{ broken")
+        if damage == "database":
+            (colleague.home / "state" / "colleague.sqlite").write_bytes(b"broken" * 1000)
+        if damage == "registry":
+            (colleague.home / "state" / "experts.json").write_text("broken")
+        before = set(colleague.home.rglob("*"))
+        for line in ("colleague run show ", "colleague approve ", "colleague expert show "):
+            assert offered(colleague, line) == set()
+        assert set(colleague.home.rglob("*")) == before

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from colleague.cli.completion import complete_expert
 from colleague.cli.expert_run import rehearse, run
-from colleague.cli.options import ExpertArgument, HomeOption, JsonOption, YesOption, complete_expert
+from colleague.cli.options import ExpertArgument, HomeOption, JsonOption, YesOption
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -6,11 +6,15 @@ from typing import Annotated
 
 import typer
 
+from colleague.cli.completion import complete_learning
 from colleague.cli.options import AfterOption, HomeOption, JsonOption, LimitOption
 
 app = typer.Typer(no_args_is_help=True, help="Learnings that experts propose, and what becomes of them.")
 
-IdArguments = Annotated[list[str], typer.Argument(metavar="ID...", help="Endings of proposal ids.")]
+IdArguments = Annotated[
+    list[str],
+    typer.Argument(metavar="ID...", help="Endings of proposal ids.", autocompletion=complete_learning),
+]
 
 
 @app.command("list")

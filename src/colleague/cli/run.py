@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from colleague.cli.completion import complete_run
 from colleague.cli.options import AfterOption, HomeOption, JsonOption, LimitOption
 
 if TYPE_CHECKING:
@@ -22,7 +23,9 @@ app = typer.Typer(no_args_is_help=True, help="Runs: what was done, and what goes
 LOOKS = 10
 """Of so many looks at a run one also asks whether anybody works on it."""
 
-RunArgument = Annotated[str, typer.Argument(metavar="ID", help="The ending of a run's id.")]
+RunArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="The ending of a run's id.", autocompletion=complete_run)
+]
 
 
 @app.command("list")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from colleague.cli.completion import complete_expert, complete_trigger
 from colleague.cli.options import ExpertArgument, HomeOption, JsonOption
 
 if TYPE_CHECKING:
@@ -14,12 +15,19 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Triggers: what wakes the experts, and when.")
 
-TriggerArgument = Annotated[str, typer.Argument(metavar="TRIGGER", help="The trigger's name.")]
+TriggerArgument = Annotated[
+    str, typer.Argument(metavar="TRIGGER", help="The trigger's name.", autocompletion=complete_trigger)
+]
 
 
 @app.command("list")
 def list_(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Only the triggers of this expert.")] = "",
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="Only the triggers of this expert.", autocompletion=complete_expert
+        ),
+    ] = "",
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
