@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from colleague.cli.app import COMMANDS, GROUPS, PANELS
+from colleague.cli.examples import EXAMPLES, START
+from tests.acceptance.test_docs import exists
 from tests.conftest import EXAMPLE, SALES, Colleague
 from tests.forked import forked_command
 
@@ -153,3 +156,29 @@ class TestCompletion:
         for line in ("colleague run show ", "colleague approve ", "colleague expert show "):
             assert offered(colleague, line) == set()
         assert set(colleague.home.rglob("*")) == before
+
+
+class TestHelp:
+    def test_groups_and_examples(self, colleague: Colleague) -> None:
+        said = colleague.ok("--help", COLUMNS="120").out
+        places = [said.index(f"─ {panel} ─") for panel in ("Work", "Watch", "Decide", "Set up")]
+        assert places == sorted(places)
+        for line in START:
+            assert f" {line}" in said
+
+    def test_examples_of_a_command(self, colleague: Colleague) -> None:
+        said = colleague.ok("expert", "install", "--help", COLUMNS="120").out
+        for line in EXAMPLES["expert install"]:
+            assert any(each.strip() == line for each in said.splitlines()), line
+
+    def test_every_command_is_in_one_panel(self) -> None:
+        names = [name for panel in PANELS.values() for name in panel]
+        assert sorted(names) == sorted([*GROUPS, *COMMANDS])
+
+    @pytest.mark.parametrize("line", [*START, *(line for lines in EXAMPLES.values() for line in lines)])
+    def test_an_example_can_be_typed(self, line: str) -> None:
+        assert exists(line.removeprefix("colleague "))
+
+    def test_every_example_belongs_to_a_command(self) -> None:
+        for path in EXAMPLES:
+            assert exists(path), path

@@ -97,7 +97,8 @@ def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
         say_json(found)
     elif found:
         say_table(("NAME", "VERSION", "TRIGGERS", "TOOLS BOUND", "DESCRIPTION"), map(_row, found))
-        expert_notice.note_all(experts)
+        accepted = {item["name"] for item in found if item["accepted"]}
+        expert_notice.note_all(each for each in experts if each.name not in accepted)
     else:
         say("No experts are installed. Install one with: colleague expert install FOLDER|URL")
 

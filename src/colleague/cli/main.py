@@ -28,7 +28,7 @@ def main() -> NoReturn:
     typed = remember(arguments, (*GROUPS, *COMMANDS))
     completing = any(name.endswith("_COMPLETE") for name in os.environ)
     try:
-        app = build_app("" if completing else typed.command)
+        app = build_app() if completing else build_app(typed.command, typed.verb)
         code = _run_for_json(app, arguments) if typed.as_json else app(arguments, prog_name="colleague")
     except (ColleagueError, DatabaseUnavailable) as error:
         if debug:

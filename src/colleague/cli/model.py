@@ -81,9 +81,7 @@ def add(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a model into colleague.json. Your comments in it stay, and the key stays in the environment.
-
-    Example: colleague model add local --provider ollama --model qwen3:8b --default"""
+    """Write a model into colleague.json. Your comments in it stay, and the key stays in the environment."""
     import os
 
     from colleague.agent.models.entries import NewModel, add_model, checked

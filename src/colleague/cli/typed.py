@@ -16,6 +16,8 @@ class Typed:
     """`words` are the names of commands, by which a command in a text is recognised."""
 
     command: str = ""
+    verb: str = ""
+    """What follows the command at once: the command of a group."""
     home: str = ""
     as_json: bool = False
     words: tuple[str, ...] = ()
@@ -28,7 +30,8 @@ def remember(arguments: Sequence[str], words: Iterable[str]) -> Typed:
     """Notes what this process was called with."""
     global _typed  # noqa: PLW0603, RUF100 - one process is one command
     ours = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    _typed = Typed(_command(ours), _home(ours), "--json" in ours, tuple(words))
+    command, verb = _command(ours)
+    _typed = Typed(command, verb, _home(ours), "--json" in ours, tuple(words))
     return _typed
 
 
@@ -45,15 +48,15 @@ def with_home(text: str) -> str:
     return "\n".join(line if _HOME in line else command.sub(named, line) for line in text.split("\n"))
 
 
-def _command(arguments: Sequence[str]) -> str:
-    """The first word that is neither an option nor the value of one."""
+def _command(arguments: Sequence[str]) -> tuple[str, str]:
+    """The first word that is neither an option nor the value of one, and the one after it."""
     rest = iter(arguments)
     for each in rest:
         if not each.startswith("-"):
-            return each
+            return each, next(rest, "")
         if each in _ROOT_OPTIONS_WITH_VALUE:
             next(rest, None)
-    return ""
+    return "", ""
 
 
 def _home(arguments: Sequence[str]) -> str:

@@ -22,6 +22,12 @@ from colleague.packages.trigger import Trigger, read_trigger
 Listed = list[tuple[str, Mark]]
 
 LISTS = ("persona", "functions", "processes", "tools", "knowledge", "state")
+_NUMBER = r"(?:0|[1-9][0-9]*)"
+_LABEL = rf"(?:{_NUMBER}|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
+_SEMVER = (
+    rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-{_LABEL}(?:\.{_LABEL})*)?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?"
+)
+"""As semver.org has it; the library for it takes longer to import than a list of experts to print."""
 _PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,56}")
 
 
@@ -124,10 +130,8 @@ def folder_name(name: str) -> str:
 
 
 def _read_version(fields: Fields) -> str:
-    from semver import Version
-
     version = fields.required_text("version")
-    if version and not Version.is_valid(version):
+    if version and not re.fullmatch(_SEMVER, version):
         message = f"version {version[:40]!r} is not SemVer, so every update will need --force"
         fields.findings.add("version-not-semver", fields.mark("version"), message, "write it as 1.2.3")
     return version

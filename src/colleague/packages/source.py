@@ -16,13 +16,14 @@ from colleague.packages.names import MANIFEST
 Progress = Callable[[str], None]
 
 GITHUB = "https://github.com"
-_URL = re.compile(r"(https?|ssh|git|file)://.+|[\w.-]+@[\w.-]+:.+")
-_REPOSITORY = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9_][\w.-]*)(?:@(?P<ref>.+))?")
-_WITH_REF = re.compile(r"(?P<place>(?:\w+://[^/]*/|[\w.-]+@[\w.-]+:).*?[^/@])@(?P<ref>.+)")
-_REF = re.compile(r"[^\s~^:?*\[\\\x00-\x1f\x7f-]([^\s~^:?*\[\\\x00-\x1f\x7f]*[^\s~^:?*\[\\\x00-\x1f\x7f/.])?")
-_ARCHIVE = re.compile(r"[^?#]+\.(zip|tar\.gz|tgz)(?:[?#].*)?", re.IGNORECASE)
-_PASSWORD = re.compile(r"(?<=://)[^/\s'\"]*@")
-_QUERY = re.compile(r"(?<=\w)\?[^\s'\"]+")
+# Compiled at their first use: `expert list` imports this and needs none of them.
+_URL = r"(https?|ssh|git|file)://.+|[\w.-]+@[\w.-]+:.+"
+_REPOSITORY = r"(?P<name>[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9_][\w.-]*)(?:@(?P<ref>.+))?"
+_WITH_REF = r"(?P<place>(?:\w+://[^/]*/|[\w.-]+@[\w.-]+:).*?[^/@])@(?P<ref>.+)"
+_REF = r"[^\s~^:?*\[\\\x00-\x1f\x7f-]([^\s~^:?*\[\\\x00-\x1f\x7f]*[^\s~^:?*\[\\\x00-\x1f\x7f/.])?"
+_ARCHIVE = r"(?i)[^?#]+\.(zip|tar\.gz|tgz)(?:[?#].*)?"
+_BEFORE_HOST = r"(?<=://)[^/\s'\"]*@"
+_QUERY = r"(?<=\w)\?[^\s'\"]+"
 _KINDS = "a folder, a .zip or .tar.gz, a git URL or owner/repository"
 
 
@@ -52,7 +53,7 @@ class Fetched:
 
 def without_secrets(text: str) -> str:
     """The text without the passwords and query strings of the URLs in it."""
-    return _QUERY.sub("?...", _PASSWORD.sub("", text))
+    return re.sub(_QUERY, "?...", re.sub(_BEFORE_HOST, "", text))
 
 
 def parse_source(text: str, *, path: str = "", link: bool = False) -> Source:
@@ -77,26 +78,26 @@ def parse_source(text: str, *, path: str = "", link: bool = False) -> Source:
 
 
 def _local(text: str, path: str, *, link: bool) -> Source | None:
-    if _URL.fullmatch(text):
+    if re.fullmatch(_URL, text):
         return None
     place = Path(text).expanduser().absolute()
     if place.is_dir():
         return Source("link", str(_inside(place, path))) if link else Source("folder", str(place), path)
     if not place.is_file():
         return None
-    if link or not _ARCHIVE.fullmatch(place.name):
+    if link or not re.fullmatch(_ARCHIVE, place.name):
         needed = "--link needs a folder" if link else f"name {_KINDS}"
         raise PackageError(f"{place} is a file", hint=needed)
     return Source("archive", str(place), path)
 
 
 def _remote(text: str, path: str) -> Source | None:
-    if _URL.fullmatch(text):
-        if text.startswith(("http://", "https://")) and _ARCHIVE.fullmatch(text):
+    if re.fullmatch(_URL, text):
+        if text.startswith(("http://", "https://")) and re.fullmatch(_ARCHIVE, text):
             return Source("archive", text, path)
         place, ref = _without_ref(text)
         return Source("git", place, path, checked_ref(ref))
-    if found := _REPOSITORY.fullmatch(text):
+    if found := re.fullmatch(_REPOSITORY, text):
         place = f"{GITHUB}/{found['name'].removesuffix('.git')}.git"
         return Source("git", place, path, checked_ref(found["ref"] or ""))
     return None
@@ -106,13 +107,13 @@ def _without_ref(url: str) -> tuple[str, str]:
     """A URL and what follows the @ after it. A local repository may have an @ in its own name."""
     if url.startswith("file://") and Path(url.removeprefix("file://")).exists():
         return url, ""
-    found = _WITH_REF.fullmatch(url)
+    found = re.fullmatch(_WITH_REF, url)
     return (found["place"], found["ref"]) if found else (url, "")
 
 
 def checked_ref(ref: str) -> str:
     """The name of a branch, tag or commit, if it can be one."""
-    if ref and (not _REF.fullmatch(ref) or ".." in ref or "@{" in ref or "//" in ref):
+    if ref and (not re.fullmatch(_REF, ref) or ".." in ref or "@{" in ref or "//" in ref):
         raise PackageError(f"{ref!r} cannot be the name of a branch or tag", hint="such as v1.2 or main")
     return ref
 
