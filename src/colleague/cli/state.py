@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from colleague.cli.options import HomeOption, JsonOption, complete_expert
+from colleague.cli.completion import complete_expert
+from colleague.cli.options import HomeOption, JsonOption
 
 if TYPE_CHECKING:
     from pathlib import Path
