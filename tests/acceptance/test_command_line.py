@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from colleague.cli.app import COMMANDS, GROUPS, PANELS
 from colleague.cli.examples import EXAMPLES, START
 from tests.acceptance.test_docs import exists
-from tests.conftest import EXAMPLE, SALES, Colleague
+from tests.conftest import EXAMPLE, ROOT, SALES, Colleague
 from tests.forked import forked_command
 
 
@@ -174,6 +175,9 @@ class TestHelp:
     def test_every_command_is_in_one_panel(self) -> None:
         names = [name for panel in PANELS.values() for name in panel]
         assert sorted(names) == sorted([*GROUPS, *COMMANDS])
+        modules = {file.stem for file in (ROOT / "src" / "colleague" / "cli").glob("*.py")}
+        groups = {name for name in modules if hasattr(import_module(f"colleague.cli.{name}"), "app")}
+        assert set(GROUPS) == groups - {"app", "main"}
 
     @pytest.mark.parametrize("line", [*START, *(line for lines in EXAMPLES.values() for line in lines)])
     def test_an_example_can_be_typed(self, line: str) -> None:

@@ -21,12 +21,8 @@ PANELS = {
         *("approval", "approve", "reject", "respond", "done", "not-done", "resolve"),
         *("grant", "learning"),
     ),
-    "Set up": ("demo", "init", "mcp", "model", "serve", "worker", "db"),
+    "Set up": ("demo", "init", "mcp", "model", "config", "serve", "worker", "db"),
 }
-GROUPS = (
-    *("expert", "trigger", "event", "run", "approval", "grant", "deadletter", "learning", "state"),
-    *("session", "mcp", "model", "config", "db"),
-)
 COMMANDS = {
     "demo": "demo",
     "init": "init",
@@ -42,6 +38,8 @@ COMMANDS = {
     "not-done": "approval",
     "resolve": "approval",
 }
+"""The module of each command that stands alone; everything else in a panel is a group."""
+GROUPS = tuple(name for names in PANELS.values() for name in names if name not in COMMANDS)
 
 
 def build_app(typed: str = "", verb: str = "") -> typer.Typer:
