@@ -98,6 +98,11 @@ RULES: dict[str, tuple[Severity, Group, str]] = {
         "references",
         "A delivery or escalation channel is not known here.",
     ),
+    "reference-path": (
+        "error",
+        "references",
+        "The name of a trigger, or a reference to a process, trigger, function or tool, is a path.",
+    ),
     "process-trigger-unknown": ("warning", "references", "A process names a trigger that does not exist."),
     "process-function-unknown": ("warning", "references", "A process lists a function that does not exist."),
     "function-knowledge-unknown": ("warning", "references", "A function lists knowledge not in components."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -233,6 +234,48 @@ REFERENCES = [
         "delivery-channel-unknown",
         replaced(MANIFEST, "  approval:\n", "  escalation:\n    channel: pigeon\n  approval:\n"),
         marker="pigeon",
+    ),
+    *(
+        Case(
+            "reference-path",
+            replaced(MANIFEST, "- name: new_mail", f"- name: {json.dumps(name)}"),
+            marker="- name:",
+            also=("process-trigger-unknown",),
+        )
+        for name in ("../x", "a/b", "/etc/x", "C:x", "a\\b", "..", "~x", "a\0b")
+    ),
+    Case(
+        "reference-path",
+        replaced(MANIFEST, "process: triage", "process: ../triage"),
+        marker="process: ../triage",
+        also=("trigger-process-unknown",),
+    ),
+    Case(
+        "reference-path",
+        in_trigger("requires_tool: a/b"),
+        marker="a/b",
+        also=("trigger-tool-not-required",),
+    ),
+    Case(
+        "reference-path",
+        replaced(PROCESS, "trigger: new_mail", "trigger: ../new_mail"),
+        PROCESS,
+        "../new_mail",
+        also=("process-trigger-unknown",),
+    ),
+    Case(
+        "reference-path",
+        replaced(PROCESS, "[classify]", "[classify, ../sort]"),
+        PROCESS,
+        "../sort",
+        also=("process-function-unknown",),
+    ),
+    Case(
+        "path-outside-package",
+        replaced(FUNCTION, "[knowledge/facts.md]", "[facts, ../facts.md]"),
+        FUNCTION,
+        "../facts.md",
+        also=("function-knowledge-unknown",),
     ),
     Case("process-trigger-unknown", replaced(PROCESS, "new_mail", "new_mial"), PROCESS, "new_mial"),
     Case("process-function-unknown", replaced(PROCESS, "[classify]", "[classify, sort]"), PROCESS, "sort"),
