@@ -16,7 +16,7 @@ from colleague.cli.output import say
 
 PANELS = {
     "Work": ("expert", "agent", "trigger", "session", "state"),
-    "Watch": ("status", "run", "event", "deadletter", "doctor"),
+    "Watch": ("status", "run", "event", "delivery", "deadletter", "doctor"),
     "Decide": (
         *("approval", "approve", "reject", "respond", "done", "not-done", "resolve"),
         *("grant", "learning"),

@@ -24,6 +24,7 @@ from colleague.runtime.host import Host, open_host
 from colleague.runtime.remote_service import RemoteService
 from colleague.runtime.service import LocalService, Verdict
 from colleague.store.opening import open_database
+from colleague.store.outbox import unread_of
 from colleague.store.run import get_run
 from colleague.store.tx import Database
 from colleague.triggers.registry import TriggerRegistry
@@ -54,6 +55,8 @@ class LocalClient:
         except asyncio.CancelledError:
             await say_what_stays(self.database, wanted, gateway=gateway_runs(self.home))
             raise
+        for run_id in wanted:
+            await _mark_read(self, run_id)
         return [await _document(self.database, self.home, run_id) for run_id in wanted]
 
 
@@ -87,7 +90,8 @@ class GatewayClient:
             if await self._rests(run_id, document):
                 if not quiet:
                     _say_answer(document)
-                return document
+                await _mark_read(self, run_id)
+                return await _document(self.database, self.home, run_id)
             await asyncio.sleep(POLL_SECONDS)
 
     async def _rests(self, run_id: str, document: dict[str, Any]) -> bool:
@@ -100,6 +104,14 @@ class GatewayClient:
 
 
 Client = LocalClient | GatewayClient
+
+
+async def _mark_read(client: Client, run_id: str) -> None:
+    """Whoever waits for a run at a terminal is shown what it tells."""
+    import getpass
+
+    for message in await client.database.read(lambda tx: unread_of(tx, run_id)):
+        await client.service.read(message, getpass.getuser())
 
 
 def _say_answer(document: dict[str, Any]) -> None:

@@ -176,14 +176,20 @@ async def _database(home: Home, settings: Settings) -> AsyncIterator[Checked]:
     from colleague.clock_file import home_clock
     from colleague.errors import ColleagueError, DatabaseUnavailable
     from colleague.store.opening import open_database
+    from colleague.store.outbox import count_unread
     from colleague.store.overview import count_dead_letters, pending_by_kind, unsent
 
     kind = "SQLite" if settings.experts.database is None else "PostgreSQL"
     try:
         database = open_database(home, settings, os.environ, home_clock(home))
         try:
-            dead, asked, waiting = await database.read(
-                lambda tx: (count_dead_letters(tx), sum(pending_by_kind(tx).values()), unsent(tx))
+            dead, asked, waiting, unread = await database.read(
+                lambda tx: (
+                    count_dead_letters(tx),
+                    sum(pending_by_kind(tx).values()),
+                    unsent(tx),
+                    count_unread(tx),
+                )
             )
         finally:
             await database.close()
@@ -201,6 +207,8 @@ async def _database(home: Home, settings: Settings) -> AsyncIterator[Checked]:
         yield Checked(
             "delivery", "warning", f"{waiting} things could not be delivered yet", "colleague status"
         )
+    if unread:
+        yield Checked("delivery", "warning", f"{unread} results nobody has read", "colleague delivery list")
 
 
 async def _model(home: Home, settings: Settings) -> AsyncIterator[Checked]:

@@ -84,5 +84,5 @@ def _records(home: Path | None, name: str) -> list[dict[str, Any]]:
 
 
 def _keys(name: str) -> tuple[str, ...]:
-    """What a key or a label may be stored as: `expert:sales` and `agent:main:expert:sales` are one session."""
+    """What it may be stored as: `expert:sales` and `agent:main:expert:sales` are one session."""
     return name, name.removeprefix(_AGENT), _AGENT + name

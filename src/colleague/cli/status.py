@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 ORDER = ("queued", "running", "waiting", "retrying")
 MOST_TOLD = 10
 MOST_LISTED = 100
-QUESTIONS = ("approval", "draft", "learning", "proposal")
-"""What the list of approvals shows already."""
 
 
 def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
@@ -46,7 +44,7 @@ def _document(tx: Tx, home: Home) -> dict[str, Any]:
     from colleague.clock_file import home_clock
     from colleague.experts.runs.report import approval_report, parcel_report
     from colleague.store.approvals import count_approvals, pending_approvals
-    from colleague.store.outbox import recent_parcels
+    from colleague.store.outbox import QUESTIONS, UNREAD, count_unread, deliveries_page, recent_parcels
     from colleague.store.overview import (
         count_dead_letters,
         dead_letters,
@@ -58,7 +56,8 @@ def _document(tx: Tx, home: Home) -> dict[str, Any]:
 
     told = [parcel for parcel in recent_parcels(tx, 50) if parcel.kind not in QUESTIONS][:MOST_TOLD]
     sent = [parcel for parcel in told if parcel.status == "sent"]
-    open_ = [parcel for parcel in told if parcel.status != "sent"]
+    open_ = [parcel for parcel in told if parcel.status not in ("sent", UNREAD)]
+    unread = deliveries_page(tx, unread=True, limit=MOST_TOLD).items
     return {
         "home": str(home.root),
         "clock": home_clock(home).doubt(),
@@ -73,6 +72,8 @@ def _document(tx: Tx, home: Home) -> dict[str, Any]:
         "delivered": [parcel_report(tx, home, parcel) for parcel in sent],
         "not_delivered": [parcel_report(tx, home, parcel) for parcel in open_],
         "undelivered": unsent(tx),
+        "unread": [parcel_report(tx, home, parcel) for parcel in unread],
+        "unread_total": count_unread(tx),
         "schedules": _schedules(tx, home),
         "not_accepted": _not_accepted(home),
         "spent_today": [asdict(each) for each in spent_today_by_expert(tx)],
@@ -157,8 +158,9 @@ def _lines(document: dict[str, Any]) -> list[str]:
         lines.append(f"Dead letters: {document['dead_letters_total']} (colleague deadletter list)")
     if document["undelivered"]:
         lines.append(f"Not delivered yet: {document['undelivered']}")
-    for each in (*document["not_delivered"], *document["delivered"]):
-        lines.append(_message_line(each))
+    lines += [_message_line(each) for each in document["not_delivered"]]
+    lines += _unread_lines(document["unread"], document["unread_total"])
+    lines += [_message_line(each) for each in document["delivered"]]
     for spent in document["spent_today"]:
         lines.append(
             f"Spent today: {spent['expert']} {spent['tokens']:,} tokens, {spent['cost']:.2f} dollars"
@@ -178,6 +180,17 @@ def _waiting(approvals: list[dict[str, Any]], total: int) -> list[str]:
     if total > len(approvals):
         lines.append(f"  and {total - len(approvals)} more (colleague approval list)")
     return lines
+
+
+def _unread_lines(unread: list[dict[str, Any]], total: int) -> list[str]:
+    if not total:
+        return []
+    lines = [f"Unread: {total} (colleague delivery read ID, or --all)"]
+    lines += [f"  {each['id'][-8:]} {_message_line(each)}" for each in unread]
+    return [
+        *lines,
+        *([f"  and {total - len(unread)} more (colleague delivery list)"] * (total > len(unread))),
+    ]
 
 
 def _message_line(parcel: dict[str, Any]) -> str:

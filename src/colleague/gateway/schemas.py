@@ -148,6 +148,26 @@ class EventDocument(BaseModel):
     warning: str | None
 
 
+class DeliveryDocument(BaseModel):
+    """`status` is `delivered` when somebody got it, `waiting` until then; `error` says what it waits for."""
+
+    model_config = ConfigDict(extra="allow")
+
+    id: str
+    kind: str
+    run_id: str
+    status: Literal["waiting", "sending", "failed", "delivered"]
+    channel: str
+    at: str | None
+    read_by: str | None
+    error: str | None
+    body: dict[str, Any]
+
+
+class ReadAsked(Asked):
+    by: Annotated[str, Field(max_length=200)] = ""
+
+
 class ApprovalDocument(BaseModel):
     model_config = ConfigDict(extra="allow")
 
@@ -387,6 +407,8 @@ class StatusDocument(BaseModel):
     dead_letters: list[str]
     dead_letters_total: int
     undelivered: int
+    unread_total: int
+    """Deliveries that nobody has read; /api/deliveries has them."""
     next_schedules: list[TriggerDocument]
     spent_today: list[dict[str, Any]]
     problems: list[str]

@@ -98,6 +98,10 @@ class RemoteService:
     async def drop(self, run: str, by: str) -> None:  # noqa: ARG002 - the API says who
         await self._ask("POST", f"/api/deadletters/{quote(run)}/drop")
 
+    async def read(self, delivery: str, by: str) -> bool:
+        answer = await self._ask("POST", f"/api/deliveries/{quote(delivery)}/read", {"by": by})
+        return bool(answer["changed"])
+
     async def accept_server(self, name: str, digest: str, by: str) -> None:
         await self._ask("POST", f"/api/servers/{quote(name)}/accept", {"digest": digest, "by": by})
 

@@ -27,7 +27,8 @@ from colleague.store.cancel import cancel
 from colleague.store.grants import give_grant, revoke_grant
 from colleague.store.journal import get_call
 from colleague.store.lookup import full_id
-from colleague.store.tables import approvals, grants, runs
+from colleague.store.outbox import mark_read
+from colleague.store.tables import approvals, grants, outbox, runs
 from colleague.store.tx import Database, Tx
 from colleague.triggers.errors import BadPayload
 from colleague.triggers.gmail.messages import gmail_payloads
@@ -154,6 +155,12 @@ class LocalService:
 
     async def drop(self, run: str, by: str) -> None:
         await self.database.write(lambda tx: drop_dead_letter(tx, full_id(tx, runs, "run", run), by))
+
+    async def read(self, delivery: str, by: str) -> bool:
+        """Somebody has read it. False when somebody had before, or it goes to another place."""
+        return await self.database.write(
+            lambda tx: bool(mark_read(tx, [full_id(tx, outbox, "delivery", delivery)], by))
+        )
 
     async def accept_server(self, name: str, digest: str, by: str) -> None:
         """The MCP server may be started; `digest` is of the entry that the person looked at."""

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, func, select
 
 from colleague.store.approvals import approvals_of
 from colleague.store.journal import Call, all_messages, read_calls
-from colleague.store.outbox import OutboxMessage, parcels_of
+from colleague.store.outbox import UNREAD, OutboxMessage, parcels_of
 from colleague.store.paging import Order, Page
 from colleague.store.run import Run, get_run
 from colleague.store.sla import Sla
@@ -93,15 +93,20 @@ def _delivery(tx: Tx, run_id: str) -> dict[str, Any] | None:
     return parcel_document(found[-1]) if found else None
 
 
+_SHOWN = {"sent": "delivered", UNREAD: "waiting"}
+
+
 def parcel_document(parcel: OutboxMessage) -> dict[str, Any]:
-    """What was, or is to be, told to people. `delivered` is only said of what was sent."""
+    """What was, or is to be, told to people. `delivered` is only said of what somebody got."""
     return {
+        "id": parcel.id,
         "kind": parcel.kind,
         "subject": parcel.subject,
         "run_id": parcel.run_id,
-        "status": "delivered" if parcel.status == "sent" else parcel.status,
+        "status": _SHOWN.get(parcel.status, parcel.status),
         "channel": parcel.channel,
         "at": iso(parcel.sent_at),
+        "read_by": parcel.read_by,
         "error": parcel.error,
         "body": json.loads(parcel.body),
     }

