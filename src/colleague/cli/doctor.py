@@ -12,6 +12,7 @@ from colleague.cli.options import HomeOption, JsonOption
 
 if TYPE_CHECKING:
     from colleague.config import Settings
+    from colleague.experts.expert import Expert
     from colleague.home import Home
 
 Level = Literal["ok", "warning", "error"]
@@ -271,9 +272,24 @@ async def _experts(home: Home, settings: Settings) -> AsyncIterator[Checked]:
         else:
             state = "enabled" if expert.record.enabled else "disabled: its triggers are off"
             yield Checked(f"expert {expert.name}", "ok", state)
+            for checked in _broken_triggers(expert, settings):
+                yield checked
         said, command = notice(expert)
         if said:
             yield Checked(f"expert {expert.name}", "warning", said, command)
+
+
+def _broken_triggers(expert: Expert, settings: Settings) -> Iterator[Checked]:
+    """Of an expert whose triggers are on."""
+    import os
+
+    from colleague.triggers.problems import trigger_problems
+    from colleague.triggers.registry import bind_triggers
+
+    for bound_trigger in bind_triggers(expert) if expert.record.enabled else ():
+        for problem in trigger_problems(bound_trigger, settings, os.environ):
+            about = f"trigger {'/'.join(bound_trigger.key)}"
+            yield Checked(about, "error", problem.message, problem.cure)
 
 
 async def _gateway(home: Home, settings: Settings) -> AsyncIterator[Checked]:

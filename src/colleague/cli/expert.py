@@ -186,11 +186,14 @@ def validate(
 
 @app.command()
 def enable(name: ExpertArgument, home: HomeOption = None) -> None:
-    """Turn an expert's triggers on."""
+    """Turn an expert's triggers on.
+
+    Those that cannot work are named, and the exit code is 1; the others are on all the same."""
     from colleague.cli import expert_view
 
     place, workspace = _place(home)
-    expert_view.enable(place, workspace, name)
+    if not expert_view.enable(place, workspace, name):
+        raise typer.Exit(1)
 
 
 @app.command()

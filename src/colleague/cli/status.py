@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 from colleague.cli.options import HomeOption, JsonOption
 
 if TYPE_CHECKING:
+    from colleague.config import Settings
     from colleague.home import Home
+    from colleague.store.accept import Event
     from colleague.store.tx import Tx
 
 ORDER = ("queued", "running", "waiting", "retrying")
@@ -25,7 +27,7 @@ def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
     from colleague.cli.output import say, say_json
 
     place, settings = opened(home)
-    document = with_database(home, lambda database: database.read(lambda tx: _document(tx, place)))
+    document = with_database(home, lambda database: database.read(lambda tx: _document(tx, place, settings)))
     document["held_servers"] = sorted(asyncio.run(servers_on_hold(place, settings)))
     if as_json:
         say_json(document)
@@ -38,12 +40,13 @@ def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
             say(f"Left: {line}")
 
 
-def _document(tx: Tx, home: Home) -> dict[str, Any]:
+def _document(tx: Tx, home: Home, settings: Settings) -> dict[str, Any]:
     from dataclasses import asdict
 
     from colleague.clock_file import home_clock
     from colleague.experts.runs.report import approval_report, parcel_report
     from colleague.store.approvals import count_approvals, pending_approvals
+    from colleague.store.event_report import skipped_lately, unresolved
     from colleague.store.outbox import QUESTIONS, UNREAD, count_unread, deliveries_page, recent_parcels
     from colleague.store.overview import (
         count_dead_letters,
@@ -53,11 +56,13 @@ def _document(tx: Tx, home: Home) -> dict[str, Any]:
         unsent,
         workers,
     )
+    from colleague.store.report import iso
 
     told = [parcel for parcel in recent_parcels(tx, 50) if parcel.kind not in QUESTIONS][:MOST_TOLD]
     sent = [parcel for parcel in told if parcel.status == "sent"]
     open_ = [parcel for parcel in told if parcel.status not in ("sent", UNREAD)]
     unread = deliveries_page(tx, unread=True, limit=MOST_TOLD).items
+    triggers = _triggers(tx, home, settings)
     return {
         "home": str(home.root),
         "clock": home_clock(home).doubt(),
@@ -74,7 +79,10 @@ def _document(tx: Tx, home: Home) -> dict[str, Any]:
         "undelivered": unsent(tx),
         "unread": [parcel_report(tx, home, parcel) for parcel in unread],
         "unread_total": count_unread(tx),
-        "schedules": _schedules(tx, home),
+        "schedules": _schedules(triggers),
+        "broken_triggers": [_broken(each) for each in triggers if each["enabled"] and each["problems"]],
+        "skipped": [asdict(each) | {"last_at": iso(each.last_at)} for each in skipped_lately(tx)],
+        "resolving": [_resolving(each) for each in unresolved(tx)],
         "not_accepted": _not_accepted(home),
         "spent_today": [asdict(each) for each in spent_today_by_expert(tx)],
     }
@@ -123,12 +131,27 @@ def _not_accepted(home: Home) -> list[dict[str, str]]:
     return [{"expert": name, "problem": said, "accept": command} for name, said, command in found if said]
 
 
-def _schedules(tx: Tx, home: Home) -> list[dict[str, Any]]:
-    """The next times, the soonest first."""
+def _triggers(tx: Tx, home: Home, settings: Settings) -> list[dict[str, Any]]:
+    import os
+
+    from colleague.triggers.problems import problem_finder
     from colleague.triggers.registry import TriggerRegistry
     from colleague.triggers.trigger_list import trigger_documents
 
-    coming = [each for each in trigger_documents(tx, TriggerRegistry(home)) if each["next_at"]]
+    return trigger_documents(tx, TriggerRegistry(home), problem_finder(settings, os.environ))
+
+
+def _broken(trigger: dict[str, Any]) -> dict[str, Any]:
+    return {key: trigger[key] for key in ("expert", "trigger", "problems")}
+
+
+def _resolving(event: Event) -> dict[str, Any]:
+    return {"id": event.id, "expert": event.expert, "trigger": event.trigger_name, "reason": event.reason}
+
+
+def _schedules(triggers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The next times, the soonest first."""
+    coming = [each for each in triggers if each["next_at"]]
     keys = ("expert", "trigger", "next_at", "last_at")
     return [{key: each[key] for key in keys} for each in sorted(coming, key=lambda each: each["next_at"])]
 
@@ -154,6 +177,7 @@ def _lines(document: dict[str, Any]) -> list[str]:
         lines.append(f"MCP server {name} waits for a yes and is not started (colleague mcp accept {name})")
     for each in document["not_accepted"]:
         lines.append(f"Not accepted: {each['expert']}: {each['problem']} ({each['accept']})")
+    lines += _event_lines(document)
     if document["dead_letters_total"]:
         lines.append(f"Dead letters: {document['dead_letters_total']} (colleague deadletter list)")
     if document["undelivered"]:
@@ -165,6 +189,21 @@ def _lines(document: dict[str, Any]) -> list[str]:
         lines.append(
             f"Spent today: {spent['expert']} {spent['tokens']:,} tokens, {spent['cost']:.2f} dollars"
         )
+    return lines
+
+
+def _event_lines(document: dict[str, Any]) -> list[str]:
+    """What cannot come in, could not be looked up, or was skipped in the last day."""
+    lines = [
+        f"Cannot work: {each['expert']}/{each['trigger']}: {problem['message']} ({problem['cure']})"
+        for each in document["broken_triggers"]
+        for problem in each["problems"]
+    ]
+    for each in document["resolving"]:
+        lines.append(f"Not looked up yet: event {each['id'][-8:]} of {each['expert']}: {each['reason']}")
+    for each in document["skipped"]:
+        count = f"{each['count']} events" if each["count"] > 1 else "1 event"
+        lines.append(f"Skipped lately: {count} of {each['expert']}/{each['trigger']}: {each['reason']}")
     return lines
 
 

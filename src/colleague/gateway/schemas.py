@@ -300,7 +300,15 @@ class ExpertDocument(ExpertBrief):
     """Everything there is to know of an expert, by name."""
 
 
+class TriggerProblemDocument(BaseModel):
+    code: str
+    message: str
+    cure: str
+
+
 class TriggerDocument(BaseModel):
+    """`problem` says why it does not fire now, `problems` why it cannot work as things are."""
+
     expert: str
     trigger: str
     type: str
@@ -311,6 +319,7 @@ class TriggerDocument(BaseModel):
     concurrency_key: str | None
     state: Literal["active", "inactive", "paused"]
     active: bool
+    enabled: bool
     problem: str | None
     paused: bool
     paused_at: str | None
@@ -319,6 +328,7 @@ class TriggerDocument(BaseModel):
     last_at: str | None
     queued: int
     held: int
+    problems: list[TriggerProblemDocument]
 
 
 class GrantDocument(BaseModel):

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 from colleague.packages.finding import Findings
 from colleague.packages.folder import normal_path
+from colleague.packages.function import Function
 from colleague.packages.mark import Mark
 from colleague.packages.package import Package
+from colleague.packages.process import Process
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 
@@ -41,6 +43,7 @@ def _references(package: Package) -> Iterator[tuple[str, str, Mark]]:
         yield "the trigger", process.trigger, process.mark("trigger")
         for index, name in enumerate(process.functions):
             yield "the function", name, process.mark("functions", index)
-    for item in (*package.functions, *package.processes):
+    users: tuple[Function | Process, ...] = (*package.functions, *package.processes)
+    for item in users:
         for index, name in enumerate(item.tools):
             yield "the tool", name, item.mark("tools", index)

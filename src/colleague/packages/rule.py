@@ -155,6 +155,25 @@ RULES: dict[str, tuple[Severity, Group, str]] = {
         "serial_per_key without a key always falls back to serial.",
     ),
     "preset-unknown": ("warning", "triggers", "The preset is not known here, so the trigger stays inactive."),
+    "trigger-inactive": ("error", "triggers", "A trigger is inactive until something else is done first."),
+    "trigger-secret-missing": ("error", "triggers", "A webhook has no secret, so it refuses every request."),
+    "trigger-secret-unset": (
+        "error",
+        "triggers",
+        "The secret of a webhook is in an environment variable that is not set, or empty.",
+    ),
+    "trigger-secret-unusable": ("error", "triggers", "The secret of a webhook can never fit a request."),
+    "trigger-mail-lookup": (
+        "error",
+        "triggers",
+        "The gmail preset has no way to look up mail that Google only announces.",
+    ),
+    "trigger-channel-unconnected": ("error", "triggers", "Nothing brings messages to a channel trigger."),
+    "delivery-channel-unconnected": (
+        "error",
+        "triggers",
+        "What a trigger starts delivers or escalates to a channel that is not connected here.",
+    ),
     "trigger-tool-not-required": ("warning", "triggers", "requires_tool names a tool not in requires.tools."),
     # bindings and servers
     "bindings-invalid": ("error", "bindings", "bindings.yaml cannot be used."),

@@ -101,6 +101,18 @@ class TestWhoMaySend:
         assert gateway.client.post(f"/hooks/{CLERK}/order?token={token}", json={}).status_code == 401
         assert gateway.client.post(f"/hooks/gmail?token={token}", json={}).status_code == 401
 
+    def test_with_the_token_in_openclaws_header(self, gateway: Running) -> None:
+        def send(hook: str, token: str) -> int:
+            sent = gateway.client.post(
+                f"/hooks/{hook}", json={"messages": [{"id": "oc"}]}, headers={"x-openclaw-token": token}
+            )
+            return sent.status_code
+
+        token = HOOK_BEARER["Authorization"].split()[1]
+        assert [send(f"{CLERK}/order", token), send("gmail", token)] == [202, 202]
+        assert [send("gmail", "guess") for _ in range(12)] == [401] * 10 + [429] * 2
+        assert send("gmail", token) == 200
+
     def test_a_signature_over_the_raw_bytes(self, gateway: Running) -> None:
         body = b'{"id":   "o-9"}'
         assert (

@@ -328,7 +328,9 @@ def test_a_schedule_that_never_fires_and_one_in_leap_years_do_no_harm(desk: Desk
             await start(office)
             desk.clock.move(seconds=60)
             assert await office.tick() == 1
-            documents = await office.database.read(lambda tx: trigger_documents(tx, office.registry))
+            documents = await office.database.read(
+                lambda tx: trigger_documents(tx, office.registry, lambda _: [])
+            )
             assert {each["trigger"]: each["next_at"] for each in documents}["never"] is None
             assert {each["trigger"]: each["next_at"] for each in documents}["leap"].startswith("2028-02-29")
 
@@ -343,7 +345,9 @@ def test_looking_changes_no_schedule(desk: Desk) -> None:
             desk.clock.move(seconds=600)
             before = await office.database.read(trigger_states)
             for _ in range(3):
-                found = await office.database.read(lambda tx: trigger_documents(tx, office.registry))
+                found = await office.database.read(
+                    lambda tx: trigger_documents(tx, office.registry, lambda _: [])
+                )
             assert [(each["trigger"], each["state"], each["last_at"]) for each in found] == [
                 ("tick", "active", None),
                 ("order", "active", None),

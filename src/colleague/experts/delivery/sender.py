@@ -30,6 +30,8 @@ from colleague.store.tx import Database
 
 log = logging.getLogger(__name__)
 
+CONNECTED = (MAIN,)
+"""Where a package can deliver to: elsewhere nothing takes it yet."""
 LEARNING = "learning"
 SHORTEST_PAUSE_MS = 5_000
 

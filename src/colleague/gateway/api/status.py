@@ -36,7 +36,7 @@ async def status(here: GatewayDep) -> dict[str, Any]:
 
 
 def _document(tx: Tx, here: Gateway) -> dict[str, Any]:
-    coming = [each for each in trigger_documents(tx, here.registry) if each["next_at"]]
+    coming = [each for each in trigger_documents(tx, here.registry, here.trigger_problems) if each["next_at"]]
     listening = here.live.listening
     return {
         "gateway": {
