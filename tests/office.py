@@ -26,6 +26,11 @@ class Office:
     @classmethod
     def open(cls, colleague: Colleague, *options: str, demo: bool = True) -> Office:
         database = colleague.home.parent / "office.sqlite"
+        settings = colleague.home / "colleague.json"
+        if not settings.exists():
+            colleague.home.mkdir(parents=True, exist_ok=True)
+            settings.write_text('{"hooks": {"token": "a-token-of-all-hooks"}}')
+            settings.chmod(0o600)
         command = forked_command(str(SERVER), "--database", str(database), *options)
         colleague.ok("mcp", "add", "office", *(["--demo"] if demo else []), "--", *command)
         return cls(colleague, database)

@@ -14,7 +14,10 @@ from tests.forked import forked_command
 OFFICE = ROOT / "examples" / "office" / "server.py"
 
 SERVERS = json.dumps(
-    {"mcp": {"servers": {name: {"command": "x"} for name in ("hubspot-mcp", "nylas-mcp", "gcal", "hub")}}}
+    {
+        "mcp": {"servers": {name: {"command": "x"} for name in ("hubspot-mcp", "nylas-mcp", "gcal", "hub")}},
+        "hooks": {"token": "a-token-of-all-hooks"},
+    }
 )
 
 
@@ -35,6 +38,8 @@ def configure(colleague: Colleague) -> None:
 
 
 def test_the_setup_of_the_loader_design(colleague: Colleague) -> None:
+    colleague.home.mkdir()
+    (colleague.home / "colleague.json").write_text('{"hooks": {"token": "a-token-of-all-hooks"}}')
     bound = {"crm": "hubspot-mcp", "email": "nylas-mcp", "calendar": "google-calendar-mcp"}
     for server in bound.values():
         office = forked_command(str(OFFICE), "--database", str(colleague.home.parent / f"{server}.sqlite"))

@@ -23,7 +23,8 @@ TOOLS = ("crm", "email", "calendar")
 
 def configure(colleague: Colleague, **servers: Any) -> None:
     colleague.home.mkdir(parents=True, exist_ok=True)
-    (colleague.home / "colleague.json").write_text(json.dumps({"mcp": {"servers": servers}}))
+    settings = {"mcp": {"servers": servers}, "hooks": {"token": "a-token-of-all-hooks"}}
+    (colleague.home / "colleague.json").write_text(json.dumps(settings))
 
 
 def office(colleague: Colleague, **more: Any) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from colleague.packages.folder import Folder
 from colleague.packages.mark import Mark
 from colleague.packages.names import BINDINGS, MANIFEST
 from colleague.packages.package import Package
+from colleague.packages.trigger import asked_operations
 from colleague.packages.validate import check_learnings_scope
 from colleague.suggest import did_you_mean
 
@@ -74,7 +75,8 @@ def _check_required(expert: Expert, package: Package, bindings: Bindings, findin
 
 
 def _check_tool(name: str, binding: ToolBinding, package: Package, findings: Findings) -> None:
-    if name not in package.manifest.requires_tools:
+    asked = asked_operations(package.triggers, name)
+    if name not in package.manifest.requires_tools and not asked:
         hint = did_you_mean(name, package.manifest.requires_tools)
         findings.add("binding-tool-unknown", binding.at, f"the package needs no tool {name!r}", hint)
         return
@@ -85,7 +87,7 @@ def _check_tool(name: str, binding: ToolBinding, package: Package, findings: Fin
         ("repeatable", list(binding.repeatable)),
     ):
         for operation in operations:
-            if known and operation not in known:
+            if known and operation not in (*known, *asked):
                 at = binding.mark(field, operation) if field == "operations" else binding.mark(field)
                 message = f"{name} has no operation {operation!r}"
                 findings.add("binding-operation-unknown", at, message, did_you_mean(operation, known))

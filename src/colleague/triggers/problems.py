@@ -14,8 +14,9 @@ from colleague.mcp.probe import Probed
 from colleague.packages.delivery import CHANNELS
 from colleague.packages.mark import Mark
 from colleague.packages.names import BINDINGS
+from colleague.packages.trigger import LOOKUPS
 from colleague.triggers.errors import BadSignature
-from colleague.triggers.gmail.mailbox import LOOKUPS, can_look
+from colleague.triggers.gmail.mailbox import can_look
 from colleague.triggers.registry import BoundTrigger
 from colleague.triggers.signature import check_secrets
 
@@ -115,7 +116,7 @@ def served_problems(
     bound_trigger: BoundTrigger, settings: Settings, probed: Sequence[Probed]
 ) -> list[TriggerProblem]:
     """What only shows once the servers have told their tools."""
-    tool = bound_trigger.mail_tool
+    tool = bound_trigger.trigger.mail_tool
     binding = bound_trigger.tools.get(tool)
     served = {each.name: each for each in probed if each.ok}
     asks = bound_trigger.trigger.preset == "gmail" and _plans_lookups(bound_trigger, settings)
@@ -131,11 +132,11 @@ def served_problems(
 def _plans_lookups(bound_trigger: BoundTrigger, settings: Settings) -> bool:
     """A push only says that a mailbox changed. Where nobody planned for pushes, messages come whole."""
     required = bound_trigger.package.manifest.requires_tools
-    return settings.hooks.pubsub is not None or bound_trigger.mail_tool in required
+    return settings.hooks.pubsub is not None or bound_trigger.trigger.mail_tool in required
 
 
 def _mail_problem(bound_trigger: BoundTrigger, why: str) -> TriggerProblem:
-    tool = bound_trigger.mail_tool
+    tool = bound_trigger.trigger.mail_tool
     binding = bound_trigger.tools.get(tool)
     cure = f"colleague expert bind {bound_trigger.expert.name} {tool} SERVER --operation list_history=TOOL"
     at = binding.at if binding else bound_trigger.trigger.mark("preset")
@@ -144,7 +145,7 @@ def _mail_problem(bound_trigger: BoundTrigger, why: str) -> TriggerProblem:
 
 
 def _mail_problems(bound_trigger: BoundTrigger, settings: Settings) -> Iterator[TriggerProblem]:
-    tool = bound_trigger.mail_tool
+    tool = bound_trigger.trigger.mail_tool
     if not _plans_lookups(bound_trigger, settings):
         return
     if why := _lookup_fault(bound_trigger, tool, bound_trigger.tools.get(tool), settings):

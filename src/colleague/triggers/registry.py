@@ -50,11 +50,6 @@ class BoundTrigger:
     def key(self) -> tuple[str, str]:
         return self.expert.name, self.trigger.name
 
-    @property
-    def mail_tool(self) -> str:
-        """The tool that is asked for mail which is only announced."""
-        return self.trigger.requires_tool or "email"
-
     def withheld(self, tool: str) -> frozenset[str]:
         """Operations before which a person is asked: there is no run yet in which one could be."""
         declared = self.package.tool(tool)

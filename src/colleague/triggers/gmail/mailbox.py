@@ -14,10 +14,8 @@ from colleague.experts.bindings import ToolBinding
 from colleague.mcp.answer import ToolAnswer
 from colleague.mcp.servers import Servers
 from colleague.mcp.tool import McpTool
+from colleague.packages.trigger import HISTORY, LISTING, LOOKUPS
 
-HISTORY = ("list_history", "get_history")
-LISTING = ("list_messages",)
-LOOKUPS = (*HISTORY, *LISTING)
 READING = ("get_message", "get_email", "read_message", "read_email")
 
 MOST_IN_ALL = 10_000

@@ -163,7 +163,7 @@ class Resolver:
         return [replace(arrival, max_queued=None) for arrival in arrivals]
 
     def _mailbox(self, bound_trigger: BoundTrigger, event: Event) -> Mailbox:
-        tool = bound_trigger.mail_tool
+        tool = bound_trigger.trigger.mail_tool
         binding = bound_trigger.tools.get(tool)
         if binding is None or binding.type != "mcp":
             raise CannotLook(
