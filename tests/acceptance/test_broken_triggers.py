@@ -22,6 +22,8 @@ CURE = "set triggers.new_email.secret in bindings.yaml, or hooks.token in collea
 @pytest.fixture
 def sales(colleague: Colleague) -> Colleague:
     """The example with all its tools bound, and no secret anywhere."""
+    colleague.home.mkdir()
+    (colleague.home / "colleague.json").write_text('{"gateway": {"auth": {"token": "a-token"}}}')
     office = forked_command(str(SERVER), "--database", str(colleague.home.parent / "office.sqlite"))
     colleague.ok("mcp", "add", "office", "--", *office)
     colleague.ok("expert", "install", str(Path(SERVER).parents[1] / SALES))
@@ -76,10 +78,7 @@ def test_a_webhook_without_a_secret(sales: Colleague) -> None:
 
 def served(colleague: Colleague) -> tuple[list[str], Any]:
     """The first two lines of a gateway, and its list of triggers."""
-    environment = colleague.environment({"GATEWAY_TOKEN": "a-token"})
-    settings = json.loads((colleague.home / "colleague.json").read_text())
-    settings["gateway"] = {"auth": {"token": "${GATEWAY_TOKEN}"}}
-    (colleague.home / "colleague.json").write_text(json.dumps(settings))
+    environment = colleague.environment({})
     with subprocess.Popen(
         forked_command(*SERVE), env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
