@@ -1,4 +1,4 @@
-"""Google's pushes against a real gateway and the demo office: repeated, foreign, broken, many, interrupted."""
+"""Pushes of Google against a real gateway and the office: repeated, foreign, broken, many, interrupted."""
 
 from __future__ import annotations
 
