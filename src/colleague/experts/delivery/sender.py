@@ -14,7 +14,7 @@ from colleague.errors import ColleagueError
 from colleague.experts.workspace.learnings import Entry, append_entry
 from colleague.experts.workspace.workspace import Workspace
 from colleague.failpoints import failpoint
-from colleague.store.activity_lines import tell_delivered
+from colleague.store.activity_lines import tell_delivered, tell_unread
 from colleague.store.approvals import LEARNINGS
 from colleague.store.outbox import (
     LONGEST_PAUSE_MS,
@@ -84,7 +84,9 @@ class OutboxSender:
         to_read = [parcel.id for parcel in parcels if self.channels.get(parcel.channel, parcel) is None]
         done = await self.database.write(lambda tx: leave_unread(tx, to_read)) if to_read else 0
         for parcel in parcels:
-            if parcel.id not in to_read:
+            if parcel.id in to_read:
+                tell_unread(parcel)
+            else:
                 done += await self._deliver(parcel)
         return done
 
