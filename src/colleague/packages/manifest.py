@@ -15,6 +15,7 @@ from colleague.packages.mark import Mark
 from colleague.packages.names import MANIFEST
 from colleague.packages.nodes import NodeError, parse
 from colleague.packages.parsed import Parsed
+from colleague.packages.part_name import require_no_path
 from colleague.packages.policy import Policy, read_policy
 from colleague.packages.reserved import name_problem
 from colleague.packages.trigger import Trigger, read_trigger
@@ -88,7 +89,7 @@ def _read(fields: Fields) -> Manifest:
         components=_read_components(fields),
         author=_read_author(fields),
         license=fields.text("license"),
-        requires_tools=fields.child("requires").texts("tools"),
+        requires_tools=_read_tools(fields.child("requires")),
         outputs=fields.texts("outputs"),
         concurrency=concurrency,
         execution=read_execution(fields.child("execution"), Execution()),
@@ -97,6 +98,13 @@ def _read(fields: Fields) -> Manifest:
         policy=read_policy(fields.child("policy")),
         triggers=_read_triggers(fields, concurrency),
     )
+
+
+def _read_tools(requires: Fields) -> tuple[str, ...]:
+    named = requires.marked_texts("tools")
+    for name, at in named:
+        require_no_path(name, at, requires.findings)
+    return tuple(name for name, _ in named)
 
 
 def _read_spec(fields: Fields) -> str:
@@ -113,6 +121,8 @@ def _read_spec(fields: Fields) -> str:
 
 def _read_name(fields: Fields) -> str:
     name = fields.required_text("name")
+    if not require_no_path(name, fields.mark("name"), fields.findings):
+        return name
     if name and not _PLAIN_NAME.fullmatch(name):
         message = f"{name[:60]!r} is hard to type as a name"
         hint = f"use small letters, digits and dashes, such as {folder_name(name)}"

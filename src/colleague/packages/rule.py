@@ -55,6 +55,7 @@ RULES: dict[str, tuple[Severity, Group, str]] = {
     # YAML and fields
     "yaml-invalid": ("error", "structure", "The YAML cannot be read."),
     "yaml-duplicate-key": ("error", "structure", "A key stands twice in one mapping."),
+    "yaml-tag": ("error", "structure", "A YAML tag stands for something else than plain data."),
     "yaml-bomb": ("error", "structure", "The YAML grows, nests or refers to itself without bound."),
     "frontmatter-missing": (
         "error",
@@ -72,6 +73,7 @@ RULES: dict[str, tuple[Severity, Group, str]] = {
         "structure",
         "Two components of one kind share a name; the first one counts.",
     ),
+    "name-path": ("error", "structure", "A name is a path: it has a slash in it, or is . or .."),
     "name-reserved": ("error", "structure", "An installed expert has a name that the runtime itself uses."),
     "name-awkward": ("warning", "structure", "A name is hard to type as a folder or on a command line."),
     "spec-unsupported": (

@@ -11,6 +11,7 @@ from colleague.packages.folder import Folder
 from colleague.packages.mark import Mark
 from colleague.packages.nodes import Mapping, Node, NodeError, Scalar, Sequence, parse
 from colleague.packages.parsed import Parsed
+from colleague.packages.part_name import part_name
 from colleague.packages.policy import TIERS, Tier
 from colleague.packages.shape import Schema, read_shape
 
@@ -53,7 +54,7 @@ def read_tool(folder: Folder, path: str, at: Mark) -> Tool | None:
         at=Mark(path),
         node=fields.node,
         path=path,
-        name=fields.required_text("name"),
+        name=part_name(fields),
         description=fields.text("description"),
         operations=_read_operations(fields),
     )

@@ -23,6 +23,7 @@ FUNCTION = "functions/classify.md"
 PROCESS = "processes/triage.md"
 TOOL = "tools/crm.yaml"
 FACTS = "knowledge/facts.md"
+NOTES = "state/notes.md"
 NOBODY = 65534
 
 Change = Callable[[PackageOnDisk], object]
@@ -213,6 +214,47 @@ FIELDS = [
         marker="type: channel",
     ),
     Case("name-awkward", replaced(MANIFEST, "name: clean-expert", "name: Clean Expert!"), marker="Expert!"),
+    Case("name-path", replaced(MANIFEST, "name: clean-expert", "name: ../clean-expert"), marker="../clean"),
+    Case("name-path", replaced(MANIFEST, "name: clean-expert", "name: .."), marker="name: .."),
+    Case(
+        "name-path",
+        replaced(MANIFEST, "tools: [crm]", "tools: [crm, a/b]"),
+        marker="a/b",
+        also=("tool-undescribed",),
+    ),
+    Case(
+        "name-path",
+        replaced(FUNCTION, "name: classify", "name: a/b"),
+        FUNCTION,
+        "a/b",
+        also=("process-function-unknown",),
+    ),
+    Case(
+        "name-path",
+        replaced(PROCESS, "name: triage", "name: ./triage"),
+        PROCESS,
+        "./triage",
+        ("trigger-process-unknown",),
+    ),
+    Case("name-path", replaced(FACTS, "name: facts", r"name: a\b"), FACTS, "name:"),
+    Case("name-path", replaced(NOTES, "name: notes", "name: state/notes.md"), NOTES, "name:"),
+    Case("name-path", replaced(TOOL, "name: crm", "name: /crm"), TOOL, "/crm", also=("tool-undescribed",)),
+    Case("yaml-tag", appended("author: !!python/object/apply:os.system [ls]\n"), marker="!!python"),
+    Case(
+        "yaml-tag",
+        replaced(TOOL, "description: Contacts", "description: !foo Contacts"),
+        TOOL,
+        "!foo",
+        also=("tool-undescribed",),
+    ),
+    Case(
+        "yaml-tag",
+        in_head(FUNCTION, "tags: !!set {a, b}"),
+        FUNCTION,
+        "!!set",
+        also=("process-function-unknown",),
+    ),
+    Case("yaml-tag", in_head(NOTES, "description: !!binary aGVsbG8="), NOTES, "!!binary"),
     Case("spec-unsupported", replaced(MANIFEST, 'spec: "1.0"', 'spec: "2.0"'), marker="spec:"),
     Case("spec-newer", replaced(MANIFEST, 'spec: "1.0"', 'spec: "1.1"'), marker="spec:"),
     Case("version-not-semver", replaced(MANIFEST, "version: 1.0.0", "version: 1.0"), marker="version:"),
