@@ -50,6 +50,34 @@ async def test_a_session_begins_with_the_template(stage: Stage) -> None:
 
 
 @on_stage
+async def test_each_task_begins_with_the_template_and_keeps_its_file_over_an_approval(stage: Stage) -> None:
+    stage.install(keeping())
+    wait = call("ledger.append", line="one")
+    await stage.task("Look", READ, note("from the first"), wait, READ, {"text": "Done."})
+    await stage.restart()
+    run = await stage.decided("approve")
+    assert run.outcome == "completed", run.error
+    assert "from the first" in stage.shown()[-1].texts[-1]
+
+    await stage.task("Look again", READ, {"text": "Done."})
+
+    assert "# Notes" in stage.shown()[-1].texts[-1]
+    assert "from the first" not in stage.shown()[-1].texts[-1]
+    assert list(stage.workspace().sessions.glob("*")) == []
+
+
+@on_stage
+async def test_the_next_attempt_of_a_task_is_the_same_session(stage: Stage) -> None:
+    retry = {"retry": {"max_attempts": 2, "delay": "10s"}}
+    stage.install(keeping(execution=retry))
+    begun = call("begin_process", process="work", inputs={})
+    await stage.task("Look", begun, READ, note("before"), step(1, "failed"), READ, DONE)
+    await stage.restart()
+    await stage.later(seconds=10)
+    assert "before" in stage.shown()[-1].texts[-1]
+
+
+@on_stage
 async def test_persistent_state_carries_over(stage: Stage) -> None:
     stage.install(keeping())
     await stage.run(call("read", path="state/pipeline.md"), moved("d-acme"), DONE)

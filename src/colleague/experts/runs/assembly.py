@@ -266,13 +266,12 @@ class RunSpecBuilder:
         return walkthrough_model(self.package, self.process, json.loads(self.run.inputs))
 
     def _workspace(self) -> tuple[Workspace, Tree]:
-        """The one tree the expert sees; an isolated session has session files of its own."""
+        """The one tree the expert sees. Each run is a session, with session files of its own."""
         workspace = self.agent.workspace(self.run)
         if self.run.dry_run:
             workspace.copy_from(Workspace.of(self.agent.settings.workspace, self.run.expert))
         initialise_state(self.package, workspace)
-        isolated = self.run.session_key != f"expert:{self.run.expert}"
-        mounts = session_files(self.package, workspace.sessions / self.run.id) if isolated else {}
+        mounts = session_files(self.package, workspace.sessions / self.run.id)
         private = [item.path for item in self.package.knowledge if item.private]
         home, settings = self.agent.home, self.agent.settings
         fence = Fence(protected_paths(home, settings), [*programs(settings), *linked_folders(home)])
