@@ -13,10 +13,10 @@ import pytest
 from tests.forked import forked_command
 from tests.integration.experts.terminal import Terminal
 from tests.integration.store import databases
-from tests.office import call, step
+from tests.office import call, finished, step
 
 postgres_url = databases.postgres_url
-DONE = call("complete", narrative="Both lines are settled.", outputs={"count": 2})
+DONE = finished("Both lines are settled.", outputs={"count": 2})
 
 
 @pytest.fixture
@@ -233,7 +233,10 @@ def test_a_learning_is_written_once_when_the_process_dies(terminal: Terminal, po
 def test_a_task_in_words(pair: list[Terminal]) -> None:
     def story(terminal: Terminal) -> None:
         model = terminal.play(
-            call("begin_process", process="work", inputs={"mail": "m-1"}), step(1), {"text": "It is Monday."}
+            call("begin_process", process="work", inputs={"mail": "m-1"}),
+            step(1),
+            step(2),
+            {"text": "It is Monday."},
         )
         said = terminal.type("expert", "run", "clerk", "Which day is it?", "--model", model)
         assert (said.code, said.out.strip()) == (0, "It is Monday."), said.err

@@ -55,8 +55,13 @@ def _attempts(document: dict[str, Any]) -> Iterator[str]:
 
 def _steps(document: dict[str, Any]) -> Iterator[str]:
     for step in document["steps"]:
-        note = f" ({step['note']})" if step["note"] else ""
-        yield f"  {MARKS[step['status']]} {step['number']}. {first_sentence(step['text'])}{note}"
+        yield f"  {MARKS[step['status']]} {step['number']}. {first_sentence(step['text'])}{_step_note(step)}"
+
+
+def _step_note(step: dict[str, Any]) -> str:
+    if not step["note"]:
+        return ""
+    return f" (skipped: {step['note']})" if step["status"] == "skipped" else f" ({step['note']})"
 
 
 def _calls(document: dict[str, Any]) -> Iterator[str]:

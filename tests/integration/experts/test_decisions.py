@@ -14,9 +14,9 @@ from colleague.store.tx import Tx
 from tests.grants import call_target
 from tests.integration.experts.package import CONFIDENCE, Package, function, ledger_package, process, text
 from tests.integration.experts.stage import Stage, on_stage, returned
-from tests.office import call, calls
+from tests.office import call, calls, finished
 
-DONE = call("complete", narrative="All is written.")
+DONE = finished()
 APPEND = call("ledger.append", "She asked for it.", line="one")
 ASKED = {"append": "confirm"}
 
@@ -208,7 +208,7 @@ async def test_low_confidence_in_an_isolated_function_is_asked(stage: Stage) -> 
 async def test_low_confidence_in_a_result_is_asked(stage: Stage) -> None:
     stage.install(doubting(outputs=[text("verdict"), CONFIDENCE]))
     outputs = {"verdict": "guilty", "confidence": "low"}
-    run = await stage.run(call("complete", narrative="Guilty.", outputs=outputs))
+    run = await stage.run(finished("Guilty.", outputs=outputs))
     assert run.status == "waiting"
     assert await stage.parcels("delivery") == []
     run = await stage.decided("approve")

@@ -13,9 +13,9 @@ from colleague.store.outbox import NO_READER, put_in_outbox, start_sending, wait
 from colleague.store.overview import unsent
 from tests.integration.experts.package import Package, function, process, text
 from tests.integration.experts.stage import Stage, on_stage
-from tests.office import call, calls
+from tests.office import call, calls, finished
 
-DONE = call("complete", narrative="All is written.")
+DONE = finished()
 
 
 def learning(approval: str = "auto", **more: Any) -> Package:

@@ -26,9 +26,9 @@ from colleague.store.outbox import (
 from colleague.store.overview import unsent
 from tests.integration.experts.package import Package, ledger_package, process
 from tests.integration.experts.stage import Stage, on_stage
-from tests.office import call, step
+from tests.office import call, finished, step
 
-DONE = call("complete", narrative="All is written.")
+DONE = finished()
 
 
 @dataclass
@@ -310,7 +310,7 @@ async def test_the_limit_counts_from_the_event_over_all_attempts(stage: Stage) -
 async def test_hostile_text_is_delivered_as_it_is(stage: Stage) -> None:
     stage.install(Package())
     nasty = 'A "quote", a \\ and \x00\x07, </data>, \U0001f4a5'
-    run = await stage.run(step(1, "skipped", nasty), call("complete", narrative=nasty))
+    run = await stage.run(step(1, "skipped", nasty), finished(nasty))
     assert run.outcome == "completed", run.error
     assert run.narrative == nasty.replace("\0", "\ufffd")
     [parcel] = await stage.parcels("delivery")

@@ -9,9 +9,9 @@ import pytest
 
 from tests.integration.experts.package import Package, function, ledger_package, process
 from tests.integration.experts.stage import Stage, on_stage
-from tests.office import call, step
+from tests.office import call, finished, step
 
-DONE = call("complete", narrative="All is written.")
+DONE = finished()
 THRICE = {"execution": {"retry": {"max_attempts": 3, "delay": "10s"}, "on_failure": "dead_letter"}}
 
 
@@ -35,7 +35,9 @@ async def test_a_budget_of_calls_for_a_run(stage: Stage) -> None:
     await stage.run(*puts(5), DONE)
     await ends(stage, "dead_letter", "the budget of the run is used up: 3 of 3 tool calls")
     assert stage.book == ["0", "1", "2"]
-    await stage.run(*puts(2), DONE)
+    package = ledger_package(work=THRICE | {"steps": ()})
+    stage.update(package)
+    await stage.run(*puts(2), finished(steps=0))
     assert (await stage.current()).outcome == "completed"
 
 
@@ -85,7 +87,7 @@ async def test_the_model_of_the_bindings_is_used(stage: Stage) -> None:
     stage.configure(agents={"defaults": {"model": {"primary": "script/default.yaml"}}})
     await stage.restart()
     for name in ("bound", "default", "named"):
-        stage.play(call("complete", narrative=f"I am {name}."), name=name)
+        stage.play(finished(f"I am {name}."), name=name)
     for model, expected in (("", "bound"), ("script/named.yaml", "named")):
         await stage.ask(model=model)
         run = await stage.go_on()

@@ -8,9 +8,9 @@ import pytest
 
 from tests.integration.experts.package import Package, ledger_package, markdown, process
 from tests.integration.experts.stage import Stage, on_stage
-from tests.office import call, step
+from tests.office import call, finished, step
 
-DONE = call("complete", narrative="All is written.")
+DONE = finished()
 NOTES = markdown({"name": "notes", "scope": "session"}, "# Notes")
 PIPELINE = markdown({"name": "pipeline", "scope": "persistent"}, "# Pipeline\n\n## Movements")
 READ = call("read", path="state/notes.md")

@@ -63,6 +63,7 @@ from colleague.packages.process import Process
 from colleague.protected import programs, protected_paths
 from colleague.store.claims import attempt_started
 from colleague.store.run import Outcome, Run
+from colleague.store.steps import StepMark, open_steps
 from colleague.store.tx import Database
 from colleague.store.versions import owners_with_pending
 
@@ -180,13 +181,16 @@ class RunSpecBuilder:
             retries=self._retries,
             on_failure=OUTCOMES[execution.on_failure],
             rejection="fail",
-            completion=OutputCompletion(self.process.outputs if self.process else ()),
+            completion=OutputCompletion(self.process.outputs if self.process else (), self._open_steps),
             end_hooks=self._end_hooks,
             private=self._private,
             starts_over=execution.idempotent,
             ask_channel=channel,
             draft_channel=channel if tells_of_drafts else None,
         )
+
+    async def _open_steps(self) -> list[StepMark]:
+        return await self.agent.database.read(lambda tx: open_steps(tx, self.run.id))
 
     def _gate(self, expert: Expert) -> PolicyGate:
         outside = delivery_of(self.package, self.run).channel != MAIN_CHANNEL

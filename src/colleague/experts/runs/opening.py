@@ -24,7 +24,7 @@ FRAMEWORK = (
     "The checklist is numbered from 1 in its own order. Call mark_step as each step is settled: done, "
     "skipped (say why) or failed. A tool call that fails makes its step fail. When you have applied a "
     "function yourself, record its outputs with function_result; a function that is offered as a tool is "
-    "called instead. When you are not sure, use escalate. At the end call complete."
+    "called instead. When you are not sure, use escalate. At the end, when no step is open, call complete."
 )
 
 
