@@ -267,15 +267,18 @@ def remove(
 @app.command()
 def prompt(name: ExpertArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """The system prompt the expert gets."""
+    from colleague.agent.current_time import with_time
+    from colleague.cli.hosting import opened
     from colleague.cli.output import say, say_json
+    from colleague.clock import wall_time_ms
     from colleague.experts.runs.prompt import PromptSource, assemble_prompt
     from colleague.experts.workspace.learnings import package_learnings
     from colleague.experts.workspace.workspace import Workspace
 
-    _, workspace = _place(home)
+    _, settings = opened(home)
     expert = _find(home, name)
-    learnings = package_learnings(Workspace.of(workspace, name).learnings)
-    text = assemble_prompt(PromptSource(expert.load(), learnings))
+    learnings = package_learnings(Workspace.of(settings.workspace, name).learnings)
+    text = with_time(assemble_prompt(PromptSource(expert.load(), learnings)), settings, wall_time_ms())
     if as_json:
         say_json({"expert": name, "session": expert.label, "prompt": text})
     else:

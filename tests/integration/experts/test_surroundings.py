@@ -42,6 +42,35 @@ async def test_a_budget_of_calls_for_a_run(stage: Stage) -> None:
 
 
 @on_stage
+async def test_the_prompt_ends_with_day_and_time_and_begins_the_same(stage: Stage) -> None:
+    stage.configure(agents={"defaults": {"userTimezone": "Australia/Sydney"}})
+    await stage.restart()
+    stage.install(ledger_package(tiers={"append": "confirm"}))
+    stage.clock.move(seconds=34 * 60 + 50)
+    await stage.run(call("ledger.look"), call("ledger.append", line="one"), DONE)
+    before = [each.system for each in stage.shown()]
+    assert before[0] == before[1]
+    assert before[0].endswith(
+        "\n\n## Current Date and Time\n\nThursday, 1 January 2026, 11:34 (Australia/Sydney, UTC+11:00)\n"
+    )
+
+    stage.clock.move(days=2)
+    run = await stage.decided("approve")
+
+    assert run.outcome == "completed", run.error
+    after = stage.shown()[-1].system
+    assert "Saturday, 3 January 2026, 11:34" in after
+    assert after.split("## Current Date")[0] == before[0].split("## Current Date")[0]
+
+
+@on_stage
+async def test_an_expert_without_tools_is_told_what_to_do_in_doubt(stage: Stage) -> None:
+    stage.install(Package())
+    await stage.run(DONE)
+    assert "## Low Confidence\n\nIf your confidence in a decision is low, escalate" in stage.shown()[0].system
+
+
+@on_stage
 async def test_a_budget_of_tokens_for_a_run(stage: Stage) -> None:
     stage.install(Package(), budget={"run": {"tokens": 200}})
     long = {"text": "word " * 300, "calls": step(1)["calls"]}

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from colleague.agent.current_time import with_time
 from colleague.agent.main_agent import FILES_OWNER
 from colleague.agent.models.resolve import resolve_model
 from colleague.agent.models.resolved import ResolvedModel
@@ -137,11 +138,13 @@ class RunSpecBuilder:
         needed = needed_tools(self.package, self.process)
         operations = await bound_tools.operations(self.run.expert, self.package, bindings, needed)
         base = self._base(expert, model_name, bindings, await self._timeout())
+        now = await self.agent.database.read(lambda tx: tx.now)
         gate = self._gate(expert)
         inside = replace(base, gate=replace(gate, asks_before_delivery=False))
 
         async def stage(function: Function, inputs: dict[str, Any]) -> RunSpec:
-            return self._function_setting(inside, function, inputs, operations, workspace, rehearsal)
+            made = self._function_setting(inside, function, inputs, operations, workspace, rehearsal)
+            return replace(made, system=with_time(made.system, self.agent.settings, now))
 
         native = self._native(functions, stage)
         files = self._file_tools(tree, workspace)
@@ -149,7 +152,7 @@ class RunSpecBuilder:
         return replace(
             base,
             model=self._rehearsed() if rehearsal else base.model,
-            system=self._prompt(workspace),
+            system=with_time(self._prompt(workspace), self.agent.settings, now),
             toolbox=Toolbox([*files, *mine, *native]),
             opening=self._opening(tree),
         )

@@ -147,7 +147,7 @@ def _learnings(text: str) -> str:
 def _policy(source: PromptSource) -> str:
     package = source.package
     if not package.manifest.requires_tools:
-        return ""
+        return _section("Low Confidence", _low_confidence(package))
     tiers = package.by_tier()
     default = package.manifest.policy.approval.default
     parts = ["Before calling any tool operation, check the approval tier:"]
@@ -158,12 +158,17 @@ def _policy(source: PromptSource) -> str:
     manual = _tier("MANUAL (draft only, never execute):", tiers["manual"], default == "manual")
     if manual:
         parts.append(manual + "\nDeliver the completed draft and mark the step done.")
-    if package.manifest.policy.escalation.on_low_confidence:
-        parts.append(
-            "If your confidence in a decision is low, escalate to the main agent with your reasoning and "
-            "recommended action."
-        )
+    parts.append(_low_confidence(package))
     return _section("Tool Approval Policy", "\n\n".join(part for part in parts if part))
+
+
+def _low_confidence(package: Package) -> str:
+    if not package.manifest.policy.escalation.on_low_confidence:
+        return ""
+    return (
+        "If your confidence in a decision is low, escalate to the main agent with your reasoning and "
+        "recommended action."
+    )
 
 
 def _tier(heading: str, operations: list[str], is_default: bool) -> str:
