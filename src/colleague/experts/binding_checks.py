@@ -85,6 +85,7 @@ def _check_tool(name: str, binding: ToolBinding, package: Package, findings: Fin
     for field, operations in (
         ("operations", list(binding.operations)),
         ("repeatable", list(binding.repeatable)),
+        ("reads", list(binding.reads)),
     ):
         for operation in operations:
             if known and operation not in (*known, *asked):

@@ -208,4 +208,14 @@ RULES: dict[str, tuple[Severity, Group, str]] = {
         "servers",
         "An operation is marked repeatable, which the server does not say of its tool.",
     ),
+    "operation-reads": (
+        "warning",
+        "servers",
+        "An operation is marked as reading, and the server says that its tool changes something.",
+    ),
+    "operation-unhinted": (
+        "warning",
+        "servers",
+        "An operation is named like a question, and nobody says that it only reads.",
+    ),
 }

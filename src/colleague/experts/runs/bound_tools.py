@@ -8,7 +8,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from colleague.agent.mcp_tool import served_tool
+from colleague.agent.mcp_tool import ServedTool, served_tool
 from colleague.agent.tool import Tool, ToolOutput, ToolRequest, ToolSpec
 from colleague.config import Settings
 from colleague.errors import ColleagueError
@@ -102,18 +102,14 @@ def _bound(
     """Without a tool file the server's own tools are the operations."""
     by_name = {tool.name: tool for tool in served}
     if abstract is None or not abstract.operations:
-        return [
-            served_tool(servers, tool, f"{name}.{tool.name}", repeatable=tool.name in binding.repeatable)
-            for tool in served
-        ]
+        return [_served(servers, binding, tool, f"{name}.{tool.name}", tool.name) for tool in served]
     tools: list[Tool] = []
     for operation in abstract.operations:
         found = by_name.get(server_tool_name(binding, operation.name))
         if found is None:
             log.warning("%s has no tool for %s.%s", binding.server, name, operation.name)
             continue
-        repeatable = operation.name in binding.repeatable
-        made = served_tool(servers, found, f"{name}.{operation.name}", repeatable=repeatable)
+        made = _served(servers, binding, found, f"{name}.{operation.name}", operation.name, operation.reads)
         spec = replace(
             made.spec,
             parameters=offered_schema(operation, found),
@@ -121,6 +117,15 @@ def _bound(
         )
         tools.append(replace(made, spec=spec))
     return tools
+
+
+def _served(
+    servers: Servers, binding: ToolBinding, tool: McpTool, name: str, operation: str, claimed: bool = False
+) -> ServedTool:
+    """The user's word counts over the server's; the package's claim that it only reads counts under it, and
+    only for sending a call again."""
+    repeatable = operation in binding.repeatable or (claimed and not tool.says_changes)
+    return served_tool(servers, tool, name, repeatable=repeatable, reads=operation in binding.reads)
 
 
 def _with_fallback(name: str, abstract: AbstractTool | None, tools: list[Tool]) -> list[Tool]:
