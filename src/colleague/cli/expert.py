@@ -271,14 +271,21 @@ def prompt(name: ExpertArgument, home: HomeOption = None, as_json: JsonOption = 
     from colleague.cli.hosting import opened
     from colleague.cli.output import say, say_json
     from colleague.clock import wall_time_ms
+    from colleague.experts.bindings import read_bindings
     from colleague.experts.runs.prompt import PromptSource, assemble_prompt
+    from colleague.experts.skill import bound_skills, skill_folders
     from colleague.experts.workspace.learnings import package_learnings
     from colleague.experts.workspace.workspace import Workspace
+    from colleague.packages.finding import Findings
 
-    _, settings = opened(home)
+    place, settings = opened(home)
     expert = _find(home, name)
     learnings = package_learnings(Workspace.of(settings.workspace, name).learnings)
-    text = with_time(assemble_prompt(PromptSource(expert.load(), learnings)), settings, wall_time_ms())
+    skills = bound_skills(
+        read_bindings(expert.bindings_file, Findings()), skill_folders(settings.workspace, place.root)
+    )
+    source = PromptSource(expert.load(), learnings, skills)
+    text = with_time(assemble_prompt(source), settings, wall_time_ms())
     if as_json:
         say_json({"expert": name, "session": expert.label, "prompt": text})
     else:

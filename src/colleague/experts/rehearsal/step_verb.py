@@ -5,7 +5,12 @@ from __future__ import annotations
 import re
 
 _READ = "read|reread|re-read|look|check|review|consult|load|see|compare"
-_CHANGE = "add|append|apply|begin|change|create|edit|enter|keep|log|note|open|put|record|save|start|store|update|write"
+_CHANGE = "|".join(
+    (
+        "add|append|apply|begin|change|create|edit|enter|keep|log",
+        "note|open|put|record|save|start|store|update|write",
+    )
+)
 _VERB = re.compile(rf"\b(?:(?P<read>{_READ})|(?P<change>{_CHANGE}))\b", re.IGNORECASE)
 _CHANGE_IT = re.compile(rf"\b(?:{_CHANGE})\s+(?:it|them|the file|the function)\b", re.IGNORECASE)
 

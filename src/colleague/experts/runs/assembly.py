@@ -38,7 +38,12 @@ from colleague.experts.runs.invoke import REHEARSAL
 from colleague.experts.runs.opening import FunctionOpening, ProcessOpening, TaskOpening
 from colleague.experts.runs.policy_gate import PolicyGate
 from colleague.experts.runs.preflight import needed_tools, valid_bindings
-from colleague.experts.runs.prompt import PromptSource, assemble_function_prompt, assemble_prompt
+from colleague.experts.runs.prompt import (
+    BoundSkills,
+    PromptSource,
+    assemble_function_prompt,
+    assemble_prompt,
+)
 from colleague.experts.runs.run_end import ExpertRunEndHooks
 from colleague.experts.runs.run_package import RunPackages
 from colleague.experts.runs.tools.begin_process import BeginProcessTool, begin_process_spec
@@ -49,6 +54,7 @@ from colleague.experts.runs.tools.function_result import FunctionResultTool, fun
 from colleague.experts.runs.tools.mark_step import MarkStepTool
 from colleague.experts.runs.tools.propose_learning import ProposeLearningTool, propose_learning_spec
 from colleague.experts.runs.tools.read_function import ReadFunctionTool
+from colleague.experts.skill import bound_skills, skill_folders
 from colleague.experts.workspace.learnings import function_learnings, package_learnings
 from colleague.experts.workspace.tree import expert_tree
 from colleague.experts.workspace.workspace import Workspace, initialise_state, session_files
@@ -132,7 +138,12 @@ class RunSpecBuilder:
         model_name = self.run.model or bindings.model
         rehearsal = model_name == REHEARSAL
         workspace, tree = await asyncio.to_thread(self._workspace)
-        bound_tools = BoundTools(self.agent.settings, self.agent.servers, rehearsal, self.run.dry_run)
+        files = self._file_tools(tree, workspace)
+        skills = skill_folders(self.agent.settings.workspace, self.agent.home.root)
+        skilled = bound_skills(bindings, skills)
+        bound_tools = BoundTools(
+            self.agent.settings, self.agent.servers, rehearsal, self.run.dry_run, skills, files
+        )
         scope = self.process.tools if self.process else self.package.manifest.requires_tools
         functions = self._functions()
         needed = needed_tools(self.package, self.process)
@@ -143,16 +154,17 @@ class RunSpecBuilder:
         inside = replace(base, gate=replace(gate, asks_before_delivery=False))
 
         async def stage(function: Function, inputs: dict[str, Any]) -> RunSpec:
-            made = self._function_setting(inside, function, inputs, operations, workspace, rehearsal)
-            return replace(made, system=with_time(made.system, self.agent.settings, now))
+            learned = function_learnings(workspace.learnings, function.name)
+            prompt = assemble_function_prompt(self.package, function, learned, skilled)
+            made = self._function_setting(inside, function, inputs, operations, rehearsal)
+            return replace(made, system=with_time(prompt, self.agent.settings, now))
 
         native = self._native(functions, stage)
-        files = self._file_tools(tree, workspace)
         mine = [each for each in operations if each.spec.name.partition(".")[0] in scope]
         return replace(
             base,
             model=self._rehearsed() if rehearsal else base.model,
-            system=with_time(self._prompt(workspace), self.agent.settings, now),
+            system=with_time(self._prompt(workspace, skilled), self.agent.settings, now),
             toolbox=Toolbox([*files, *mine, *native]),
             opening=self._opening(tree),
         )
@@ -324,8 +336,8 @@ class RunSpecBuilder:
             for tool in tools
         ]
 
-    def _prompt(self, workspace: Workspace) -> str:
-        return assemble_prompt(PromptSource(self.package, package_learnings(workspace.learnings)))
+    def _prompt(self, workspace: Workspace, skills: BoundSkills) -> str:
+        return assemble_prompt(PromptSource(self.package, package_learnings(workspace.learnings), skills))
 
     def _opening(self, tree: Tree) -> ProcessOpening | TaskOpening:
         if self.process is None:
@@ -346,18 +358,15 @@ class RunSpecBuilder:
         function: Function,
         inputs: dict[str, Any],
         operations: list[Tool],
-        workspace: Workspace,
         rehearsal: bool,
     ) -> RunSpec:
         """A child session: only what the function names, and nothing of the conversation around it."""
         tools = [each for each in operations if each.spec.name.partition(".")[0] in function.tools]
         complete: Tool = CompleteTool(complete_spec(_owed(function)))
-        learned = function_learnings(workspace.learnings, function.name)
         model = walkthrough_model(self.package, None, inputs, function=function) if rehearsal else base.model
         return replace(
             base,
             model=model,
-            system=assemble_function_prompt(self.package, function, learned),
             toolbox=Toolbox([*tools, complete, self._escalate]),
             opening=FunctionOpening(function, inputs),
             completion=OutputCompletion(_owed(function)),
