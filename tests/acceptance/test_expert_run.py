@@ -330,3 +330,35 @@ def _task(terminal: Terminal, name: str) -> list[str]:
     model = terminal.play(call("read", path="state/pipeline.md"), *edits, DONE, name=name)
     process = ["--process", "work", "--input", f"mail={name}"] if name == "bob" else ["Edit it"]
     return [*process, "--model", model]
+
+
+@pytest.mark.parametrize(
+    ("option", "book", "first"),
+    [
+        ("--dry-run", ["one"], "Really called, with whatever they changed: ledger.put, ledger.look"),
+        ("--dry-run=strict", [], "Really called, with whatever they changed: ledger.look"),
+    ],
+)
+def test_a_strict_dry_run_sends_only_what_reads(
+    terminal: Terminal, option: str, book: list[str], first: str
+) -> None:
+    replies = (call("ledger.put", line="one"), call("ledger.append", line="two"), call("ledger.look"), DONE)
+    model = terminal.play(*replies)
+    given = ("--process", "work", "--input", "mail=m-1", "--model", model)
+    said = terminal.type("expert", "run", "clerk", *given, option)
+    assert said.code == 0, said.err
+    assert terminal.book == book
+    head, told, *_ = said.out.splitlines()
+    assert head.startswith("Dry run of work of clerk")
+    assert told == first
+    assert ("ledger.put (auto): simulated" in said.out) == (option != "--dry-run")
+    assert "ledger.append (confirm): would ask first" in said.out
+    assert terminal.last()["dry_run"] == ("strict" if "strict" in option else True)
+
+
+def test_a_task_may_follow_a_dry_run(terminal: Terminal) -> None:
+    model = terminal.play({"text": "Nothing to do."})
+    said = terminal.type("expert", "run", "clerk", "--model", model, "--dry-run", "Look around")
+    assert (said.code, said.out.strip()) == (0, "Nothing to do."), said.err
+    said = terminal.type("expert", "run", "clerk", "Look around", "--dry-run=wet")
+    assert (said.code, "strict" in said.err) == (2, True)

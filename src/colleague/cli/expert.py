@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from colleague.cli.completion import complete_expert
-from colleague.cli.expert_run import rehearse, run
+from colleague.cli.expert_run import RunCommand, rehearse, run
 from colleague.cli.options import ExpertArgument, HomeOption, JsonOption, YesOption
 
 if TYPE_CHECKING:
@@ -324,5 +324,5 @@ def _pair(text: str) -> tuple[str, str]:
     return operation, target
 
 
-app.command()(run)
+app.command(cls=RunCommand)(run)
 app.command()(rehearse)

@@ -118,7 +118,7 @@ class RunDocument(RunBrief):
     delivery: dict[str, Any] | None
     notices: list[dict[str, Any]]
     sla: dict[str, Any] | None
-    dry_run: bool
+    dry_run: bool | Literal["strict"]
     usage: dict[str, Any]
 
 
@@ -240,7 +240,7 @@ class RunAsked(Asked):
     process: Annotated[str, Field(max_length=200)] = ""
     inputs: JsonObject = Field(default_factory=dict)
     model: Annotated[str, Field(max_length=200)] = ""
-    dry_run: bool = False
+    dry_run: bool | Literal["strict"] = False
 
 
 class RetryAsked(Asked):

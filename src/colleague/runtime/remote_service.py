@@ -20,6 +20,7 @@ from colleague.runtime.gateway_file import read_gateway_file
 from colleague.runtime.own_token import read_own_token
 from colleague.runtime.service import Source, Verdict
 from colleague.store.accept import Accepted
+from colleague.store.run import DryRun
 
 SECONDS = 30.0
 
@@ -66,7 +67,7 @@ class RemoteService:
         process: str = "",
         inputs: dict[str, Any] | None = None,
         model: str = "",
-        dry_run: bool = False,
+        dry_run: DryRun = False,
         source: Source = "command",  # noqa: ARG002 - the gateway says where it comes from
     ) -> Accepted:
         body = {"task": task, "process": process, "inputs": inputs or {}, "model": model, "dry_run": dry_run}

@@ -28,6 +28,7 @@ from colleague.store.grants import give_grant, revoke_grant
 from colleague.store.journal import get_call
 from colleague.store.lookup import full_id
 from colleague.store.outbox import mark_read
+from colleague.store.run import DryRun
 from colleague.store.tables import approvals, grants, outbox, runs
 from colleague.store.tx import Database, Tx
 from colleague.triggers.errors import BadPayload
@@ -85,7 +86,7 @@ class LocalService:
         process: str = "",
         inputs: dict[str, Any] | None = None,
         model: str = "",
-        dry_run: bool = False,
+        dry_run: DryRun = False,
         source: Source = "command",
     ) -> Accepted:
         """A free task, or a named process with its inputs. Raises CannotStart before there is a run."""

@@ -67,7 +67,7 @@ def run_document(tx: Tx, run_id: str) -> dict[str, Any]:
         "delivery": _delivery(tx, run_id),
         "notices": [parcel_document(each) for each in parcels_of(tx, run_id) if each.kind != "delivery"],
         "sla": _sla(run),
-        "dry_run": run.dry_run,
+        "dry_run": run.dryness,
         "usage": {"input_tokens": used.input_tokens, "output_tokens": used.output_tokens, "cost": used.cost},
     }
 

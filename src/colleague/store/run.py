@@ -14,6 +14,9 @@ Status = Literal["queued", "running", "waiting", "retrying", "done"]
 Outcome = Literal["completed", "failed", "dead_letter", "abandoned", "cancelled"]
 RunKind = Literal["expert", "agent"]
 """Who works on a run: an expert under its policy, or the main agent."""
+DryRun = bool | Literal["strict"]
+"""Whether a run is dry; a strict one sends nothing but what only reads."""
+_STRICT = 2
 
 
 @dataclass(frozen=True)
@@ -47,12 +50,20 @@ class Run:
     created_at: int
     started_at: int | None
     ended_at: int | None
-    dry_run: bool
+    dry_run: int
     sla: str | None
     sla_breached_at: int | None
     kind: RunKind = "expert"
     trouble: str | None = None
     """JSON of a `store/trouble.py::Trouble`; None when all is well."""
+
+    @property
+    def dryness(self) -> DryRun:
+        return "strict" if self.dry_run == _STRICT else bool(self.dry_run)
+
+
+def stored_dry_run(dry_run: DryRun) -> int:
+    return _STRICT if dry_run == "strict" else int(dry_run)
 
 
 def get_run(tx: Tx, run_id: str) -> Run:

@@ -142,7 +142,7 @@ class RunSpecBuilder:
         skills = skill_folders(self.agent.settings.workspace, self.agent.home.root)
         skilled = bound_skills(bindings, skills)
         bound_tools = BoundTools(
-            self.agent.settings, self.agent.servers, rehearsal, self.run.dry_run, skills, files
+            self.agent.settings, self.agent.servers, rehearsal, bool(self.run.dry_run), skills, files
         )
         scope = self.process.tools if self.process else self.package.manifest.requires_tools
         functions = self._functions()
@@ -211,7 +211,8 @@ class RunSpecBuilder:
         outside = delivery_of(self.package, self.run).channel != MAIN_CHANNEL
         return PolicyGate(
             self.agent.run_packages.policies(expert, self.package),
-            self.run.dry_run,
+            bool(self.run.dry_run),
+            strict=self.run.dryness == "strict",
             asks_before_leaving=self._asks_before_leaving,
             asks_before_delivery=self._asks_before_leaving and outside,
         )

@@ -110,7 +110,7 @@ class BoundTools:
 
 
 def is_demo(settings: Settings, binding: ToolBinding | None) -> bool:
-    entry = settings.mcp.servers.get(binding.server) if binding else None
+    entry = settings.mcp.servers.get(binding.server) if binding and binding.type == "mcp" else None
     return entry is not None and entry.demo
 
 

@@ -19,6 +19,7 @@ from colleague.packages.snapshot import take_snapshot
 from colleague.packages.trigger import Trigger
 from colleague.store.accept import Arrival
 from colleague.store.ids import new_id
+from colleague.store.run import DryRun
 from colleague.store.sla import Sla
 from colleague.suggest import did_you_mean
 
@@ -35,7 +36,7 @@ class Invocation:
     expert: Expert
     package: Package
     model: str = ""
-    dry_run: bool = False
+    dry_run: DryRun = False
 
     def task(self, text: str, *, source: str = COMMAND) -> Arrival:
         """A free task: one after another in the expert's own session."""
