@@ -207,6 +207,9 @@ def test_learnings(pair: list[Terminal]) -> None:
         assert terminal.run(LESSON, LESSON, DONE).code == 0
         one, two = terminal.type("learning", "list", "--json").json
         assert terminal.type("approval", "list", "--json").json == []
+        shown = terminal.type("learning", "show", one["id"][-8:])
+        assert (shown.code, one["arguments"]["title"] in shown.out) == (0, True)
+        assert terminal.type("learning", "show", one["id"], "--json").json["arguments"] == one["arguments"]
         assert terminal.type("learning", "approve", one["id"]).code == 0
         assert terminal.type("learning", "reject", two["id"], "--note", "twice").code == 0
         assert terminal.type("learning", "approve", two["id"]).code == 1

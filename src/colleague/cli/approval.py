@@ -91,14 +91,9 @@ def show(approval: IdArgument, home: HomeOption = None, as_json: JsonOption = Fa
     """One question: what would run, why, and how it was decided."""
     import json
 
-    from colleague.cli.hosting import opened, with_database
     from colleague.cli.output import plain, say, say_json
-    from colleague.experts.runs.report import approval_report
 
-    place, _ = opened(home)
-    document = with_database(
-        home, lambda database: database.read(lambda tx: approval_report(tx, place, _find(tx, approval)))
-    )
+    document = found_approval(home, approval)
     if as_json:
         say_json(document)
         return
@@ -106,6 +101,16 @@ def show(approval: IdArgument, home: HomeOption = None, as_json: JsonOption = Fa
         if value not in (None, ""):
             shown = json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)
             say(f"{key:13} {plain(shown)}")
+
+
+def found_approval(home: Path | None, approval: str) -> dict[str, Any]:
+    from colleague.cli.hosting import opened, with_database
+    from colleague.experts.runs.report import approval_report
+
+    place, _ = opened(home)
+    return with_database(
+        home, lambda database: database.read(lambda tx: approval_report(tx, place, _find(tx, approval)))
+    )
 
 
 def approve(

@@ -53,6 +53,37 @@ def list_(
 
 
 @app.command()
+def show(
+    proposal: Annotated[str, typer.Argument(metavar="ID", help="Ending of a proposal's id.")],
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """One proposal: what was seen, what is to be done differently, and what became of it."""
+    from colleague.cli.approval import found_approval
+    from colleague.cli.output import plain, say, say_json
+    from colleague.errors import NotFound
+
+    document = found_approval(home, proposal)
+    if document["kind"] != "learning":
+        raise NotFound(
+            f"{proposal} is no learning", hint=f"look at it with: colleague approval show {proposal}"
+        )
+    if as_json:
+        say_json(document)
+        return
+    learned = document["arguments"]
+    fields = {"id": document["id"], "expert": document["expert"], "run": document["run_id"], **learned}
+    ended = {
+        "status": document["decision"] or document["status"],
+        "by": document["decided_by"],
+        "note": document["note"],
+    }
+    for key, value in (fields | ended).items():
+        if value not in (None, ""):
+            say(f"{key:13} {plain(str(value))}")
+
+
+@app.command()
 def approve(proposals: IdArguments, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Have it written down; later runs are told."""
     from colleague.cli.approval import decide_all

@@ -243,6 +243,20 @@ class RunAsked(Asked):
     dry_run: bool | Literal["strict"] = False
 
 
+class RestoreAsked(Asked):
+    """A file of an expert, and the version that it is to have again."""
+
+    file: Annotated[str, Field(min_length=1, max_length=1000)]
+    version: Annotated[int, Field(ge=1, le=2**31 - 1)]
+
+
+class Restored(BaseModel):
+    """`version` is the new one; null when the file has that text already."""
+
+    path: str
+    version: int | None
+
+
 class RetryAsked(Asked):
     inputs: JsonObject = Field(default_factory=dict)
 

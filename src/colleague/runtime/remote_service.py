@@ -78,6 +78,11 @@ class RemoteService:
         body = {"text": message} | ({"model": model} if model else {})
         return _accepted(await self._ask("POST", f"/api/sessions/{quote(MAIN_SESSION)}/messages", body))
 
+    async def restore(self, expert: str, file: str, version: int) -> dict[str, Any]:
+        body = {"file": file, "version": version}
+        answer: dict[str, Any] = await self._ask("POST", f"/api/experts/{quote(expert)}/state", body)
+        return answer
+
     async def fire(self, expert: str, trigger: str, payload: Any) -> Accepted:
         return _accepted(await self._ask("POST", f"{_trigger(expert, trigger)}/fire", {"payload": payload}))
 

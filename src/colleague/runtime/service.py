@@ -19,6 +19,7 @@ from colleague.experts.launch_acceptance import accept_one
 from colleague.experts.runs.invoke import Invocation, find_process
 from colleague.experts.runs.preflight import Preflight
 from colleague.experts.runs.retry import drop_dead_letter, retry_run
+from colleague.experts.workspace.restore import restore_file
 from colleague.home import Home
 from colleague.store.accept import Accepted, Arrival, accept
 from colleague.store.approvals import Answer, Approval, Decision, decide, get_approval
@@ -166,6 +167,10 @@ class LocalService:
     async def accept_server(self, name: str, digest: str, by: str) -> None:
         """The MCP server may be started; `digest` is of the entry that the person looked at."""
         await accept_one(self.database, self.settings, name, digest, by)
+
+    async def restore(self, expert: str, file: str, version: int) -> dict[str, Any]:
+        """Puts a version of a file back; see restore_file."""
+        return await restore_file(self.home, self.settings, self.database, expert, file, version)
 
     async def revoke(self, grant: str) -> None:
         await self.database.write(lambda tx: revoke_grant(tx, full_id(tx, grants, "grant", grant)))

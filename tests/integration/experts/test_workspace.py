@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.integration.experts.package import Package, ledger_package, markdown, process
+from colleague.experts.workspace.file_history import version_document, versions_of
+from colleague.store.tx import Tx
+from tests.integration.experts.package import CLERK, Package, ledger_package, markdown, process
 from tests.integration.experts.stage import Stage, on_stage
 from tests.office import call, finished, step
 
@@ -191,3 +193,20 @@ async def test_nothing_outside_is_written(stage: Stage, path: str) -> None:
     assert made.is_error
     assert "mine now" not in stage.home.settings_file.read_text()
     assert not (stage.root / "workspace" / "x.md").exists()
+
+
+@on_stage
+async def test_the_first_version_is_the_packages_until_a_person_wrote(stage: Stage) -> None:
+    stage.install(keeping())
+    await stage.run(call("read", path="state/pipeline.md"), moved("d-acme"), DONE)
+    run_id = stage.run_id
+
+    def authors(tx: Tx) -> list[str]:
+        found = versions_of(tx, CLERK, "pipeline.md")
+        return [version_document(tx, stage.home, each)["author"] for each in found]
+
+    assert await stage.database.read(authors) == [run_id, "package clerk 1.0.0"]
+
+    (stage.workspace().state / "pipeline.md").write_text("# Mine\n\n## Movements\n")
+    await stage.run(call("read", path="state/pipeline.md"), moved("d-two"), DONE)
+    assert (await stage.database.read(authors))[1:] == ["a person", run_id, "package clerk 1.0.0"]

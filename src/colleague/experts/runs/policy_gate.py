@@ -35,10 +35,9 @@ class PolicyGate:
         if self.asks_before_leaving:
             tier = stricter(tier, "confirm")
         if tier == "auto":
-            changes = self.strict and not spec.read_only and spec.server != SIMULATED
-            return (
-                Verdict("describe", tier, _described(spec.name, tier)) if changes else Verdict("allow", tier)
-            )
+            withheld = self.strict and not spec.read_only and spec.server != SIMULATED
+            if not withheld:
+                return Verdict("allow", tier)
         if self.dry_run:
             return Verdict("describe", tier, _described(spec.name, tier))
         return self._ask(tier) if tier == "confirm" else Verdict("draft", tier)
