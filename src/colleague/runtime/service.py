@@ -97,7 +97,7 @@ class LocalService:
             found = find_expert(self.home, expert)
             asked = Invocation(self.home, found, found.load(), model, dry_run)
             named = find_process(asked.package, process) if process else None
-            self._preflight.check_expert(found, asked.package, named, model, dry_run=dry_run)
+            self._preflight.check_expert(found, asked.package, named, model, dry_run=bool(dry_run))
             if named:
                 return asked.process(named, inputs or {}, source=source)
             return asked.task(task, source=source)
