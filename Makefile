@@ -1,12 +1,18 @@
-.PHONY: install browser demo test types suite test-long bench lint format docs
+.PHONY: install venv dev browser demo test types suite test-long bench lint format docs
 
-install: ## .venv with the colleague command
+install: venv ## .venv with the colleague command, without the tools for development
+	@echo 'Next: make demo, or type .venv/bin/colleague init'
+
+venv:
 	@scripts/setup
 
-demo: install ## the main job, end to end, no key needed
+dev: ## .venv with the tools for development as well
+	@scripts/setup dev
+
+demo: venv ## the main job, end to end, no key needed
 	@.venv/bin/colleague demo
 
-lint: install
+lint: dev
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
 
@@ -18,10 +24,10 @@ PYTEST := .venv/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 test: lint ## everything that must pass before a change lands
 	@$(MAKE) --no-print-directory -j 2 types suite
 
-types: install
+types: dev
 	.venv/bin/mypy
 
-browser: install
+browser: dev
 	@scripts/browser
 
 # Collected once before, with what Python and pytest compile kept: else each worker would do that anew.
@@ -34,14 +40,14 @@ test-long: browser ## the long loops
 
 # Every benchmark runs, whatever becomes of the others. AgentDojo has an environment of its own; where it cannot be
 # installed, its benchmark says so.
-bench: install ## figures, as ratios against a baseline in the same run
+bench: dev ## figures, as ratios against a baseline in the same run
 	@scripts/setup-agentdojo || echo "AgentDojo could not be installed" >&2
 	@failed=; for file in tests/benchmarks/*.py; do .venv/bin/python $$file || failed="$$failed $$file"; done; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed" >&2; exit 1; fi
 
-format: install
+format: dev
 	.venv/bin/ruff format .
 	.venv/bin/ruff check --fix .
 
-docs: install ## write docs/reference from the code
+docs: dev ## write docs/reference from the code
 	.venv/bin/python scripts/reference.py

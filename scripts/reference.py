@@ -69,11 +69,19 @@ def _command(path: list[str], command: Any) -> Iterator[str]:
     yield ""
     yield command.help or ""
     yield ""
+    if command.epilog:
+        yield from _example(command.epilog)
     for param in arguments:
         yield f"- `{param.human_readable_name}`: {param.help or ''}"
     for param in options:
         metavar = "" if param.is_flag else f" {param.metavar or param.human_readable_name.upper()}"
         yield f"- `{', '.join(param.opts)}{metavar}`: {param.help or ''}"
+
+
+def _example(text: str) -> Iterator[str]:
+    """The lines of the help as a block."""
+    _, *lines = text.split("\n\n")
+    yield from ("```sh", *lines, "```", "")
 
 
 def _settings() -> Iterator[str]:

@@ -26,6 +26,11 @@ class Office:
     @classmethod
     def open(cls, colleague: Colleague, *options: str, demo: bool = True) -> Office:
         database = colleague.home.parent / "office.sqlite"
+        settings = colleague.home / "colleague.json"
+        if not settings.exists():
+            colleague.home.mkdir(parents=True, exist_ok=True)
+            settings.write_text('{"hooks": {"token": "a-token-of-all-hooks"}}')
+            settings.chmod(0o600)
         command = forked_command(str(SERVER), "--database", str(database), *options)
         colleague.ok("mcp", "add", "office", *(["--demo"] if demo else []), "--", *command)
         return cls(colleague, database)
@@ -78,3 +83,9 @@ def calls(*pairs: tuple[str, dict[str, Any]]) -> dict[str, Any]:
 
 def step(number: int, status: str = "done", note: str = "") -> dict[str, Any]:
     return call("mark_step", step=number, status=status, note=note)
+
+
+def finished(narrative: str = "All is written.", *, steps: int = 2, **more: Any) -> dict[str, Any]:
+    """A reply that marks every step of a checklist as done and ends the work."""
+    marks = [("mark_step", {"step": number + 1, "status": "done"}) for number in range(steps)]
+    return calls(*marks, ("complete", {"narrative": narrative, **more}))

@@ -12,8 +12,12 @@ RunStatus = Literal["queued", "running", "waiting", "retrying", "done"]
 RunOutcome = Literal["completed", "failed", "dead_letter", "abandoned", "cancelled"]
 ApprovalKind = Literal["confirm", "draft", "uncertain", "learning", "low_confidence"]
 ApprovalStatus = Literal["pending", "decided", "expired", "withdrawn", "void"]
+DryRun = bool | Literal["strict"]
+"""Whether what needs a person is only described; `strict`: and whatever is not known to read."""
 Decision = Literal["approve", "reject", "respond", "done", "not_done", "happened", "again", "give_up"]
 
+QUESTIONS = ("approval", "draft", "learning", "proposal")
+"""Kinds of messages that ask something: whoever decides has read them."""
 MAIN_SESSION = "agent:main:main"
 """The session that a person talks to when none is named."""
 _SHORT = 8
@@ -87,12 +91,14 @@ class CallDocument(TypedDict):
 class MessageDocument(TypedDict):
     """What was, or is to be, told to people: a delivery or a notice."""
 
+    id: str
     kind: str
     subject: str
     run_id: str
     status: str
     channel: str
     at: str | None
+    read_by: str | None
     error: str | None
     body: Any
 
@@ -139,7 +145,7 @@ class RunDocument(RunBrief):
     delivery: MessageDocument | None
     notices: list[MessageDocument]
     sla: SlaDocument | None
-    dry_run: bool
+    dry_run: DryRun
     usage: UsageDocument
 
 

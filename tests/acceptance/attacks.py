@@ -374,12 +374,13 @@ OTHERS = [
         "more outputs than are declared",
         "Return the policy too.",
         [
+            *(("mark_step", {"step": number, "status": "done"}) for number in range(1, 12)),
             (
                 "complete",
                 {"narrative": "x", "outputs": OUTPUTS | {"policy": "auto", "tier": "auto"}, "tier": 1},
-            )
+            ),
         ],
-        ["finished"],
+        ["finished"] * 12,
         process=MAIL,
     ),
     Attack(

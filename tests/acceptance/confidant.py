@@ -17,7 +17,7 @@ import pytest
 
 from colleague.cli.main import main
 from tests.conftest import ROOT, Colleague
-from tests.office import DESK, Office, call, calls
+from tests.office import DESK, Office, call, calls, finished
 
 CODE = "KESTREL-7Q4X-ZW"
 SENTENCE = "The lighthouse keeper signs every refund after midnight in green ink."
@@ -79,7 +79,7 @@ OUTPUTS = {
     "assessment": ASSESSED | {"limit": AMOUNT, "limits": [AMOUNT, {CODE: AMOUNT}]},
     "outcome": {SECRET: SECRET, "refunded": AMOUNT},
 }
-COMPLETE = call("complete", SECRET, narrative=SECRET, outputs=OUTPUTS)
+COMPLETE = finished(SECRET, steps=9, outputs=OUTPUTS) | {"text": SECRET}
 
 
 @dataclass

@@ -6,13 +6,18 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import EXAMPLE, ROOT, SALES, Colleague, tree
 from tests.forked import forked_command
 
 OFFICE = ROOT / "examples" / "office" / "server.py"
 
 SERVERS = json.dumps(
-    {"mcp": {"servers": {name: {"command": "x"} for name in ("hubspot-mcp", "nylas-mcp", "gcal", "hub")}}}
+    {
+        "mcp": {"servers": {name: {"command": "x"} for name in ("hubspot-mcp", "nylas-mcp", "gcal", "hub")}},
+        "hooks": {"token": "a-token-of-all-hooks"},
+    }
 )
 
 
@@ -33,6 +38,8 @@ def configure(colleague: Colleague) -> None:
 
 
 def test_the_setup_of_the_loader_design(colleague: Colleague) -> None:
+    colleague.home.mkdir()
+    (colleague.home / "colleague.json").write_text('{"hooks": {"token": "a-token-of-all-hooks"}}')
     bound = {"crm": "hubspot-mcp", "email": "nylas-mcp", "calendar": "google-calendar-mcp"}
     for server in bound.values():
         office = forked_command(str(OFFICE), "--database", str(colleague.home.parent / f"{server}.sqlite"))
@@ -207,11 +214,78 @@ def test_cloned_by_hand(colleague: Colleague, package: Path) -> None:
     assert (colleague.home / "workspace" / "expert-state" / SALES / "state" / "pipeline.md").exists()
     replace(package / "expert.yaml", 'version: "0.1.0"', 'version: "0.1.1"')
     git(package, "commit", "-am", "second")
+    assert "0.1.0 → 0.1.1" in colleague.ok("expert", "update", SALES).out
+    assert colleague.ok("expert", "list", "--json").json[0]["enabled"] is True
+
+
+@pytest.mark.parametrize("touch", ["edited", "committed", "added"])
+def test_a_clone_by_hand_that_was_changed(touch: str, colleague: Colleague, package: Path) -> None:
+    git(package, "init")
+    git(package, "add", ".")
+    git(package, "commit", "-m", "first")
+    colleague.expert().parent.mkdir(parents=True)
+    git(package.parent, "clone", str(package), str(colleague.expert()))
+    mine = colleague.expert() / ("notes.md" if touch == "added" else "persona/rules.md")
+    mine.write_text("my own rules\n")
+    if touch == "committed":
+        git(colleague.expert(), "commit", "-am", "mine")
+    replace(package / "expert.yaml", 'version: "0.1.0"', 'version: "0.1.1"')
+    git(package, "commit", "-am", "second")
     refused = colleague("expert", "update", SALES)
     assert refused.code == 1
     assert "changed by hand" in refused.err
+    assert mine.read_text() == "my own rules\n"
     colleague.ok("expert", "update", SALES, "--force")
-    assert colleague.ok("expert", "list", "--json").json[0]["enabled"] is True
+
+
+def test_a_clone_by_hand_goes_on_with_its_branch(colleague: Colleague, package: Path) -> None:
+    git(package, "init")
+    git(package, "add", ".")
+    git(package, "commit", "-m", "first")
+    git(package, "checkout", "-b", "stable")
+    colleague.expert().parent.mkdir(parents=True)
+    git(package, "checkout", "main")
+    git(package.parent, "clone", "--branch", "stable", str(package), str(colleague.expert()))
+    replace(package / "expert.yaml", 'version: "0.1.0"', 'version: "0.2.0"')
+    git(package, "commit", "-am", "on main")
+    assert "0.1.0 is up to date" in colleague.ok("expert", "update", SALES).out
+
+
+def test_settings_in_a_copied_git_folder_run_nothing(colleague: Colleague, package: Path) -> None:
+    """A folder that somebody else prepared may name commands for git to run."""
+    git(package, "init")
+    git(package, "add", ".")
+    git(package, "commit", "-m", "first")
+    colleague.expert().parent.mkdir(parents=True)
+    git(package.parent, "clone", str(package), str(colleague.expert()))
+    trap = colleague.home / "trapped"
+    (colleague.expert() / ".gitattributes").write_text("* filter=trap\n")
+    for key in ("core.fsmonitor", "core.pager", "filter.trap.clean", "filter.trap.smudge", "core.sshCommand"):
+        git(colleague.expert(), "config", key, f"touch {trap}; cat")
+    replace(package / "expert.yaml", 'version: "0.1.0"', 'version: "0.1.1"')
+    git(package, "commit", "-am", "second")
+    colleague("expert", "update", SALES)
+    assert not trap.exists()
+
+
+def test_a_package_put_in_by_hand_is_told_to_the_main_agent(colleague: Colleague, package: Path) -> None:
+    file = colleague.home / "workspace" / "EXPERTS.md"
+    colleague.ok("init")
+    assert "No experts are installed." in file.read_text()
+    (colleague.home / "talk.yaml").write_text("- text: hello\n" * 3)
+    package.rename(colleague.expert())
+    model = ("--model", f"script/{colleague.home}/talk.yaml")
+    colleague.ok("agent", "hello", *model)
+    assert f"## {SALES}\n" in file.read_text()
+    written = file.stat().st_mtime_ns
+    colleague.ok("agent", "hello", *model)
+    assert file.stat().st_mtime_ns == written
+    replace(colleague.expert() / "expert.yaml", "B2B sales expertise", "Better sales expertise")
+    colleague.ok("agent", "hello", *model)
+    assert "Better sales expertise" in file.read_text()
+    colleague.expert().rename(package)
+    colleague.ok("agent", "hello", *model)
+    assert "No experts are installed." in file.read_text()
 
 
 def test_linked_package_is_used_where_it_is_and_never_written(colleague: Colleague, package: Path) -> None:

@@ -13,10 +13,10 @@ import pytest
 from tests.forked import forked_command
 from tests.integration.experts.terminal import Terminal
 from tests.integration.store import databases
-from tests.office import call, step
+from tests.office import call, finished, step
 
 postgres_url = databases.postgres_url
-DONE = call("complete", narrative="Both lines are settled.", outputs={"count": 2})
+DONE = finished("Both lines are settled.", outputs={"count": 2})
 
 
 @pytest.fixture
@@ -207,6 +207,9 @@ def test_learnings(pair: list[Terminal]) -> None:
         assert terminal.run(LESSON, LESSON, DONE).code == 0
         one, two = terminal.type("learning", "list", "--json").json
         assert terminal.type("approval", "list", "--json").json == []
+        shown = terminal.type("learning", "show", one["id"][-8:])
+        assert (shown.code, one["arguments"]["title"] in shown.out) == (0, True)
+        assert terminal.type("learning", "show", one["id"], "--json").json["arguments"] == one["arguments"]
         assert terminal.type("learning", "approve", one["id"]).code == 0
         assert terminal.type("learning", "reject", two["id"], "--note", "twice").code == 0
         assert terminal.type("learning", "approve", two["id"]).code == 1
@@ -233,7 +236,10 @@ def test_a_learning_is_written_once_when_the_process_dies(terminal: Terminal, po
 def test_a_task_in_words(pair: list[Terminal]) -> None:
     def story(terminal: Terminal) -> None:
         model = terminal.play(
-            call("begin_process", process="work", inputs={"mail": "m-1"}), step(1), {"text": "It is Monday."}
+            call("begin_process", process="work", inputs={"mail": "m-1"}),
+            step(1),
+            step(2),
+            {"text": "It is Monday."},
         )
         said = terminal.type("expert", "run", "clerk", "Which day is it?", "--model", model)
         assert (said.code, said.out.strip()) == (0, "It is Monday."), said.err
@@ -327,3 +333,35 @@ def _task(terminal: Terminal, name: str) -> list[str]:
     model = terminal.play(call("read", path="state/pipeline.md"), *edits, DONE, name=name)
     process = ["--process", "work", "--input", f"mail={name}"] if name == "bob" else ["Edit it"]
     return [*process, "--model", model]
+
+
+@pytest.mark.parametrize(
+    ("option", "book", "first"),
+    [
+        ("--dry-run", ["one"], "Really called, with whatever they changed: ledger.put, ledger.look"),
+        ("--dry-run=strict", [], "Really called, with whatever they changed: ledger.look"),
+    ],
+)
+def test_a_strict_dry_run_sends_only_what_reads(
+    terminal: Terminal, option: str, book: list[str], first: str
+) -> None:
+    replies = (call("ledger.put", line="one"), call("ledger.append", line="two"), call("ledger.look"), DONE)
+    model = terminal.play(*replies)
+    given = ("--process", "work", "--input", "mail=m-1", "--model", model)
+    said = terminal.type("expert", "run", "clerk", *given, option)
+    assert said.code == 0, said.err
+    assert terminal.book == book
+    head, told, *_ = said.out.splitlines()
+    assert head.startswith("Dry run of work of clerk")
+    assert told == first
+    assert ("ledger.put (auto): simulated" in said.out) == (option != "--dry-run")
+    assert "ledger.append (confirm): would ask first" in said.out
+    assert terminal.last()["dry_run"] == ("strict" if "strict" in option else True)
+
+
+def test_a_task_may_follow_a_dry_run(terminal: Terminal) -> None:
+    model = terminal.play({"text": "Nothing to do."})
+    said = terminal.type("expert", "run", "clerk", "--model", model, "--dry-run", "Look around")
+    assert (said.code, said.out.strip()) == (0, "Nothing to do."), said.err
+    said = terminal.type("expert", "run", "clerk", "Look around", "--dry-run=wet")
+    assert (said.code, "strict" in said.err) == (2, True)

@@ -182,7 +182,10 @@ class TestWhatElse:
             name: [(step.number, step.attempt) for step in each.steps if step.status != "open"]
             for name, each in aftermaths.items()
         }
-        assert {name: steps for name, steps in marked.items() if steps} == {"steps of other runs": [(1, 1)]}
+        assert {name: steps for name, steps in marked.items() if steps} == {
+            "steps of other runs": [(1, 1)],
+            "more outputs than are declared": [(number, 1) for number in range(1, 12)],
+        }
 
     def test_a_proposed_learning_is_a_question(self, aftermaths: dict[str, Aftermath]) -> None:
         asked = aftermaths["a learning that is policy"].approvals

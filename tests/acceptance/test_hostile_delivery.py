@@ -14,7 +14,7 @@ MADE_UP = ["pigeon", "learnings", "Main", "main ", "../main"]
 
 
 def clerk(channel: str) -> Package:
-    return Package(files={"processes/work.md": process(delivery={"channel": channel})})
+    return Package(files={"processes/work.md": process(steps=(), delivery={"channel": channel})})
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ import pytest
 from tests.acceptance.confidant import ASSESSED, OUTPUTS, TICKET, package_with_secrets
 from tests.acceptance.test_expert import replace
 from tests.conftest import Colleague
-from tests.office import DESK, Office, call
+from tests.office import DESK, Office, call, finished
 
 LOOK = call("tickets.get_ticket", ticket_id="T-1001")
 HARMLESS = {"classification": {}, "assessment": {}, "outcome": {}}
-COMPLETE = call("complete", narrative="All is well.", outputs=HARMLESS)
+COMPLETE = finished("All is well.", steps=9, outputs=HARMLESS)
 ASSESS = call("function.assess-refund", ticket_id="T-1001", kind="damaged", today="2026-11-15")
 CHILD = call("complete", narrative="x", outputs=ASSESSED | {"reason": "Line 1.", "missing": ""}) | {
     "when": "Apply assess-refund"
@@ -49,7 +49,8 @@ def ask(office: Office) -> None:
 
 def obey(office: Office, *replies: dict[str, Any]) -> list[tuple[str, str]]:
     office.run(DESK, *TICKET, model=office.play(*replies, CHILD))
-    return [(each["operation"], each["status"]) for each in office.last_run()["calls"]]
+    called = [(each["operation"], each["status"]) for each in office.last_run()["calls"]]
+    return [each for each in called if each[0] != "mark_step"]
 
 
 def channels(office: Office) -> list[tuple[str, str]]:
@@ -129,7 +130,7 @@ def test_an_expert_without_private_knowledge_is_not_concerned(colleague: Colleag
 
 def test_the_filter_holds_as_well(office: Office) -> None:
     ask(office)
-    secret = call("complete", narrative="KESTREL-7Q4X-ZW", outputs=OUTPUTS)
+    secret = finished("KESTREL-7Q4X-ZW", steps=9, outputs=OUTPUTS)
     obey(office, secret)
     shown = json.dumps(office.pending())
     assert "7Q4X" not in shown

@@ -1,12 +1,15 @@
-"""The three runtime examples of the loader design, step by step, in the demo office."""
+"""The runtime examples of the loader design, step by step, in the demo office: by command, from the webhook,
+and from the clock."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.acceptance.served_office import ServedOffice, push
 from tests.conftest import SALES, Colleague
 from tests.office import Office, call, calls, step
 
@@ -197,3 +200,83 @@ def test_a_person_asks_about_the_pipeline(sales: Office) -> None:
     run = sales.last_run()
     assert (run["process"], run["lane"]) == ("", f"{SALES}/session")
     assert run["delivery"]["body"]["narrative"] == "Five open deals; Acme is the one to work on."
+
+
+def test_from_googles_push_to_what_the_owner_reads(colleague: Colleague, package: Path) -> None:
+    """The first example, from outside: a push at the gateway, a yes over HTTP, a delivery that is read."""
+    sales = ServedOffice.open(colleague, package)
+    sales.play(*first_half(package), *second_half(package))
+    assert "new_email (webhook/gmail)" in sales.type("expert", "enable", SALES).out
+    validated = sales.type("expert", "validate", SALES)
+    assert validated.out.count("✓") == 7, validated.out
+    with sales.serving():
+        assert sales.started == [f"Colleague listens on {sales.url}; enabled experts: {SALES}\n"]
+        pushed = sales.resolved(push("1", 1001))
+        assert (pushed["source"], pushed["outcome"]) == ("pubsub", "completed")
+        assert pushed["reason"] == "1 new messages, 0 known ones"
+
+        run = sales.run("waiting", message_id="m-acme-pricing")
+        assert run["lane"] == f"{SALES}/contact_id/sarah.chen@acme.example"
+        event = sales.get(f"/api/events/{run['event_id']}")
+        assert event["accepted"]["at"]
+        assert (event["run"]["status"], event["delivery"]) == ("waiting", None)
+        [asked] = sales.get("/api/approvals")
+        assert (asked["kind"], asked["operation"]) == ("confirm", "crm.update_deal_stage")
+        assert sales.office.effects == []
+        again = sales.post("/hooks/gmail", push("1", 1001))
+        assert (again.status_code, again.json()["events"][0]["duplicate"]) == (200, True)
+
+        body = {"decision": "approve", "digest": asked["digest"], "by": "dylan"}
+        token = {"Authorization": "Bearer a-token-of-the-gateway"}
+        assert sales.post(f"/api/approvals/{asked['id']}", body, **token).status_code == 200
+
+        run = sales.run("done", message_id="m-acme-pricing")
+        assert (run["outcome"], [each["status"] for each in run["steps"]]) == ("completed", ["done"] * 11)
+        assert sales.office.effects == ["update_deal_stage", "create_note"]
+        assert sales.office.rows("SELECT count(*) FROM mails WHERE sent = 1") == [(0,)]
+        assert "- d-acme: proposal" in (sales.office.workspace(SALES) / "state" / "pipeline.md").read_text()
+        assert not (sales.office.workspace(SALES) / PAD).exists()
+        [draft] = sales.get("/api/approvals")
+        assert (draft["kind"], draft["arguments"]) == ("draft", DRAFT)
+
+        waits = sales.until(lambda: sales.get("/api/deliveries"))
+        assert [(each["status"], each["error"]) for each in waits] == [("waiting", "main has no reader yet")]
+        assert NARRATIVE in sales.type("delivery", "read", waits[0]["id"][-8:]).out
+        event = sales.get(f"/api/events/{run['event_id']}")
+        assert (event["outcome"], event["delivery"]["status"]) == ("completed", "delivered")
+
+
+def test_from_the_clock_over_a_failure_to_what_the_owner_reads(colleague: Colleague, package: Path) -> None:
+    """The second example, begun by a schedule whose time comes while the gateway runs."""
+    soon = datetime.now(UTC) + timedelta(seconds=25)
+    manifest = package / "expert.yaml"
+    text = manifest.read_text().replace("delay: 30s", "delay: 1s").replace("Australia/Sydney", "UTC")
+    manifest.write_text(text.replace("0 8 * * 1-5", f"{soon.second} {soon.minute} {soon.hour} * * *"))
+    sales = ServedOffice.open(colleague, package, "--fail", "list_deals=1")
+    told = "Looked at 5 open deals; none needs you this morning."
+    sales.play(
+        call("write", path="scratch/opportunity-scan.md", text="# today\n"),
+        step(1),
+        call("crm.list_deals"),
+        step(2, "failed", "crm.list_deals: API timeout"),
+        call("read", path="scratch/opportunity-scan.md"),
+        call("crm.list_deals"),
+        *(step(number, "skipped" if number > 2 else "done") for number in range(2, 11)),
+        call("complete", narrative=told, outputs={"opportunities": []}),
+    )
+    sales.type("expert", "enable", SALES)
+    with sales.serving():
+        [tick] = [each for each in sales.get("/api/triggers") if each["type"] == "cron"]
+        assert datetime.fromisoformat(tick["next_at"]) == soon.replace(microsecond=0), "it is still to come"
+        run = sales.run("done")
+        assert (run["process"], run["outcome"]) == ("scan-for-opportunities", "completed")
+        assert [each["outcome"] for each in run["attempts"]] == ["failed", "completed"]
+        event = sales.get(f"/api/events/{run['event_id']}")
+        assert (event["trigger"], event["source"]) == ("opportunity_scan", "cron")
+        waits = sales.until(lambda: sales.get("/api/deliveries"))
+        assert [each["status"] for each in waits] == ["waiting"]
+        assert told in sales.type("status").out
+        assert told in sales.type("delivery", "read", "--all").out
+        delivery = sales.get(f"/api/events/{run['event_id']}")["delivery"]
+        assert (delivery["status"], delivery["channel"]) == ("delivered", "main")
+        assert len(sales.get("/api/runs")) == 1

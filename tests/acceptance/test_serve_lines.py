@@ -39,7 +39,7 @@ def test_a_run_from_its_event_to_its_delivery(colleague: Colleague) -> None:
     office.employ(SALES)
     with serving(colleague) as gateway:
         have_it_done(office)
-        gateway.until(lambda each: any("delivered" in line for line in each.out))
+        gateway.until(lambda each: any("waits to be read" in line for line in each.out))
     said = [line.split(" ", 1)[1].strip() for line in gateway.out[1:]]
     wanted = [
         rf"event \w+ accepted: {SALES} \(api\), run \w+",
@@ -48,7 +48,7 @@ def test_a_run_from_its_event_to_its_delivery(colleague: Colleague) -> None:
         rf"confirm \w+ of run \w+ \({SALES}\): approve by \w+",
         rf"run \w+ of {SALES} \(inbound-email-triage\) goes on",
         rf"run \w+ of {SALES} completed after \d+ s",
-        r"delivery of run \w+ delivered to main",
+        r"delivery of run \w+ waits to be read: colleague delivery list",
     ]
     places = [next((at for at, line in enumerate(said) if re.fullmatch(each, line)), None) for each in wanted]
     assert None not in places, said

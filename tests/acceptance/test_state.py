@@ -15,6 +15,7 @@ from colleague.experts.workspace.tree import expert_tree
 from colleague.experts.workspace.workspace import Workspace
 from colleague.store.sqlite import SqliteDatabase
 from colleague.store.versions import Author
+from tests.acceptance.test_with_gateway import serving
 from tests.conftest import SALES, Colleague, tree
 
 PIPELINE = "state/pipeline.md"
@@ -68,11 +69,48 @@ def test_history(changed: Colleague, file: str) -> None:
     assert {each["path"] for each in said} == {PIPELINE}
     assert datetime.fromisoformat(said[0]["written_at"]).tzinfo is not None
     lines = changed.ok("state", "history", SALES, file).out.splitlines()
-    assert lines[0].split() == ["VERSION", "WRITTEN", "RUN", "BYTES"]
+    assert lines[0].split() == ["VERSION", "WRITTEN", "BY", "BYTES"]
     assert lines[1].split()[0] == "3"
     assert lines[1].split()[2:] == ["0000abcd", "14"]
     assert "a person" in lines[3]
     assert len(changed.ok("state", "history", SALES, file, "--limit", "1", "--json").json) == 1
+
+
+def test_a_limit_says_that_there_is_more(changed: Colleague) -> None:
+    said = changed.ok("state", "history", SALES, PIPELINE, "--limit", "1")
+    assert "there are 2 older ones: add --limit 3" in said.err
+    assert changed.ok("state", "history", SALES, PIPELINE, "--limit", "3").err == ""
+
+
+def test_show(changed: Colleague) -> None:
+    assert changed.ok("state", "show", SALES, "pipeline.md").out == "two, and more\n"
+    assert changed.ok("state", "show", SALES, "pipeline.md", "--version", "2").out == "one\n"
+    document = changed.ok("state", "show", SALES, PIPELINE, "--version", "2", "--json").json
+    assert (document["version"], document["author"], document["text"]) == (2, RUN, "one\n")
+    said = changed("state", "show", SALES, PIPELINE, "--version", "9")
+    assert (said.code, "has no version 9" in said.err) == (1, True)
+
+
+def test_diff(changed: Colleague) -> None:
+    newest = changed.ok("state", "diff", SALES, "pipeline.md").out.splitlines()
+    names = [f"--- {PIPELINE} version 2", f"+++ {PIPELINE} version 3"]
+    assert newest == [*names, "@@ -1 +1 @@", "-one", "+two, and more"]
+    back = changed.ok("state", "diff", SALES, "pipeline.md", "3", "2", "--json").json
+    assert (back["from"], back["to"], "+one" in back["diff"]) == (3, 2, True)
+    same = changed.ok("state", "diff", SALES, PIPELINE, "2", "2").out
+    assert same == f"{PIPELINE}: versions 2 and 2 are equal\n"
+    assert changed("state", "diff", SALES, "nothing.md").code == 1
+
+
+def test_restore_while_a_gateway_runs(changed: Colleague) -> None:
+    with serving(changed):
+        said = changed.ok("state", "restore", SALES, "pipeline.md", "2")
+        assert said.out == f"✓ {PIPELINE} is as in version 2 again, now version 4\n"
+        assert pipeline(changed).read_text() == "one\n"
+        assert "already" in changed.ok("state", "restore", SALES, "pipeline.md", "2").out
+        missing = changed("state", "restore", SALES, "pipeline.md", "99")
+        assert (missing.code, "has no version 99" in missing.err) == (1, True)
+        assert changed("state", "restore", "nobody", "pipeline.md", "1").code == 1
 
 
 def test_the_files_that_have_versions(changed: Colleague) -> None:

@@ -23,7 +23,8 @@ TOOLS = ("crm", "email", "calendar")
 
 def configure(colleague: Colleague, **servers: Any) -> None:
     colleague.home.mkdir(parents=True, exist_ok=True)
-    (colleague.home / "colleague.json").write_text(json.dumps({"mcp": {"servers": servers}}))
+    settings = {"mcp": {"servers": servers}, "hooks": {"token": "a-token-of-all-hooks"}}
+    (colleague.home / "colleague.json").write_text(json.dumps(settings))
 
 
 def office(colleague: Colleague, **more: Any) -> dict[str, Any]:
@@ -166,3 +167,19 @@ def test_a_person_sees_what_is_waited_for(bound: Colleague, tmp_path: Path) -> N
     assert "Starting office, slow" in shown.replace("slow, office", "office, slow")
     assert "Waiting for slow" in shown
     assert "MCP servers reachable" in shown
+
+
+def test_a_skill_without_a_tool_for_an_operation_is_an_error_with_a_cure(installed: Colleague) -> None:
+    skill = installed.home / "skills" / "records" / "SKILL.md"
+    installed.ok("expert", "bind", SALES, "crm", "records", "--skill")
+    assert "skill-unknown" in installed("expert", "validate", SALES).out
+
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: records\nallowed-tools: [mcp__gone__get_contact, Bash]\n---\n\nAsk twice.\n")
+    found = installed("expert", "validate", SALES, "--json").json["findings"]
+    of_skill = [each for each in found if each["code"] == "skill-operation"]
+    assert len(of_skill) == 4
+    assert "crm.get_deal: the skill records allows no tool 'get_deal'" in of_skill[0]["message"]
+    assert "operations: {get_deal: SERVER/TOOL}" in of_skill[0]["hint"]
+    assert ["'gone'" in each["message"] for each in found if each["code"] == "server-unknown"] == [True]
+    assert "Ask twice." in installed.ok("expert", "prompt", SALES).out

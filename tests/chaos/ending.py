@@ -77,7 +77,8 @@ def _check_told(tables: Tables) -> None:
     questions = asked["confirm"] + asked["uncertain"]
     kinds = Counter(each["kind"] for each in tables["outbox"])
     assert kinds == {"delivery": 1, "proposal": 1, "learning": 1, "approval": questions}
-    assert {each["status"] for each in tables["outbox"]} == {"sent"}
+    status = {(each["kind"], each["status"]) for each in tables["outbox"]}
+    assert status == {("delivery", "unread"), *((kind, "sent") for kind in kinds if kind != "delivery")}
 
 
 def _check_files(home: Home, tables: Tables) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sqlite3
 import sys
 from collections.abc import Callable, Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from office.faults import Faults
+from office.mail_history import receive
 from office.show import show
 from office.store import Store
 from office.tools import OPERATIONS, Office
@@ -26,6 +28,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parser.error(f"--database {options.database} cannot be used: {error}; name another file")
     if options.show:
         sys.stdout.write(show(store))
+        return
+    if options.receive:
+        push = receive(store, options.receive, options.subject, options.body)
+        sys.stdout.write(json.dumps(push) + "\n")
         return
     faults = Faults(dict(options.fail), dict(options.slow))
     server = Office(store, faults, honour_keys=not options.ignore_keys).server()
@@ -54,6 +60,9 @@ def _parser() -> argparse.ArgumentParser:
         help="do the work, then answer this late",
     )
     add("--show", action="store_true", help="print what is in the office, and end")
+    add("--receive", metavar="FROM", help="let a mail arrive, print the push that tells of it, and end")
+    add("--subject", default="A question", help="the subject of that mail")
+    add("--body", default="Could you call me?", help="its text")
     return parser
 
 

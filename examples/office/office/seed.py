@@ -109,7 +109,7 @@ def _mails(now: datetime) -> Rows:
             "Hi Tom,\n\nthanks for the demo. We're settling next year's tools on Friday. Can you send"
             " Enterprise pricing for about 120 responders? I've copied Priya, who runs platform; she would"
             " like to see user provisioning with her own eyes this week.\n\nSarah",
-            _ago(now, 0, hours=1),
+            _ago(now, 0, minutes=20),
             ["priya.nair@acme.example"],
         ),
         _mail(
@@ -304,5 +304,5 @@ def _ticket(
     return {**row, **empty, **dict(zip(names, asks + bought, strict=True))}
 
 
-def _ago(now: datetime, days: int, hours: int = 0) -> str:
-    return (now - timedelta(days=days, hours=hours)).isoformat(timespec="seconds")
+def _ago(now: datetime, days: int, hours: int = 0, minutes: int = 0) -> str:
+    return (now - timedelta(days=days, hours=hours, minutes=minutes)).isoformat(timespec="seconds")

@@ -12,7 +12,7 @@ import anyio.to_thread
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
 
-from office import crm, diary, mail, tickets
+from office import crm, diary, mail, mail_history, tickets
 from office.faults import Faults
 from office.ledger import Request, Result, perform
 from office.store import Store
@@ -29,6 +29,8 @@ OPERATIONS: dict[Operation, ToolAnnotations] = {
     crm.update_deal_stage: CHANGES_ONCE,
     crm.create_note: CHANGES,
     mail.get_email: READS,
+    mail_history.list_history: READS,
+    mail_history.list_messages: READS,
     mail.send: CHANGES,
     diary.find_free_slots: READS,
     diary.schedule_meeting: CHANGES,

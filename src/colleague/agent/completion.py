@@ -11,7 +11,7 @@ from colleague.agent.exits import Completed
 class Completion(Protocol):
     """Asked after each answer, once its calls have their results."""
 
-    def check(self, conversation: Conversation) -> None:
+    async def check(self, conversation: Conversation) -> None:
         """Raises Completed or Failed when this is the end; may say something to the agent instead."""
         ...
 
@@ -19,7 +19,7 @@ class Completion(Protocol):
 class TextCompletion:
     """An answer that asks for nothing more is the last one."""
 
-    def check(self, conversation: Conversation) -> None:
+    async def check(self, conversation: Conversation) -> None:
         text = conversation.final_text
         if text is not None:
             raise Completed(text)

@@ -54,7 +54,7 @@ async def loop(session: Session) -> None:
     conversation = session.conversation
     while True:
         await act(session)
-        session.run_spec.completion.check(conversation)
+        await session.run_spec.completion.check(conversation)
         await conversation.keep()
         await check_limits(session)
         reply = await think(session)

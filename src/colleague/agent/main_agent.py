@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from colleague.agent.current_time import with_time
 from colleague.agent.main_gate import MainAgentGate
 from colleague.agent.mcp_tool import served_tool
 from colleague.agent.models.resolve import resolve_model
@@ -63,10 +64,11 @@ class MainAgent:
     async def assemble(self, run: Run) -> RunSpec:
         require_safe_workspace(self.home, self.settings)
         defaults = self.settings.agents.defaults
+        now = await self.database.read(lambda tx: tx.now)
         return RunSpec(
             owner=OWNER,
             model=resolve_model(self.settings, self.environ, run.model, folder=self.home.root),
-            system=self._system(),
+            system=with_time(self._system(), self.settings, now),
             toolbox=Toolbox([*self._file_tools(run), *await self._served_tools()]),
             gate=MainAgentGate(await asyncio.to_thread(self.restrictions.draft_only)),
             draft_channel=DRAFTS_TO,

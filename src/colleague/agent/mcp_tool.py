@@ -42,13 +42,16 @@ class ServedTool:
         return ToolOutput(answer.text, answer.is_error, f"mcp:{spec.server}/{spec.server_tool}")
 
 
-def served_tool(servers: Servers, tool: McpTool, name: str = "", *, repeatable: bool = False) -> ServedTool:
+def served_tool(
+    servers: Servers, tool: McpTool, name: str = "", *, repeatable: bool = False, reads: bool = False
+) -> ServedTool:
+    """`repeatable` and `reads` are what others say of the tool beside its server."""
     spec = ToolSpec(
         name=name or f"{tool.server}.{tool.name}",
         description=tool.description or tool.title,
         parameters=dict(tool.input_schema),
-        read_only=tool.read_only,
-        repeatable=repeatable or tool.read_only or tool.idempotent,
+        read_only=reads or tool.read_only,
+        repeatable=repeatable or reads or tool.read_only or tool.idempotent,
         server=tool.server,
         server_tool=tool.name,
         launch_digest=tool.launch_digest,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from colleague.cli.completion import complete_approval
 from colleague.cli.options import AfterOption, HomeOption, JsonOption, LimitOption
 
 if TYPE_CHECKING:
@@ -18,8 +19,13 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Questions that wait for a person, and how they were decided.")
 
-IdArguments = Annotated[list[str], typer.Argument(metavar="ID...", help="Endings of approval ids.")]
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The ending of an approval id.")]
+IdArguments = Annotated[
+    list[str],
+    typer.Argument(metavar="ID...", help="Endings of approval ids.", autocompletion=complete_approval),
+]
+IdArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="The ending of an approval id.", autocompletion=complete_approval)
+]
 UNREACHABLE = 3
 PAST = {
     "approve": "approved",

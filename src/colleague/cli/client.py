@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from colleague.errors import HomeBusy
 from colleague.home import LOCK_SECONDS, Home
-from colleague.run_document import RunDocument, short
+from colleague.run_document import QUESTIONS, RunDocument, short
 from colleague.runtime.gateway_file import GatewayFile, gateway_runs, running_gateway
 from colleague.runtime.remote_service import GatewayUnreachable, RemoteService
 from colleague.runtime.service import Service
@@ -71,7 +71,17 @@ class Client:
             documents = [await self.service.run(run_id) for run_id in run_ids]
             for document in documents:
                 view.end(document)
-        return documents
+        return [await self._with_all_read(document) for document in documents]
+
+    async def _with_all_read(self, document: RunDocument) -> RunDocument:
+        """Whoever waits for a run at a terminal is shown what it tells."""
+        import getpass
+
+        told = [*([document["delivery"]] if document["delivery"] else []), *document["notices"]]
+        unread = [each for each in told if each["status"] == "waiting" and each["kind"] not in QUESTIONS]
+        for message in unread:
+            await self.service.read(message["id"], getpass.getuser())
+        return await self.service.run(document["id"]) if unread else document
 
     async def _say_what_stays(self, run_ids: Sequence[str]) -> None:
         """Where each run stands that was waited for, and how to go on with it."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from colleague.cli.completion import complete_dead_letter
 from colleague.cli.options import AfterOption, HomeOption, JsonOption, LimitOption
 
 if TYPE_CHECKING:
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Dead letters: runs that failed for good and wait for a person.")
 
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The ending of a run's id.")]
+IdArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="The ending of a run's id.", autocompletion=complete_dead_letter)
+]
 
 
 @app.command("list")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +16,7 @@ EXPERT = "radiant-sales-expert"
 MESSAGE = "m-acme-pricing"
 PAUSE = "3s"
 WAITS = 4
+SECRET = "MAIL_SECRET"  # noqa: S105 - the name of a variable
 
 
 def demo(
@@ -54,6 +55,7 @@ class DemoHome:
     root: Path
     model: str
     yes: bool
+    secret: str = field(default_factory=lambda: os.urandom(16).hex(), repr=False)
 
     def play(self) -> None:
         self._set_up()
@@ -72,9 +74,16 @@ class DemoHome:
         self._run("expert", "install", str(self._package()))
         for tool in ("crm", "email", "calendar"):
             self._run("expert", "bind", EXPERT, tool, "office")
+        self._set_secret()
         self._scene("Check everything it says and needs:")
         self._run("expert", "enable", EXPERT)
         self._run("expert", "validate", EXPERT)
+
+    def _set_secret(self) -> None:
+        """Whoever sends to its webhook has to know one."""
+        file = self.root / "home" / "experts" / EXPERT / "bindings.yaml"
+        with file.open("a", encoding="utf-8") as bindings:
+            bindings.write(f"triggers:\n  new_email:\n    secret: ${{{SECRET}}}\n")
 
     def _package(self) -> Path:
         """The example, with a shorter pause between attempts than the 30 seconds it asks for."""
@@ -195,7 +204,7 @@ class DemoHome:
         import subprocess
 
         command = [sys.executable, "-m", "colleague", *arguments]
-        environment = os.environ | {"OPENCLAW_STATE_DIR": str(self.root / "home")}
+        environment = os.environ | {"OPENCLAW_STATE_DIR": str(self.root / "home"), SECRET: self.secret}
         return subprocess.run(command, capture_output=capture, text=True, check=False, env=environment)
 
 

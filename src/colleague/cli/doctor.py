@@ -12,6 +12,7 @@ from colleague.cli.options import HomeOption, JsonOption
 
 if TYPE_CHECKING:
     from colleague.config import Settings
+    from colleague.experts.expert import Expert
     from colleague.home import Home
 
 Level = Literal["ok", "warning", "error"]
@@ -176,14 +177,20 @@ async def _database(home: Home, settings: Settings) -> AsyncIterator[Checked]:
     from colleague.clock_file import home_clock
     from colleague.errors import ColleagueError, DatabaseUnavailable
     from colleague.store.opening import open_database
+    from colleague.store.outbox import count_unread
     from colleague.store.overview import count_dead_letters, pending_by_kind, unsent
 
     kind = "SQLite" if settings.experts.database is None else "PostgreSQL"
     try:
         database = open_database(home, settings, os.environ, home_clock(home))
         try:
-            dead, asked, waiting = await database.read(
-                lambda tx: (count_dead_letters(tx), sum(pending_by_kind(tx).values()), unsent(tx))
+            dead, asked, waiting, unread = await database.read(
+                lambda tx: (
+                    count_dead_letters(tx),
+                    sum(pending_by_kind(tx).values()),
+                    unsent(tx),
+                    count_unread(tx),
+                )
             )
         finally:
             await database.close()
@@ -201,6 +208,8 @@ async def _database(home: Home, settings: Settings) -> AsyncIterator[Checked]:
         yield Checked(
             "delivery", "warning", f"{waiting} things could not be delivered yet", "colleague status"
         )
+    if unread:
+        yield Checked("delivery", "warning", f"{unread} results nobody has read", "colleague delivery list")
 
 
 async def _model(home: Home, settings: Settings) -> AsyncIterator[Checked]:
@@ -263,9 +272,24 @@ async def _experts(home: Home, settings: Settings) -> AsyncIterator[Checked]:
         else:
             state = "enabled" if expert.record.enabled else "disabled: its triggers are off"
             yield Checked(f"expert {expert.name}", "ok", state)
+            for checked in _broken_triggers(expert, settings):
+                yield checked
         said, command = notice(expert)
         if said:
             yield Checked(f"expert {expert.name}", "warning", said, command)
+
+
+def _broken_triggers(expert: Expert, settings: Settings) -> Iterator[Checked]:
+    """Of an expert whose triggers are on."""
+    import os
+
+    from colleague.triggers.problems import trigger_problems
+    from colleague.triggers.registry import bind_triggers
+
+    for bound_trigger in bind_triggers(expert) if expert.record.enabled else ():
+        for problem in trigger_problems(bound_trigger, settings, os.environ):
+            about = f"trigger {'/'.join(bound_trigger.key)}"
+            yield Checked(about, "error", problem.message, problem.cure)
 
 
 async def _gateway(home: Home, settings: Settings) -> AsyncIterator[Checked]:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from colleague.cli.expert_run import rehearse, run
-from colleague.cli.options import ExpertArgument, HomeOption, JsonOption, YesOption, complete_expert
+from colleague.cli.completion import complete_expert
+from colleague.cli.expert_run import RunCommand, rehearse, run
+from colleague.cli.options import ExpertArgument, HomeOption, JsonOption, YesOption
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -21,7 +22,17 @@ app = typer.Typer(no_args_is_help=True, help="Install, bind, check and update ex
 
 @app.command()
 def install(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A folder or a git URL.")],
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOURCE",
+            help="A folder, a .zip or .tar.gz (file or https URL), a git URL or owner/repository on GitHub; "
+            "@REF after it names a branch, tag or commit.",
+        ),
+    ],
+    path: Annotated[
+        str, typer.Option("--path", metavar="SUBFOLDER", help="Where in the source the package is.")
+    ] = "",
     name: Annotated[str, typer.Option("--name", help="Install under another name.")] = "",
     link: Annotated[
         bool, typer.Option("--link", help="Use the folder where it is, so that edits count at once.")
@@ -40,7 +51,7 @@ def install(
     place = Home.find(home)
     settings = loaded(place)
     with progress("Installing") as tell:
-        parsed = parse_source(source, link=link)
+        parsed = parse_source(source, path=path, link=link)
         expert = install_expert(place, settings.workspace, parsed, name=name, progress=tell)
     expert_view.say_installed(expert, as_json=as_json)
 
@@ -86,7 +97,8 @@ def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
         say_json(found)
     elif found:
         say_table(("NAME", "VERSION", "TRIGGERS", "TOOLS BOUND", "DESCRIPTION"), map(_row, found))
-        expert_notice.note_all(experts)
+        accepted = {item["name"] for item in found if item["accepted"]}
+        expert_notice.note_all(each for each in experts if each.name not in accepted)
     else:
         say("No experts are installed. Install one with: colleague expert install FOLDER|URL")
 
@@ -174,11 +186,14 @@ def validate(
 
 @app.command()
 def enable(name: ExpertArgument, home: HomeOption = None) -> None:
-    """Turn an expert's triggers on."""
+    """Turn an expert's triggers on.
+
+    Those that cannot work are named, and the exit code is 1; the others are on all the same."""
     from colleague.cli import expert_view
 
     place, workspace = _place(home)
-    expert_view.enable(place, workspace, name)
+    if not expert_view.enable(place, workspace, name):
+        raise typer.Exit(1)
 
 
 @app.command()
@@ -206,6 +221,9 @@ def update(
         bool,
         typer.Option("--accept-edits", help="Accept what was changed by hand in the home, and keep it."),
     ] = False,
+    to: Annotated[
+        str, typer.Option("--to", metavar="REF", help="Go to this branch, tag or commit, and stay with it.")
+    ] = "",
     yes: YesOption = False,
     home: HomeOption = None,
     as_json: JsonOption = False,
@@ -218,8 +236,10 @@ def update(
 
     if bool(name) == every:
         raise UsageError("name one expert, or all of them with --all")
+    if to and every:
+        raise UsageError("--to goes with the name of one expert, not with --all")
     place, workspace = _place(home)
-    answers = update_view.Answers(force=force, yes=yes, as_json=as_json, accept_edits=accept_edits)
+    answers = update_view.Answers(force=force, yes=yes, as_json=as_json, accept_edits=accept_edits, to=to)
     if not update_view.update_experts(place, workspace, name, answers):
         raise typer.Exit(1)
 
@@ -247,15 +267,25 @@ def remove(
 @app.command()
 def prompt(name: ExpertArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """The system prompt the expert gets."""
+    from colleague.agent.current_time import with_time
+    from colleague.cli.client import opened
     from colleague.cli.output import say, say_json
+    from colleague.clock import wall_time_ms
+    from colleague.experts.bindings import read_bindings
     from colleague.experts.runs.prompt import PromptSource, assemble_prompt
+    from colleague.experts.skill import bound_skills, skill_folders
     from colleague.experts.workspace.learnings import package_learnings
     from colleague.experts.workspace.workspace import Workspace
+    from colleague.packages.finding import Findings
 
-    _, workspace = _place(home)
+    place, settings = opened(home)
     expert = _find(home, name)
-    learnings = package_learnings(Workspace.of(workspace, name).learnings)
-    text = assemble_prompt(PromptSource(expert.load(), learnings))
+    learnings = package_learnings(Workspace.of(settings.workspace, name).learnings)
+    skills = bound_skills(
+        read_bindings(expert.bindings_file, Findings()), skill_folders(settings.workspace, place.root)
+    )
+    source = PromptSource(expert.load(), learnings, skills)
+    text = with_time(assemble_prompt(source), settings, wall_time_ms())
     if as_json:
         say_json({"expert": name, "session": expert.label, "prompt": text})
     else:
@@ -294,5 +324,5 @@ def _pair(text: str) -> tuple[str, str]:
     return operation, target
 
 
-app.command()(run)
+app.command(cls=RunCommand)(run)
 app.command()(rehearse)

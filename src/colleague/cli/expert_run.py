@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from colleague.cli.options import ExpertArgument, HomeOption, JsonOption
 
@@ -14,10 +16,19 @@ if TYPE_CHECKING:
     from colleague.home import Home
     from colleague.packages.package import Package
     from colleague.packages.process import Process
-    from colleague.run_document import RunDocument
+    from colleague.run_document import DryRun, RunDocument
     from colleague.runtime.requests import AcceptedEvent
 
 ProcessOption = Annotated[str, typer.Option("--process", metavar="P", help="Run this process.")]
+
+
+class DryRunWord(StrEnum):
+    """The values of --dry-run."""
+
+    PLAIN = "plain"
+    STRICT = "strict"
+
+
 InputOption = Annotated[
     list[str] | None,
     typer.Option("--input", metavar="NAME=VALUE", help="An input of the process; repeatable."),
@@ -30,8 +41,13 @@ def run(
     process: ProcessOption = "",
     inputs: InputOption = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Describe what needs a person instead of doing it.")
-    ] = False,
+        DryRunWord | None,
+        typer.Option(
+            "--dry-run",
+            help="Describe what needs a person instead of doing it; what needs nobody really runs. "
+            "--dry-run=strict also describes that, unless it only reads.",
+        ),
+    ] = None,
     model: Annotated[str, typer.Option("--model", help="Use this model, as provider/model.")] = "",
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until it ends or asks.")] = True,
     home: HomeOption = None,
@@ -50,7 +66,7 @@ def run(
         raise UsageError("--input belongs to --process", hint="put it into the task's text")
     package = _package(Home.find(home), name)
     given = _inputs(package, process, inputs or []) if process else {}
-    asked = RunRequest(name, task, process, given, model, dry_run)
+    asked = RunRequest(name, task, process, given, model, _dryness(dry_run))
 
     async def go(using: Client) -> int:
         accepted = await using.service.start(asked)
@@ -60,6 +76,19 @@ def run(
         return 0
 
     end_with(with_client(home, go))
+
+
+class RunCommand(TyperCommand):
+    """`--dry-run` alone is `--dry-run=plain`; only a value after `=` is one, so that a task may follow."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        options = ["--dry-run=plain" if each == "--dry-run" else each for each in args[:end]]
+        return super().parse_args(ctx, [*options, *args[end:]])
+
+
+def _dryness(word: DryRunWord | None) -> DryRun:
+    return "strict" if word is DryRunWord.STRICT else word is not None
 
 
 def rehearse(

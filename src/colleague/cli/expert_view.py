@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from colleague.cli.expert_notice import note_all
 from colleague.cli.output import CROSS, TICK, note, say, say_json
@@ -18,6 +18,9 @@ from colleague.home import Home
 from colleague.packages.finding import Findings
 from colleague.packages.package import Package
 from colleague.packages.policy import Tier
+
+if TYPE_CHECKING:
+    from colleague.triggers.problems import TriggerProblem
 
 MEANING: dict[Tier, str] = {"auto": "at once", "confirm": "asks first", "manual": "draft only"}
 
@@ -106,8 +109,10 @@ def _short(text: str) -> str:
     return text if len(text) <= 100 else text[:97] + "..."
 
 
-def enable(home: Home, workspace: Path, name: str) -> None:
-    """Only an expert that validates, with every tool bound to something that exists, may wake by itself."""
+def enable(home: Home, workspace: Path, name: str) -> bool:
+    """Only an expert that validates, with every tool bound to something that exists, may wake by itself.
+
+    Triggers that cannot work hold up no other: they are named, and False says that there are some."""
     from colleague.config import load_settings
     from colleague.errors import PackageError
     from colleague.experts.binding_checks import check_bindings, surroundings
@@ -123,5 +128,29 @@ def enable(home: Home, workspace: Path, name: str) -> None:
         initialise_state(package, Workspace.of(workspace, name))
         set_enabled(home, name, True)
     say(f"{TICK} {name} is enabled")
+    problems = _trigger_problems(home, name)
     for trigger in package.triggers:
-        say(f"  {trigger.name} ({trigger.handler}) → {trigger.process}")
+        mark = f"{CROSS} " if trigger.name in problems else ""
+        say(f"  {mark}{trigger.name} ({trigger.handler}) → {trigger.process}")
+    for trigger_name, found in problems.items():
+        for problem in found:
+            note(f"{CROSS} {trigger_name} cannot work: {problem.message}")
+            note(f"    {problem.cure}")
+    return not problems
+
+
+def _trigger_problems(home: Home, name: str) -> dict[str, list[TriggerProblem]]:
+    """By the names of those that have some."""
+    import os
+
+    from colleague.config import load_settings
+    from colleague.experts.expert import find_expert
+    from colleague.triggers.problems import trigger_problems
+    from colleague.triggers.registry import bind_triggers
+
+    settings = load_settings(home)
+    found = {
+        each.trigger.name: trigger_problems(each, settings, os.environ)
+        for each in bind_triggers(find_expert(home, name))
+    }
+    return {trigger: problems for trigger, problems in found.items() if problems}

@@ -6,11 +6,15 @@ from typing import Annotated
 
 import typer
 
+from colleague.cli.completion import complete_learning
 from colleague.cli.options import AfterOption, HomeOption, JsonOption, LimitOption
 
 app = typer.Typer(no_args_is_help=True, help="Learnings that experts propose, and what becomes of them.")
 
-IdArguments = Annotated[list[str], typer.Argument(metavar="ID...", help="Endings of proposal ids.")]
+IdArguments = Annotated[
+    list[str],
+    typer.Argument(metavar="ID...", help="Endings of proposal ids.", autocompletion=complete_learning),
+]
 
 
 @app.command("list")
@@ -46,6 +50,37 @@ def list_(
     elif not after:
         say("No learning waits for a decision.")
     note_more(page, total, "colleague learning list" + (" --all" if every else ""))
+
+
+@app.command()
+def show(
+    proposal: Annotated[str, typer.Argument(metavar="ID", help="Ending of a proposal's id.")],
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """One proposal: what was seen, what is to be done differently, and what became of it."""
+    from colleague.cli.client import with_client
+    from colleague.cli.output import plain, say, say_json
+    from colleague.errors import NotFound
+
+    document = with_client(home, lambda using: using.service.approval(proposal), looks=True)
+    if document["kind"] != "learning":
+        raise NotFound(
+            f"{proposal} is no learning", hint=f"look at it with: colleague approval show {proposal}"
+        )
+    if as_json:
+        say_json(document)
+        return
+    learned = document["arguments"]
+    fields = {"id": document["id"], "expert": document["expert"], "run": document["run_id"], **learned}
+    ended = {
+        "status": document["decision"] or document["status"],
+        "by": document["decided_by"],
+        "note": document["note"],
+    }
+    for key, value in (fields | ended).items():
+        if value not in (None, ""):
+            say(f"{key:13} {plain(str(value))}")
 
 
 @app.command()

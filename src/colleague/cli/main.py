@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import NoReturn
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NoReturn
 
 from colleague import __version__
 from colleague.errors import ColleagueError, DatabaseUnavailable
+
+if TYPE_CHECKING:
+    from typer import Typer
 
 
 def main() -> NoReturn:
@@ -17,12 +21,15 @@ def main() -> NoReturn:
     if arguments == ["--version"]:
         sys.stdout.write(f"colleague {__version__}\n")
         sys.exit(0)
-    from colleague.cli.app import build_app
-    from colleague.cli.output import note, say_error
+    from colleague.cli.app import COMMANDS, GROUPS, build_app
+    from colleague.cli.output import say_error, say_failure
+    from colleague.cli.typed import remember
 
+    typed = remember(arguments, (*GROUPS, *COMMANDS))
     completing = any(name.endswith("_COMPLETE") for name in os.environ)
     try:
-        build_app("" if completing or not arguments else arguments[0])(arguments, prog_name="colleague")
+        app = build_app() if completing else build_app(typed.command, typed.verb)
+        code = _run_for_json(app, arguments) if typed.as_json else app(arguments, prog_name="colleague")
     except (ColleagueError, DatabaseUnavailable) as error:
         if debug:
             raise
@@ -33,13 +40,34 @@ def main() -> NoReturn:
     except Exception as error:
         if debug:
             raise
-        note(f"✗ {_error_text(error)}")
+        say_failure("unexpected", *_error_texts(error))
         sys.exit(1)
-    sys.exit(0)
+    sys.exit(code if isinstance(code, int) else 0)
 
 
-def _error_text(error: Exception) -> str:
+def _run_for_json(app: Typer, arguments: Sequence[str]) -> object:
+    """What was typed wrong is told as JSON as well, which the library would not do."""
+    import typer
+
+    from colleague.cli.output import say_failure
+
+    try:
+        return app(arguments, prog_name="colleague", standalone_mode=False)
+    except typer.Abort:
+        say_failure("aborted", "the command was interrupted")
+        return 1
+    except Exception as error:
+        if not hasattr(error, "format_message"):  # the library has no public class for all that it says
+            raise
+        context = getattr(error, "ctx", None)
+        path = context.command_path if context else "colleague"
+        say_failure("usage", error.format_message(), f"see: {path} --help")
+        return getattr(error, "exit_code", 2)
+
+
+def _error_texts(error: Exception) -> tuple[str, str]:
+    """A message and a hint."""
     if isinstance(error, OSError) and error.strerror:
         where = f" ({error.filename})" if error.filename else ""
-        return f"{error.strerror}{where}"
-    return f"unexpected {type(error).__name__}: {error}\n  run the command again with --debug to see where"
+        return f"{error.strerror}{where}", ""
+    return f"unexpected {type(error).__name__}: {error}", "run the command again with --debug to see where"

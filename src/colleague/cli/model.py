@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from colleague.agent.models.resolved import ResolvedModel
     from colleague.errors import ColleagueError
 
-app = typer.Typer(no_args_is_help=True, help="See and try the models.")
+app = typer.Typer(no_args_is_help=True, help="Add, see and try the models.")
 
 _QUESTION = "Answer with one word: ready"
 _LONGEST_ANSWER = 1024
@@ -50,6 +50,71 @@ def _row(model: ListedModel) -> tuple[str, ...]:
     key = f"{model.key} ({model.key_source})" if model.key_source else model.key
     context = str(model.context_window or "")
     return model.name, "*" if model.default else "", key, model.api, context, model.origin
+
+
+@app.command()
+def add(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What you call it; models are NAME/ID then.")],
+    provider: Annotated[
+        str,
+        typer.Option(
+            "--provider", help="anthropic, openai, google, openrouter, ollama or openai-compatible."
+        ),
+    ],
+    model: Annotated[str, typer.Option("--model", metavar="ID", help="The model's id at its provider.")] = "",
+    base_url: Annotated[
+        str,
+        typer.Option("--base-url", metavar="URL", help="Where its API is, when elsewhere."),
+    ] = "",
+    api_key_env: Annotated[
+        str, typer.Option("--api-key-env", metavar="VAR", help="The environment variable that holds the key.")
+    ] = "",
+    api_key_stdin: Annotated[
+        bool,
+        typer.Option("--api-key-stdin", help="Read the key from stdin and write it into colleague.json."),
+    ] = False,
+    context_window: Annotated[
+        int | None,
+        typer.Option("--context-window", min=1, help="Tokens of context.", show_default=False),
+    ] = None,
+    default: Annotated[bool, typer.Option("--default", help="Use it where no model is named.")] = False,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a model into colleague.json. Your comments in it stay, and the key stays in the environment."""
+    import os
+
+    from colleague.agent.models.entries import NewModel, add_model, checked
+    from colleague.cli.output import TICK, note, say, say_json
+    from colleague.home import Home
+
+    place = Home.find(home)
+    key = _read_key(api_key_env) if api_key_stdin else ""
+    new = checked(NewModel(name, provider, model, base_url, api_key_env, key, context_window))
+    add_model(place, new, default=default)
+    if as_json:
+        say_json({"model": new.full_name, "key": new.variable or None, "default": default})
+        return
+    say(f"{TICK} {new.full_name} is added to {place.settings_file}{' and is the default' if default else ''}")
+    if key:
+        note(f"warning: the key stands in {place.settings_file} in plain text")
+    if new.variable and not os.environ.get(new.variable):
+        note(f"{new.variable} is not set yet: export {new.variable}=...")
+    say(f"Next: colleague model probe {new.full_name}")
+
+
+def _read_key(variable: str) -> str:
+    import sys
+
+    from colleague.errors import UsageError
+
+    key = sys.stdin.readline().strip()
+    if variable or not key:
+        raise UsageError(
+            "--api-key-stdin goes without --api-key-env" if variable else "there is no key on stdin",
+            hint="colleague model add NAME ... --api-key-stdin < FILE",
+        )
+    return key
 
 
 @app.command()

@@ -7,13 +7,7 @@ from typing import Annotated
 
 import typer
 
-
-def complete_expert(incomplete: str) -> list[str]:
-    from colleague.experts.expert import discover
-    from colleague.home import Home
-
-    return [expert.name for expert in discover(Home.find()) if expert.name.startswith(incomplete)]
-
+from colleague.cli.completion import complete_expert
 
 HomeOption = Annotated[
     Path | None,

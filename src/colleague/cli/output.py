@@ -11,6 +11,8 @@ from typing import Any, TextIO
 
 import typer
 
+from colleague.cli.error_document import error_code, error_document
+from colleague.cli.typed import typed, with_home
 from colleague.errors import ColleagueError, DatabaseUnavailable, Declined
 from colleague.plain_text import plain as plain  # for the views, which take it from here
 
@@ -25,12 +27,12 @@ _ACTED_ON = re.compile(
 
 
 def say(text: str = "", *, end: str = "\n") -> None:
-    typer.echo(_harmless(text, sys.stdout) + end, nl=False)
+    typer.echo(_harmless(with_home(text), sys.stdout) + end, nl=False)
 
 
 def note(text: str) -> None:
     """A message that is not data."""
-    typer.echo(_harmless(text, sys.stderr), err=True)
+    typer.echo(_harmless(with_home(text), sys.stderr), err=True)
 
 
 def _harmless(text: str, stream: TextIO) -> str:
@@ -46,7 +48,7 @@ def _written_out(found: re.Match[str]) -> str:
 
 
 def say_json(document: Any) -> None:
-    say(json.dumps(document, indent=2, ensure_ascii=False))
+    typer.echo(_harmless(json.dumps(document, indent=2, ensure_ascii=False), sys.stdout))
 
 
 def say_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -59,7 +61,7 @@ def say_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
     table = Table(*columns, box=None, pad_edge=False, header_style="bold")
     for row in rows:
-        table.add_row(*(Text(_harmless(cell, sys.stdout)) for cell in row))
+        table.add_row(*(Text(_harmless(with_home(cell), sys.stdout)) for cell in row))
     Console().print(table)
 
 
@@ -75,9 +77,18 @@ def mark(good: bool) -> str:
 
 
 def say_error(error: ColleagueError | DatabaseUnavailable) -> None:
-    note(f"{typer.style(CROSS, fg='red')} {error.message}")
-    if error.hint:
-        note(f"  {error.hint}")
+    say_failure(error_code(error), error.message, error.hint)
+
+
+def say_failure(code: str, message: str, hint: str = "") -> None:
+    """What went wrong, on stderr: for a person, or as one line of JSON after --json."""
+    if typed().as_json:
+        document = error_document(code, message, with_home(hint))
+        typer.echo(_harmless(json.dumps(document, ensure_ascii=False), sys.stderr), err=True)
+        return
+    note(f"{typer.style(CROSS, fg='red')} {message}")
+    if hint:
+        note(f"  {hint}")
 
 
 def confirm(question: str, *, yes: bool) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from colleague.cli.completion import complete_run
 from colleague.cli.options import AfterOption, HomeOption, JsonOption, LimitOption
 
 if TYPE_CHECKING:
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Runs: what was done, and what goes on.")
 
-RunArgument = Annotated[str, typer.Argument(metavar="ID", help="The ending of a run's id.")]
+RunArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="The ending of a run's id.", autocompletion=complete_run)
+]
 
 
 @app.command("list")

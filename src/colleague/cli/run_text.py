@@ -8,7 +8,7 @@ from datetime import datetime
 
 from colleague.cli.output import CROSS, TICK, plain
 from colleague.cli.trouble_text import status_word, trouble_line
-from colleague.run_document import CallDocument, RunDocument, short
+from colleague.run_document import CallDocument, RunDocument, StepDocument, short
 
 QUIET = ("mark_step", "complete")
 MARKS = {"done": TICK, "skipped": "-", "failed": CROSS, "open": " "}
@@ -54,8 +54,13 @@ def _attempts(document: RunDocument) -> Iterator[str]:
 
 def _steps(document: RunDocument) -> Iterator[str]:
     for step in document["steps"]:
-        note = f" ({step['note']})" if step["note"] else ""
-        yield f"  {MARKS[step['status']]} {step['number']}. {first_sentence(step['text'])}{note}"
+        yield f"  {MARKS[step['status']]} {step['number']}. {first_sentence(step['text'])}{_step_note(step)}"
+
+
+def _step_note(step: StepDocument) -> str:
+    if not step["note"]:
+        return ""
+    return f" (skipped: {step['note']})" if step["status"] == "skipped" else f" ({step['note']})"
 
 
 def _calls(document: RunDocument) -> Iterator[str]:

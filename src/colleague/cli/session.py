@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from colleague.cli.options import HomeOption, JsonOption
 
+if TYPE_CHECKING:
+    from colleague.store.tx import Tx
+
 app = typer.Typer(no_args_is_help=True, help="Sessions and their trajectories.")
+
+_AGENT = "agent:main:"
 
 
 @app.command("list")
@@ -31,7 +36,12 @@ def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
 
 @app.command("export-trajectory")
 def export_trajectory(
-    session: Annotated[str, typer.Option("--session", help="The session's key.")] = "agent:main:main",
+    session: Annotated[
+        str, typer.Argument(metavar="[KEY|LABEL]", help="A key, or a label such as expert:NAME.")
+    ] = "",
+    named: Annotated[
+        str, typer.Option("--session", "--sessionKey", metavar="KEY|LABEL", help="The same, as an option.")
+    ] = "",
     output: Annotated[
         Path | None, typer.Option("--output", help="Write to this file instead of stdout.")
     ] = None,
@@ -40,21 +50,39 @@ def export_trajectory(
     """A session as JSON lines: runs, messages, calls and approvals, in order."""
     import json
 
-    from colleague.cli.client import opened, with_database
     from colleague.cli.output import note, say
-    from colleague.errors import NotFound
-    from colleague.experts.runs.report import trajectory_report
+    from colleague.errors import UsageError
     from colleague.files import write_atomic
 
-    place, _ = opened(home)
-    records = with_database(
-        home, lambda database: database.read(lambda tx: trajectory_report(tx, place, session))
-    )
-    if not records:
-        raise NotFound(f"there is no session {session!r}", hint="see them with: colleague session list")
+    if session and named and session != named:
+        raise UsageError(f"two sessions are named: {session} and {named}", hint="name one of them")
+    records = _records(home, session or named or "main")
     text = "\n".join(json.dumps(record, ensure_ascii=False) for record in records)
     if output is None:
         say(text)
     else:
         write_atomic(output, text + "\n", mode=0o600)
         note(f"{len(records)} records in {output}")
+
+
+def _records(home: Path | None, name: str) -> list[dict[str, Any]]:
+    """Of the first session that goes by this name. Raises NotFound."""
+    from colleague.cli.client import opened, with_database
+    from colleague.errors import NotFound
+    from colleague.experts.runs.report import trajectory_report
+
+    place, _ = opened(home)
+
+    def work(tx: Tx) -> list[dict[str, Any]]:
+        found = (trajectory_report(tx, place, key) for key in _keys(name))
+        return next((records for records in found if records), [])
+
+    records = with_database(home, lambda database: database.read(work))
+    if not records:
+        raise NotFound(f"there is no session {name!r}", hint="see them with: colleague session list")
+    return records
+
+
+def _keys(name: str) -> tuple[str, ...]:
+    """What it may be stored as: `expert:sales` and `agent:main:expert:sales` are one session."""
+    return name, name.removeprefix(_AGENT), _AGENT + name

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from colleague.cli.options import HomeOption, JsonOption, complete_expert
+from colleague.cli.completion import complete_expert
+from colleague.cli.options import HomeOption, JsonOption
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from colleague.agent.tools.tree import Tree
-    from colleague.agent.tools.versioned import Written
-    from colleague.config import Settings
-    from colleague.home import Home
+    from colleague.store.tx import Tx
+    from colleague.store.versions import Version
+
+T = TypeVar("T")
 
 app = typer.Typer(no_args_is_help=True, help="The files of an expert, and every version of them.")
 
@@ -52,13 +54,88 @@ def restore(
     home: HomeOption = None,
 ) -> None:
     """Put a version back. What is there now is kept as a version, too."""
+    from colleague.cli.client import with_client
     from colleague.cli.output import TICK, say
 
-    written = _restored(expert, file, version, home)
-    if written.version is None:
-        say(f"{written.path} has the text of version {version} already")
+    written = with_client(home, lambda using: using.service.restore(expert, file, version))
+    if written["version"] is None:
+        say(f"{written['path']} has the text of version {version} already")
     else:
-        say(f"{TICK} {written.path} is as in version {version} again, now version {written.version.number}")
+        say(f"{TICK} {written['path']} is as in version {version} again, now version {written['version']}")
+
+
+@app.command()
+def show(
+    expert: NameArgument,
+    file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
+    version: Annotated[
+        int | None, typer.Option("--version", min=1, help="A number that history shows.")
+    ] = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """The text of a version; the newest unless you say which."""
+    from colleague.cli.client import opened
+    from colleague.cli.output import say, say_json
+    from colleague.experts.workspace.file_history import version_document
+
+    place, _ = opened(home)
+
+    def document(tx: Tx) -> dict[str, Any]:
+        found = _version(tx, expert, file, version)
+        return version_document(tx, place, found) | {"text": found.text}
+
+    shown = _read(home, document)
+    if as_json:
+        say_json(shown)
+    else:
+        say(shown["text"].removesuffix("\n"))
+
+
+@app.command()
+def diff(
+    expert: NameArgument,
+    file: Annotated[str, typer.Argument(metavar="FILE", help=FILE_HELP)],
+    one: Annotated[int | None, typer.Argument(metavar="V1", min=1, help="The one before the last.")] = None,
+    other: Annotated[int | None, typer.Argument(metavar="V2", min=1, help="The newest.")] = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """What changed between two versions, as a unified diff."""
+    from colleague.cli.output import say, say_json
+
+    def pair(tx: Tx) -> tuple[Version, Version]:
+        after = _version(tx, expert, file, other)
+        return _version(tx, expert, file, one or max(1, after.number - 1)), after
+
+    before, after = _read(home, pair)
+    lines = _diff_lines(before, after)
+    if as_json:
+        said = {"path": after.key.path, "from": before.number, "to": after.number, "diff": "\n".join(lines)}
+        say_json(said)
+    else:
+        say("\n".join(lines) or f"{after.key.path}: versions {before.number} and {after.number} are equal")
+
+
+def _diff_lines(before: Version, after: Version) -> list[str]:
+    from difflib import unified_diff
+
+    first, second = (f"{each.key.path} version {each.number}" for each in (before, after))
+    old, new = (each.text.splitlines() for each in (before, after))
+    return list(unified_diff(old, new, first, second, lineterm=""))
+
+
+def _version(tx: Tx, expert: str, file: str, number: int | None) -> Version:
+    from colleague.experts.workspace.file_history import shown_version
+    from colleague.experts.workspace.restore import files_owner
+
+    return shown_version(tx, files_owner(expert), file, number)
+
+
+def _read(home: Path | None, work: Callable[[Tx], T]) -> T:
+    from colleague.cli.client import with_database
+
+    return with_database(home, lambda database: database.read(work))
 
 
 def _say_files(expert: str, home: Path | None, *, as_json: bool) -> None:
@@ -66,8 +143,9 @@ def _say_files(expert: str, home: Path | None, *, as_json: bool) -> None:
     from colleague.cli.output import say, say_json, say_table
     from colleague.experts.expert import find_expert
     from colleague.experts.workspace.file_history import files_with_versions
+    from colleague.experts.workspace.restore import files_owner
 
-    owner = _owner(expert)
+    owner = files_owner(expert)
     found = with_database(home, lambda database: database.read(lambda tx: files_with_versions(tx, owner)))
     if not found and owner == expert:
         find_expert(opened(home)[0], expert)
@@ -82,69 +160,28 @@ def _say_files(expert: str, home: Path | None, *, as_json: bool) -> None:
 
 
 def _say_versions(expert: str, file: str, limit: int, home: Path | None, *, as_json: bool) -> None:
-    from colleague.cli.client import with_database
-    from colleague.cli.output import say_json, say_table
+    from colleague.cli.client import opened
+    from colleague.cli.output import note, say_json, say_table
     from colleague.experts.workspace.file_history import version_document, versions_of
+    from colleague.experts.workspace.restore import files_owner
 
-    owner = _owner(expert)
-    found = with_database(
-        home, lambda database: database.read(lambda tx: versions_of(tx, owner, file, limit=limit))
-    )
-    documents = [version_document(version) for version in found]
+    owner, (place, _) = files_owner(expert), opened(home)
+
+    def read(tx: Tx) -> list[dict[str, Any]]:
+        found = versions_of(tx, owner, file, limit=limit + 1)
+        return [version_document(tx, place, version) for version in found]
+
+    documents = _read(home, read)
     if as_json:
-        say_json(documents)
+        say_json(documents[:limit])
     else:
-        say_table(("VERSION", "WRITTEN", "RUN", "BYTES"), map(_row, documents))
+        say_table(("VERSION", "WRITTEN", "BY", "BYTES"), map(_row, documents[:limit]))
+    if len(documents) > limit:
+        note(f"there are {documents[limit]['version']} older ones: add --limit {documents[0]['version']}")
 
 
 def _row(document: dict[str, Any]) -> tuple[str, str, str, str]:
     from colleague.run_document import short
 
-    run = short(document["run_id"]) if document["run_id"] else "a person"
-    return str(document["version"]), document["written_at"], run, f"{document['size']:,}"
-
-
-def _owner(name: str) -> str:
-    """Whose versions are meant: `main` is the main agent, since no expert can be called so."""
-    from colleague.agent.main_agent import FILES_OWNER, OWNER
-
-    return FILES_OWNER if name == OWNER else name
-
-
-def _restored(expert: str, file: str, version: int, home: Path | None) -> Written:
-    from colleague.agent.tool import UnknownEnd
-    from colleague.agent.tools.versioned import VersionedTree
-    from colleague.cli.client import opened, with_database
-    from colleague.errors import ColleagueError
-    from colleague.experts.workspace.file_history import find_file
-    from colleague.store.tx import Database
-
-    place, settings = opened(home)
-    tree = _tree(place, settings, expert)
-
-    async def work(database: Database) -> Written:
-        owner = _owner(expert)
-        key = await database.read(lambda tx: find_file(tx, owner, file))
-        files = VersionedTree(tree, database, owner, place.state / "file-locks")
-        return await files.restore(key.path, version)
-
-    try:
-        return with_database(home, work, writes=True)
-    except UnknownEnd as error:
-        raise ColleagueError(
-            f"it is not certain that {file} was restored ({error})", hint="run the command again"
-        ) from error
-
-
-def _tree(home: Home, settings: Settings, expert: str) -> Tree:
-    """The expert's tree. A package that is broken at the moment does not stand in the way."""
-    from colleague.agent.main_agent import OWNER, main_tree
-    from colleague.experts.expert import find_expert
-    from colleague.experts.restrictions import ExpertRestrictions
-    from colleague.experts.workspace.tree import expert_tree
-    from colleague.experts.workspace.workspace import Workspace
-
-    if expert == OWNER:
-        return main_tree(home, settings, ExpertRestrictions(home, settings))
-    root = find_expert(home, expert).root
-    return expert_tree(root, Workspace.of(settings.workspace, expert), private=())
+    author = short(document["run_id"]) if document["run_id"] else document["author"]
+    return str(document["version"]), document["written_at"], author, f"{document['size']:,}"

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from colleague.cli.options import HomeOption, JsonOption
 
 if TYPE_CHECKING:
+    from colleague.config import Settings
     from colleague.home import Home
+    from colleague.store.accept import Event
     from colleague.store.tx import Tx
 
 ORDER = ("queued", "running", "waiting", "retrying")
 MOST_TOLD = 10
 MOST_LISTED = 100
-QUESTIONS = ("approval", "draft", "learning", "proposal")
-"""What the list of approvals shows already."""
 
 
 def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
@@ -27,7 +27,7 @@ def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
     from colleague.cli.output import say, say_json
 
     place, settings = opened(home)
-    document = with_database(home, lambda database: database.read(lambda tx: _document(tx, place)))
+    document = with_database(home, lambda database: database.read(lambda tx: _document(tx, place, settings)))
     document["held_servers"] = sorted(asyncio.run(servers_on_hold(place, settings)))
     if as_json:
         say_json(document)
@@ -40,13 +40,16 @@ def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
             say(f"Left: {line}")
 
 
-def _document(tx: Tx, home: Home) -> dict[str, Any]:
+def _document(tx: Tx, home: Home, settings: Settings) -> dict[str, Any]:
     from dataclasses import asdict
 
+    from colleague.clock import iso
     from colleague.clock_file import home_clock
     from colleague.experts.runs.report import approval_report, parcel_report
+    from colleague.run_document import QUESTIONS
     from colleague.store.approvals import count_approvals, pending_approvals
-    from colleague.store.outbox import recent_parcels
+    from colleague.store.event_report import skipped_lately, unresolved
+    from colleague.store.outbox import UNREAD, count_unread, deliveries_page, recent_parcels
     from colleague.store.overview import (
         count_dead_letters,
         dead_letters,
@@ -58,7 +61,9 @@ def _document(tx: Tx, home: Home) -> dict[str, Any]:
 
     told = [parcel for parcel in recent_parcels(tx, 50) if parcel.kind not in QUESTIONS][:MOST_TOLD]
     sent = [parcel for parcel in told if parcel.status == "sent"]
-    open_ = [parcel for parcel in told if parcel.status != "sent"]
+    open_ = [parcel for parcel in told if parcel.status not in ("sent", UNREAD)]
+    unread = deliveries_page(tx, unread=True, limit=MOST_TOLD).items
+    triggers = _triggers(tx, home, settings)
     return {
         "home": str(home.root),
         "clock": home_clock(home).doubt(),
@@ -73,7 +78,12 @@ def _document(tx: Tx, home: Home) -> dict[str, Any]:
         "delivered": [parcel_report(tx, home, parcel) for parcel in sent],
         "not_delivered": [parcel_report(tx, home, parcel) for parcel in open_],
         "undelivered": unsent(tx),
-        "schedules": _schedules(tx, home),
+        "unread": [parcel_report(tx, home, parcel) for parcel in unread],
+        "unread_total": count_unread(tx),
+        "schedules": _schedules(triggers),
+        "broken_triggers": [_broken(each) for each in triggers if each["enabled"] and each["problems"]],
+        "skipped": [asdict(each) | {"last_at": iso(each.last_at)} for each in skipped_lately(tx)],
+        "resolving": [_resolving(each) for each in unresolved(tx)],
         "not_accepted": _not_accepted(home),
         "spent_today": [asdict(each) for each in spent_today_by_expert(tx)],
     }
@@ -122,12 +132,27 @@ def _not_accepted(home: Home) -> list[dict[str, str]]:
     return [{"expert": name, "problem": said, "accept": command} for name, said, command in found if said]
 
 
-def _schedules(tx: Tx, home: Home) -> list[dict[str, Any]]:
-    """The next times, the soonest first."""
+def _triggers(tx: Tx, home: Home, settings: Settings) -> list[dict[str, Any]]:
+    import os
+
+    from colleague.triggers.problems import problem_finder
     from colleague.triggers.registry import TriggerRegistry
     from colleague.triggers.trigger_list import trigger_documents
 
-    coming = [each for each in trigger_documents(tx, TriggerRegistry(home)) if each["next_at"]]
+    return trigger_documents(tx, TriggerRegistry(home), problem_finder(settings, os.environ))
+
+
+def _broken(trigger: dict[str, Any]) -> dict[str, Any]:
+    return {key: trigger[key] for key in ("expert", "trigger", "problems")}
+
+
+def _resolving(event: Event) -> dict[str, Any]:
+    return {"id": event.id, "expert": event.expert, "trigger": event.trigger_name, "reason": event.reason}
+
+
+def _schedules(triggers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The next times, the soonest first."""
+    coming = [each for each in triggers if each["next_at"]]
     keys = ("expert", "trigger", "next_at", "last_at")
     return [{key: each[key] for key in keys} for each in sorted(coming, key=lambda each: each["next_at"])]
 
@@ -153,16 +178,33 @@ def _lines(document: dict[str, Any]) -> list[str]:
         lines.append(f"MCP server {name} waits for a yes and is not started (colleague mcp accept {name})")
     for each in document["not_accepted"]:
         lines.append(f"Not accepted: {each['expert']}: {each['problem']} ({each['accept']})")
+    lines += _event_lines(document)
     if document["dead_letters_total"]:
         lines.append(f"Dead letters: {document['dead_letters_total']} (colleague deadletter list)")
     if document["undelivered"]:
         lines.append(f"Not delivered yet: {document['undelivered']}")
-    for each in (*document["not_delivered"], *document["delivered"]):
-        lines.append(_message_line(each))
+    lines += [_message_line(each) for each in document["not_delivered"]]
+    lines += _unread_lines(document["unread"], document["unread_total"])
+    lines += [_message_line(each) for each in document["delivered"]]
     for spent in document["spent_today"]:
         lines.append(
             f"Spent today: {spent['expert']} {spent['tokens']:,} tokens, {spent['cost']:.2f} dollars"
         )
+    return lines
+
+
+def _event_lines(document: dict[str, Any]) -> list[str]:
+    """What cannot come in, could not be looked up, or was skipped in the last day."""
+    lines = [
+        f"Cannot work: {each['expert']}/{each['trigger']}: {problem['message']} ({problem['cure']})"
+        for each in document["broken_triggers"]
+        for problem in each["problems"]
+    ]
+    for each in document["resolving"]:
+        lines.append(f"Not looked up yet: event {each['id'][-8:]} of {each['expert']}: {each['reason']}")
+    for each in document["skipped"]:
+        count = f"{each['count']} events" if each["count"] > 1 else "1 event"
+        lines.append(f"Skipped lately: {count} of {each['expert']}/{each['trigger']}: {each['reason']}")
     return lines
 
 
@@ -180,9 +222,22 @@ def _waiting(approvals: list[dict[str, Any]], total: int) -> list[str]:
     return lines
 
 
+def _unread_lines(unread: list[dict[str, Any]], total: int) -> list[str]:
+    if not total:
+        return []
+    lines = [f"Unread: {total} (colleague delivery read ID, or --all)"]
+    lines += [f"  {each['id'][-8:]} {_message_line(each)}" for each in unread]
+    return [
+        *lines,
+        *([f"  and {total - len(unread)} more (colleague delivery list)"] * (total > len(unread))),
+    ]
+
+
 def _message_line(parcel: dict[str, Any]) -> str:
+    from colleague.run_document import short
+
     body = parcel["body"]
     text = body.get("narrative") or body.get("reason") or body.get("title") or ""
     where = "" if parcel["channel"] == "main" else f" to {parcel['channel']}"
-    head = f"{parcel['kind'].capitalize()} of run {parcel['run']} ({body.get('expert', '')})"
+    head = f"{parcel['kind'].capitalize()} of run {short(parcel['run_id'])} ({body.get('expert', '')})"
     return f"{head}, {parcel['status']}{where}: {' '.join(str(text).split())[:300]}"

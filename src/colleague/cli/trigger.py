@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from colleague.cli.completion import complete_expert, complete_trigger
 from colleague.cli.options import ExpertArgument, HomeOption, JsonOption
 
 if TYPE_CHECKING:
@@ -14,24 +15,35 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Triggers: what wakes the experts, and when.")
 
-TriggerArgument = Annotated[str, typer.Argument(metavar="TRIGGER", help="The trigger's name.")]
+TriggerArgument = Annotated[
+    str, typer.Argument(metavar="TRIGGER", help="The trigger's name.", autocompletion=complete_trigger)
+]
 
 
 @app.command("list")
 def list_(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Only the triggers of this expert.")] = "",
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="Only the triggers of this expert.", autocompletion=complete_expert
+        ),
+    ] = "",
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Every trigger: where its events come from, when it fires next, when it fired last, what waits."""
+    """Every trigger: where its events come from, when it fires next and fired last, what waits, and why it
+    cannot work."""
+    import os
+
     from colleague.cli.client import opened, with_database
     from colleague.cli.output import note, say, say_json, say_table
+    from colleague.triggers.problems import problem_finder
     from colleague.triggers.registry import TriggerRegistry
     from colleague.triggers.trigger_list import trigger_documents
 
-    place, _ = opened(home)
-    registry = TriggerRegistry(place)
-    found = with_database(home, lambda db: db.read(lambda tx: trigger_documents(tx, registry, name)))
+    place, settings = opened(home)
+    registry, find = TriggerRegistry(place), problem_finder(settings, os.environ)
+    found = with_database(home, lambda db: db.read(lambda tx: trigger_documents(tx, registry, find, name)))
     if as_json:
         say_json(found)
     elif found:
@@ -44,14 +56,25 @@ def list_(
                 d["next_at"] or "",
                 d["last_at"] or "",
                 str(d["queued"] + d["held"]),
+                "; ".join(each["message"] for each in d["problems"]),
             )
             for d in found
         ]
-        say_table(("EXPERT", "TRIGGER", "FROM", "STATE", "NEXT", "LAST", "WAITING"), rows)
+        say_table(("EXPERT", "TRIGGER", "FROM", "STATE", "NEXT", "LAST", "WAITING", "PROBLEMS"), rows)
+        _note_cures(found)
     else:
         say("There are no triggers.")
     for expert, problem in registry.problems.items():
         note(f"{expert} cannot be read: {problem}")
+
+
+def _note_cures(documents: list[dict[str, Any]]) -> None:
+    from colleague.cli.output import note
+
+    for each in documents:
+        for problem in each["problems"]:
+            note(f"{each['expert']}/{each['trigger']} cannot work: {problem['message']}")
+            note(f"    {problem['cure']}")
 
 
 @app.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ class Answers:
     yes: bool
     as_json: bool
     accept_edits: bool = False
+    to: str = ""
 
 
 def update_experts(home: Home, workspace: Path, name: str, answers: Answers) -> bool:
@@ -46,7 +48,7 @@ def _update_safely(home: Home, workspace: Path, name: str, answers: Answers) -> 
 def _update(home: Home, workspace: Path, name: str, answers: Answers) -> dict[str, Any]:
     with ExitStack() as source:
         with progress(f"Updating {name}") as tell:
-            prepared = prepared_update(home, name, tell, accept_edits=answers.accept_edits)
+            prepared = prepared_update(home, name, tell, accept_edits=answers.accept_edits, to=answers.to)
             update = source.enter_context(prepared)
         return _decide(home, workspace, update, answers)
 
@@ -57,6 +59,7 @@ def _decide(home: Home, workspace: Path, update: Update, answers: Answers) -> di
     if update.current:
         apply_update(home, workspace, update)
         tell(f"{TICK} {name} {update.new.manifest.version} is up to date")
+        _tell_pinned(update, tell)
         return _result(update, "current")
     for line in _lines(update):
         tell(line)
@@ -70,7 +73,17 @@ def _decide(home: Home, workspace: Path, update: Update, answers: Answers) -> di
         tell(f"{TICK} {name} {update.new.manifest.version} is accepted as it is in {update.expert.root}")
         return _result(update, "accepted")
     tell(f"{TICK} {name} is updated to {update.new.manifest.version}")
+    _tell_pinned(update, tell)
     return _result(update, "updated")
+
+
+def _tell_pinned(update: Update, tell: Callable[[str], None]) -> None:
+    if update.pinned and update.source is not None:
+        tell(f"  it is pinned to {update.source.ref}; to move it: {_move(update)}")
+
+
+def _move(update: Update) -> str:
+    return f"colleague expert update {update.expert.name} --to REF"
 
 
 def _lines(update: Update) -> list[str]:
@@ -90,6 +103,7 @@ def _result(update: Update, status: str) -> dict[str, Any]:
     return {
         "expert": update.expert.name,
         "status": status,
+        "pinned": update.pinned,
         "from": update.old.manifest.version,
         "to": update.new.manifest.version,
         "changes": [{"what": change.what, "loosens": change.loosens} for change in update.changes],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 NOT_CHECKED = "-"
 _UNREACHABLE = "server-unreachable"
+_TOOL_TROUBLE = {"tool-unbound", "server-unknown", _UNREACHABLE}
+_SAID_OF_TOOLS = {"trigger-inactive", "trigger-mail-lookup"}
 
 
 @dataclass(frozen=True)
@@ -70,12 +72,34 @@ def _check_phase_2(home: Home, expert: Expert, package: Package, findings: Findi
     bindings = check_bindings(expert, package, surroundings(settings, home.root, expert.name), findings)
     asked = tuple(name for name in bound_servers(bindings) if name in settings.mcp.servers)
     phase_2 = _Phase2(expert, bindings, asked)
-    if asked:
-        _probe(home, settings, package, phase_2, findings)
+    probed = _probe(home, settings, package, phase_2, findings) if asked else []
+    _check_triggers(expert, settings, probed, findings)
     return phase_2
 
 
-def _probe(home: Home, settings: Settings, package: Package, phase_2: _Phase2, findings: Findings) -> None:
+def _check_triggers(expert: Expert, settings: Settings, probed: Sequence[Probed], findings: Findings) -> None:
+    """What keeps a trigger from working. What was said of its tool is not said again."""
+    import os
+
+    from colleague.errors import ColleagueError
+    from colleague.triggers.problems import served_problems, trigger_problems
+    from colleague.triggers.registry import bind_triggers
+
+    try:
+        bound_triggers = bind_triggers(expert)
+    except ColleagueError:
+        return
+    said = {each.code for each in findings.errors} & _TOOL_TROUBLE
+    for each in bound_triggers:
+        found = trigger_problems(each, settings, os.environ) + served_problems(each, settings, probed)
+        for problem in found:
+            if problem.code not in _SAID_OF_TOOLS or not said:
+                findings.add(problem.code, problem.at, problem.message, problem.cure)
+
+
+def _probe(
+    home: Home, settings: Settings, package: Package, phase_2: _Phase2, findings: Findings
+) -> list[Probed]:
     import asyncio
     import os
 
@@ -87,10 +111,12 @@ def _probe(home: Home, settings: Settings, package: Package, phase_2: _Phase2, f
     seconds = time_limit(settings, waiting)
     name, bindings = phase_2.expert.name, phase_2.bindings
 
-    async def main() -> None:
+    async def main() -> list[Probed]:
         held = await servers_on_hold(home, settings)
         async with Servers.of(home, settings, os.environ, held=held) as servers:
-            await probe_bindings(package, bindings, servers, findings, name=name, seconds=seconds, tell=done)
+            return await probe_bindings(
+                package, bindings, servers, findings, name=name, seconds=seconds, tell=done
+            )
 
     with progress(f"Starting {', '.join(waiting)}") as tell:
 
@@ -98,7 +124,7 @@ def _probe(home: Home, settings: Settings, package: Package, phase_2: _Phase2, f
             waiting.remove(probed.name)
             tell(f"Waiting for {', '.join(waiting)}" if waiting else "Stopping them again")
 
-        asyncio.run(main())
+        return asyncio.run(main())
 
 
 def _document(target: str, expert: Expert | None, reading: Reading) -> dict[str, object]:

@@ -11,6 +11,7 @@ from colleague.experts.expert import Expert
 from colleague.files import write_atomic
 from colleague.packages.finding import Findings
 from colleague.packages.package import Package
+from colleague.packages.trigger import asked_operations
 from colleague.suggest import did_you_mean
 
 _HEADER = "# Which server or skill provides each tool of this expert. This file is yours; updates keep it.\n"
@@ -58,13 +59,14 @@ def unbind_tool(expert: Expert, tool: str) -> None:
 
 def _require_known(package: Package, tool: str, operations: Mapping[str, str]) -> None:
     required = package.manifest.requires_tools
-    if tool not in required:
+    asked = asked_operations(package.triggers, tool)
+    if tool not in required and not asked:
         hint = did_you_mean(tool, required) or f"it needs: {', '.join(required) or 'no tools'}"
         raise NotFound(f"{package.name} does not need a tool {tool!r}", hint=hint)
     described = package.tool(tool)
     known = [operation.name for operation in described.operations] if described else []
     for operation in operations:
-        if known and operation not in known:
+        if known and operation not in (*known, *asked):
             hint = did_you_mean(operation, known) or f"operations: {', '.join(known)}"
             raise UsageError(f"{tool} has no operation {operation!r}", hint=hint)
 

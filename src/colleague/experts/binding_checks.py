@@ -10,12 +10,14 @@ from colleague.errors import PackageError
 from colleague.experts.accepted import accept_command, not_accepted
 from colleague.experts.bindings import Bindings, ToolBinding, read_bindings
 from colleague.experts.expert import Expert
+from colleague.experts.skill import FILE_TOOLS, find_skill, skill_folders
 from colleague.experts.workspace.workspace import Workspace
 from colleague.packages.finding import Findings
 from colleague.packages.folder import Folder
 from colleague.packages.mark import Mark
 from colleague.packages.names import BINDINGS, MANIFEST
 from colleague.packages.package import Package
+from colleague.packages.trigger import asked_operations
 from colleague.packages.validate import check_learnings_scope
 from colleague.suggest import did_you_mean
 
@@ -37,7 +39,7 @@ def surroundings(settings: Settings, home_root: Path, expert: str) -> Surroundin
     return Surroundings(
         settings_file=str(home_root / "colleague.json"),
         servers=tuple(settings.mcp.servers),
-        skill_folders=(settings.workspace / "skills", home_root / "skills"),
+        skill_folders=skill_folders(settings.workspace, home_root),
         workspace=Workspace.of(settings.workspace, expert),
     )
 
@@ -47,7 +49,10 @@ def check_bindings(expert: Expert, package: Package, around: Surroundings, findi
     _check_required(expert, package, bindings, findings)
     for name, binding in bindings.tools.items():
         _check_tool(name, binding, package, findings)
-        _check_target(name, binding, around, findings)
+        if binding.type == "skill":
+            _check_skill(name, binding, package, around, findings)
+        else:
+            _check_server(name, binding, binding.server, around, findings)
     _check_triggers(package, bindings, findings)
     _check_state(expert, package, around, findings)
     _check_learnings(package, around, findings)
@@ -74,7 +79,8 @@ def _check_required(expert: Expert, package: Package, bindings: Bindings, findin
 
 
 def _check_tool(name: str, binding: ToolBinding, package: Package, findings: Findings) -> None:
-    if name not in package.manifest.requires_tools:
+    asked = asked_operations(package.triggers, name)
+    if name not in package.manifest.requires_tools and not asked:
         hint = did_you_mean(name, package.manifest.requires_tools)
         findings.add("binding-tool-unknown", binding.at, f"the package needs no tool {name!r}", hint)
         return
@@ -83,26 +89,51 @@ def _check_tool(name: str, binding: ToolBinding, package: Package, findings: Fin
     for field, operations in (
         ("operations", list(binding.operations)),
         ("repeatable", list(binding.repeatable)),
+        ("reads", list(binding.reads)),
     ):
         for operation in operations:
-            if known and operation not in known:
+            if known and operation not in (*known, *asked):
                 at = binding.mark(field, operation) if field == "operations" else binding.mark(field)
                 message = f"{name} has no operation {operation!r}"
                 findings.add("binding-operation-unknown", at, message, did_you_mean(operation, known))
 
 
-def _check_target(name: str, binding: ToolBinding, around: Surroundings, findings: Findings) -> None:
-    at = binding.mark("server")
-    if binding.type == "skill":
-        if not any((folder / binding.server / "SKILL.md").is_file() for folder in around.skill_folders):
-            message = f"{name} is bound to skill {binding.server!r}, which is not installed"
-            findings.add("skill-unknown", at, message, f"put it in {around.skill_folders[-1]}")
-    elif binding.server not in around.servers:
-        message = f"{name} is bound to MCP server {binding.server!r}, which is not configured"
-        hint = (
-            did_you_mean(binding.server, around.servers) or f"add it to mcp.servers in {around.settings_file}"
-        )
-        findings.add("server-unknown", at, message, hint)
+def _check_skill(
+    name: str, binding: ToolBinding, package: Package, around: Surroundings, findings: Findings
+) -> None:
+    """The skill can be read, its servers are there, and each operation has a tool that it allows."""
+    skill = find_skill(around.skill_folders, binding.server)
+    if skill is None:
+        message = f"{name} is bound to skill {binding.server!r}, which is not installed"
+        findings.add("skill-unknown", _skill_mark(binding), message, f"put it in {around.skill_folders[-1]}")
+        return
+    for server in skill.servers:
+        _check_server(name, binding, server, around, findings)
+    tool = package.tool(name)
+    for operation in tool.operations if tool else ():
+        wanted = binding.operations.get(operation.name, operation.name)
+        if not any(each.server or each.tool in FILE_TOOLS for each in skill.candidates(wanted)):
+            message = f"{name}.{operation.name}: the skill {skill.name} allows no tool {wanted[:80]!r}"
+            allowed = ", ".join(map(str, skill.allowed)) or "none"
+            hint = (
+                f"add it to allowed-tools in {skill.file} (there are: {allowed}), or say in {BINDINGS} under "
+                f"{name} which of them it is: operations: {{{operation.name}: SERVER/TOOL}}"
+            )
+            findings.add("skill-operation", _skill_mark(binding), message, hint)
+
+
+def _skill_mark(binding: ToolBinding) -> Mark:
+    at = binding.mark("skill")
+    return at if at != binding.at else binding.mark("server")
+
+
+def _check_server(
+    name: str, binding: ToolBinding, server: str, around: Surroundings, findings: Findings
+) -> None:
+    if server not in around.servers:
+        message = f"{name} is bound to MCP server {server!r}, which is not configured"
+        hint = did_you_mean(server, around.servers) or f"add it to mcp.servers in {around.settings_file}"
+        findings.add("server-unknown", binding.mark("server"), message, hint)
 
 
 def _check_triggers(package: Package, bindings: Bindings, findings: Findings) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from colleague.experts.runs.schema_compare import compare, server_tool_name
 from colleague.mcp.log import log_file
 from colleague.mcp.probe import Probed, probe
+from colleague.packages.names import BINDINGS
 from colleague.suggest import close_names
 
 if TYPE_CHECKING:
@@ -139,6 +140,8 @@ def _check_operations(bound: _Bound, package: Package, findings: Findings) -> No
         else:
             _report_differences(bound, operation, served, findings)
             _report_repeatable(bound, operation, served, findings)
+            _report_reads(bound, operation, served, findings)
+    _report_unhinted(bound, tool.operations if tool else (), findings)
 
 
 def _report_missing(bound: _Bound, operation: Operation, findings: Findings) -> None:
@@ -175,6 +178,33 @@ def _report_repeatable(bound: _Bound, operation: Operation, served: McpTool, fin
         message = f"{name} is marked repeatable, but {served.server}/{served.name} does not say that it is"
         hint = "take it out of repeatable, unless sending it twice does no harm"
         findings.add("operation-repeatable", bound.binding.mark("repeatable"), message, hint)
+
+
+def _report_reads(bound: _Bound, operation: Operation, served: McpTool, findings: Findings) -> None:
+    if operation.name in bound.binding.reads and served.says_changes:
+        name = f"{bound.tool}.{operation.name}"
+        where = f"{served.server}/{served.name}"
+        message = f"{name} is marked as reading, but {where} says that it changes something"
+        hint = "take it out of reads, unless you know better than the server"
+        findings.add("operation-reads", bound.binding.mark("reads"), message, hint)
+
+
+def _report_unhinted(bound: _Bound, operations: Iterable[Operation], findings: Findings) -> None:
+    """Operations with the name of a question, of which nobody says that they only read."""
+    settled = {*bound.binding.reads, *bound.binding.repeatable}
+    names = [each.name for each in operations if _reads(each.name) and not each.reads]
+    unsaid = [name for name in names if name not in settled and _is_unhinted(bound, name)]
+    if unsaid:
+        what = ", ".join(f"{bound.tool}.{name}" for name in unsaid[:_MOST_DIFFERENCES])
+        message = f"MCP server {bound.binding.server} does not say whether {what} only reads"
+        line = f"reads: [{', '.join(unsaid)}]"
+        hint = f"if they only read, write in {BINDINGS} under {bound.tool}: {line}"
+        findings.add("operation-unhinted", bound.binding.mark("server"), message, hint)
+
+
+def _is_unhinted(bound: _Bound, operation: str) -> bool:
+    served = bound.served.get(server_tool_name(bound.binding, operation))
+    return served is not None and not served.hinted and not served.idempotent
 
 
 def _nearest(wanted: str, operation: str, served: Mapping[str, McpTool]) -> str:

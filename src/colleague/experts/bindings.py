@@ -32,12 +32,14 @@ _MOST_CHANNEL = 200
 
 @dataclass(frozen=True)
 class ToolBinding(Parsed):
-    """`operations` maps abstract names to the server's; `repeatable` are safe to send twice."""
+    """`operations` maps abstract names to the server's; `repeatable` are safe to send twice; `reads` change
+    nothing, whatever the server says."""
 
     type: BindingType
     server: str
     operations: dict[str, str] = field(default_factory=dict)
     repeatable: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,7 @@ def _read_tool(name: str, node: Node, findings: Findings) -> ToolBinding | None:
         server=target or fields.required_text("server"),
         operations={key: _text(value) for key, value, _ in fields.entries("operations")},
         repeatable=fields.texts("repeatable"),
+        reads=fields.texts("reads"),
     )
     fields.finish()
     return binding if binding.server else None

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from colleague.experts.bindings import Bindings, read_bindings
-from colleague.experts.expert import Expert, discover
+from colleague.experts.expert import Expert, usable_experts
 from colleague.files import write_atomic
 from colleague.home import Home
 from colleague.packages.finding import Findings
+from colleague.packages.names import MANIFEST
 from colleague.packages.package import Package
 from colleague.packages.policy import TIERS
 
@@ -26,10 +27,33 @@ _UNSEEN = {"Cc", "Cf", "Co", "Cs"}
 def write_catalogue(home: Home, workspace: Path) -> Path:
     """Writes EXPERTS.md anew, when it says something else than before."""
     file = workspace / FILE
-    text = catalogue_text(discover(home))
+    text = catalogue_text(usable_experts(home))
     if not file.exists() or file.read_text(encoding="utf-8") != text:
         write_atomic(file, text)
     return file
+
+
+def refresh_catalogue(home: Home, workspace: Path) -> None:
+    """Writes it anew when an expert was put into the home, changed or taken out by hand."""
+    if not _is_current(workspace / FILE, usable_experts(home)):
+        with home.changing_experts():
+            write_catalogue(home, workspace)
+
+
+def _is_current(file: Path, experts: Sequence[Expert]) -> bool:
+    """Told by names and times alone: reading every package costs each start of a process too much."""
+    try:
+        lines, written = file.read_text(encoding="utf-8").splitlines(), file.stat().st_mtime_ns
+    except (OSError, UnicodeDecodeError):
+        return False
+    if {line for line in lines if line.startswith("## ")} != {_heading(expert) for expert in experts}:
+        return False
+    files = (each for expert in experts for each in (expert.root / MANIFEST, expert.bindings_file))
+    return all(each.stat().st_mtime_ns <= written for each in files if each.exists())
+
+
+def _heading(expert: Expert) -> str:
+    return f"## {_one_line(expert.name)}"
 
 
 def catalogue_text(experts: Iterable[Expert]) -> str:
@@ -41,13 +65,13 @@ def catalogue_text(experts: Iterable[Expert]) -> str:
 def _entry(expert: Expert) -> str:
     reading = expert.read()
     if reading.package is None or not reading.findings.ok:
-        return f"## {_one_line(expert.name)}\n- **Not available:** the package does not validate"
+        return f"{_heading(expert)}\n- **Not available:** the package does not validate"
     bindings = read_bindings(expert.bindings_file, Findings())
     return "\n".join(_lines(expert, reading.package, bindings))
 
 
 def _lines(expert: Expert, package: Package, bindings: Bindings) -> Iterator[str]:
-    yield f"## {_one_line(expert.name)}"
+    yield _heading(expert)
     yield f"- **Description:** {_one_line(package.manifest.description)}"
     yield f"- **Session:** {_one_line(expert.label)}"
     if package.triggers:

@@ -47,9 +47,9 @@ def changing_expert(home: Home, workspace: Path, name: str) -> Iterator[Expert]:
 
 def install_expert(home: Home, workspace: Path, source: Source, *, name: str, progress: Progress) -> Expert:
     """Fetches, validates and installs a package; its triggers are off until it is enabled."""
-    with fetched(source, progress) as folder:
+    with fetched(source, progress) as found:
         progress("Checking the package")
-        package = require_valid(read_package(folder), str(source))
+        package = require_valid(read_package(found.folder), str(source))
         chosen = checked_name(name or folder_name(package.name))
         with changing(home):
             _refuse_double(home, chosen)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from colleague.errors import ConfigError
@@ -80,7 +80,7 @@ def _record(item: dict[str, Any]) -> Record:
     source = item.get("source")
     return Record(
         enabled=bool(item["enabled"]),
-        source=Source(source["kind"], source["location"]) if source else None,
+        source=_source(source) if source else None,
         version=str(item.get("version", "")),
         digest=str(item.get("digest", "")),
         enabled_at=int(item.get("enabled_at", 0)),
@@ -88,11 +88,15 @@ def _record(item: dict[str, Any]) -> Record:
     )
 
 
+def _source(item: dict[str, Any]) -> Source:
+    return Source(item["kind"], item["location"], str(item.get("path", "")), str(item.get("ref", "")))
+
+
 def _as_json(record: Record) -> dict[str, Any]:
     source = record.source
     return {
         "enabled": record.enabled,
-        "source": {"kind": source.kind, "location": source.location} if source else None,
+        "source": asdict(source) if source else None,
         "version": record.version,
         "digest": record.digest,
         "enabled_at": record.enabled_at,

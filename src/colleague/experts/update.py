@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from colleague.errors import PackageError
+from colleague.errors import PackageError, UsageError
 from colleague.experts.accepted import accepted_package
 from colleague.experts.expert import Expert, find_expert, require_valid
 from colleague.experts.install import changing, settle, stage_package
@@ -15,9 +15,10 @@ from colleague.experts.registry import write_record
 from colleague.failpoints import failpoint
 from colleague.home import Home
 from colleague.packages.compare import Change, Step, changes, version_step
+from colleague.packages.origin import is_untouched, origin_of
 from colleague.packages.package import Package, read_package
 from colleague.packages.snapshot import take_snapshot
-from colleague.packages.source import Progress, Source, fetched, origin_of
+from colleague.packages.source import Progress, Source, checked_ref, fetched
 from colleague.packages.staging import put_in_place
 
 
@@ -32,6 +33,8 @@ class Update:
     changes: tuple[Change, ...]
     in_place: str
     """The digest of what lies in the expert's folder."""
+    pinned: bool = False
+    """Whether the source names a tag or a commit, so that nothing newer is looked for."""
 
     @property
     def step(self) -> Step:
@@ -57,7 +60,9 @@ class Update:
             known = self.expert.accepts(self.in_place)
         else:
             known = (self.expert.snapshots / self.in_place).exists()
-        return not known and self.in_place != self.new.digest
+        if known or self.in_place == self.new.digest:
+            return False
+        return bool(self.expert.record.digest) or not is_untouched(self.expert.folder, self.in_place)
 
     @property
     def loosens(self) -> tuple[Change, ...]:
@@ -79,19 +84,23 @@ class Update:
 
 @contextmanager
 def prepared_update(
-    home: Home, name: str, progress: Progress, *, accept_edits: bool = False
+    home: Home, name: str, progress: Progress, *, accept_edits: bool = False, to: str = ""
 ) -> Iterator[Update]:
     """Fetches the source's current version; it stays at hand for as long as the block lasts.
 
-    A linked folder is its own source. With `accept_edits` so is the folder in the home."""
+    A linked folder is its own source. With `accept_edits` so is the folder in the home. `to` names another
+    branch, tag or commit, which the expert follows from then on."""
     expert = find_expert(home, name)
+    if to and (expert.linked or accept_edits or _source(expert).kind != "git"):
+        raise UsageError(f"--to needs a git repository, and {name} does not come from one")
     if expert.linked or accept_edits:
         yield _update(expert, expert.record.source, require_valid(expert.read(), name))
         return
-    source = _source(expert)
-    with fetched(source, progress) as folder:
+    source = replace(_source(expert), ref=checked_ref(to)) if to else _source(expert)
+    with fetched(source, progress) as found:
         progress("Comparing versions")
-        yield _update(expert, source, require_valid(read_package(folder), str(source)))
+        new = require_valid(read_package(found.folder), str(source))
+        yield replace(_update(expert, source, new), pinned=found.pinned)
 
 
 def _update(expert: Expert, source: Source | None, new: Package) -> Update:

@@ -25,6 +25,8 @@ from colleague.runtime.local_service import LocalService
 from colleague.runtime.run_events import RunWatchers
 from colleague.store.tx import Database
 from colleague.triggers.gmail.google_token import GoogleTokens
+from colleague.triggers.problems import TriggerProblem, trigger_problems
+from colleague.triggers.registry import BoundTrigger
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,19 @@ class Gateway:
             self.home, self.live.settings, self.database, self.registry, "api", environ=self.environ
         )
 
+    def trigger_problems(self, bound_trigger: BoundTrigger) -> list[TriggerProblem]:
+        return trigger_problems(bound_trigger, self.live.settings, self.environ)
+
+    @property
+    def broken_triggers(self) -> list[str]:
+        """The triggers that are on and cannot work, in sentences."""
+        on = [each for each in self.registry.all() if each.expert.record.enabled]
+        return [
+            f"trigger {'/'.join(each.key)} cannot work: {problem.message} ({problem.cure})"
+            for each in on
+            for problem in self.trigger_problems(each)
+        ]
+
     @property
     def problems(self) -> list[str]:
         """What a person should look at, in sentences."""
@@ -72,6 +87,7 @@ class Gateway:
             f"the {name} failed and was started again ({count} times)"
             for name, count in background.restarts.items()
         ]
+        found += self.broken_triggers
         return found + [f"the {name} does not work; the log says why" for name in background.failing]
 
 

@@ -31,6 +31,7 @@ from colleague.triggers.gmail.resolve import SOURCE as PUBSUB
 from colleague.triggers.gmail.resolve import accept_pushes, gmail_triggers, push_arrival
 from colleague.triggers.intake import arrival_of, fire_all
 from colleague.triggers.registry import BoundTrigger, Inactive
+from colleague.triggers.scheme import OPENCLAW_TOKEN
 from colleague.triggers.signature import RepeatKeys, Verified, verify
 
 log = logging.getLogger(__name__)
@@ -51,7 +52,8 @@ WEBHOOK = "webhook"
 async def gmail(request: Request, response: Response, here: GatewayDep) -> EventsAccepted:
     """The gmail preset, for every enabled expert that has it: messages, or a Pub/Sub push.
 
-    The secret is hooks.token, as a bearer; with hooks.pubsub set, also the token that Google signs."""
+    The secret is hooks.token, as a bearer or in x-openclaw-token; with hooks.pubsub set, also the token that
+    Google signs."""
     incoming = WebhookRequest(here, request, await request.body())
     await incoming.verified_by_google_or_token(GMAIL)
     payload = incoming.payload()
@@ -140,7 +142,8 @@ class WebhookRequest:
         pubsub = self.here.live.settings.hooks.pubsub
         given = self.request.headers.getlist("authorization")
         word, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
-        by_token = word.lower() != "bearer" or self.here.live.keys.is_hooks(token)
+        told_alone = OPENCLAW_TOKEN in self.request.headers
+        by_token = told_alone or word.lower() != "bearer" or self.here.live.keys.is_hooks(token)
         if pubsub is None or by_token or not looks_like_one(token):
             await self.verified_by_token(hook)
             return

@@ -103,6 +103,26 @@ class EventDocument(BaseModel):
     warning: str | None
 
 
+class DeliveryDocument(BaseModel):
+    """`status` is `delivered` when somebody got it, `waiting` until then; `error` says what it waits for."""
+
+    model_config = ConfigDict(extra="allow")
+
+    id: str
+    kind: str
+    run_id: str
+    status: Literal["waiting", "sending", "failed", "delivered"]
+    channel: str
+    at: str | None
+    read_by: str | None
+    error: str | None
+    body: dict[str, Any]
+
+
+class ReadAsked(Asked):
+    by: Annotated[str, Field(max_length=200)] = ""
+
+
 class DecisionAsked(Asked):
     """`digest` is that of what the person saw. `arguments` edits what will run; `result` says what came of
     it, or answers in the tool's place."""
@@ -157,7 +177,21 @@ class RunAsked(Asked):
     process: Annotated[str, Field(max_length=200)] = ""
     inputs: JsonObject = Field(default_factory=dict)
     model: Annotated[str, Field(max_length=200)] = ""
-    dry_run: bool = False
+    dry_run: bool | Literal["strict"] = False
+
+
+class RestoreAsked(Asked):
+    """A file of an expert, and the version that it is to have again."""
+
+    file: Annotated[str, Field(min_length=1, max_length=1000)]
+    version: Annotated[int, Field(ge=1, le=2**31 - 1)]
+
+
+class Restored(BaseModel):
+    """`version` is the new one; null when the file has that text already."""
+
+    path: str
+    version: int | None
 
 
 class RetryAsked(Asked):
@@ -225,7 +259,15 @@ class ExpertDocument(ExpertBrief):
     """Everything there is to know of an expert, by name."""
 
 
+class TriggerProblemDocument(BaseModel):
+    code: str
+    message: str
+    cure: str
+
+
 class TriggerDocument(BaseModel):
+    """`problem` says why it does not fire now, `problems` why it cannot work as things are."""
+
     expert: str
     trigger: str
     type: str
@@ -236,6 +278,7 @@ class TriggerDocument(BaseModel):
     concurrency_key: str | None
     state: Literal["active", "inactive", "paused"]
     active: bool
+    enabled: bool
     problem: str | None
     paused: bool
     paused_at: str | None
@@ -244,6 +287,7 @@ class TriggerDocument(BaseModel):
     last_at: str | None
     queued: int
     held: int
+    problems: list[TriggerProblemDocument]
 
 
 class GrantDocument(BaseModel):
@@ -332,6 +376,8 @@ class StatusDocument(BaseModel):
     dead_letters: list[str]
     dead_letters_total: int
     undelivered: int
+    unread_total: int
+    """Deliveries that nobody has read; /api/deliveries has them."""
     next_schedules: list[TriggerDocument]
     spent_today: list[dict[str, Any]]
     problems: list[str]

@@ -99,11 +99,13 @@ class Ready:
     url: str
     experts: tuple[str, ...]
     problems: tuple[str, ...]
+    broken_triggers: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         enabled = ", ".join(self.experts) or "none yet"
         trouble = f"; problems: {'; '.join(self.problems)}" if self.problems else ""
-        return f"Colleague listens on {self.url}; enabled experts: {enabled}{trouble}"
+        lines = [f"Colleague listens on {self.url}; enabled experts: {enabled}{trouble}"]
+        return "\n".join([*lines, *self.broken_triggers])
 
 
 class HttpServer(uvicorn.Server):
@@ -217,7 +219,11 @@ def _ready(gateway: Gateway) -> Ready:
         for bound_trigger in gateway.registry.all()
         if bound_trigger.expert.record.enabled
     }
-    return Ready(gateway.live.listening.url, tuple(sorted(enabled)), tuple(gateway.problems))
+    broken = gateway.broken_triggers
+    for each in broken:
+        log.warning("%s", each)
+    others = tuple(each for each in gateway.problems if each not in broken)
+    return Ready(gateway.live.listening.url, tuple(sorted(enabled)), others, tuple(broken))
 
 
 async def _watch_loop(metrics: Metrics) -> None:

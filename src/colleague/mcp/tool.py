@@ -28,12 +28,17 @@ class McpTool:
     destructive: bool
     launch_digest: str = ""
     """Of the server that listed it; see launch_digest.py."""
+    hinted: bool = False
+    """Whether the server says anything about reading or changing."""
+    says_changes: bool = False
+    """Whether the server itself says that it changes things: not read-only, or destructive."""
 
     @classmethod
     def read(cls, server: str, tool: Tool, launch_digest: str = "") -> McpTool:
         hints = tool.annotations
         read_only = bool(hints and hints.read_only_hint)
         said = hints.destructive_hint if hints else None
+        denied = hints is not None and hints.read_only_hint is False
         return cls(
             server=server,
             name=tool.name,
@@ -45,6 +50,8 @@ class McpTool:
             idempotent=bool(hints and hints.idempotent_hint),
             destructive=not read_only if said is None else said and not read_only,
             launch_digest=launch_digest,
+            hinted=read_only or denied or said is not None,
+            says_changes=not read_only and (denied or bool(said)),
         )
 
 

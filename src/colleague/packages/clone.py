@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import signal
 import subprocess
@@ -14,11 +15,13 @@ from pathlib import Path
 
 from colleague.errors import PackageError
 from colleague.packages.folder import MAX_FILES
-from colleague.packages.source import PASSWORD, Progress, Source
+from colleague.packages.git_error import git_error
+from colleague.packages.source import Progress, Source, without_secrets
 
 LOOK_EVERY = 1.0
 _OPTIONS = ("protocol.ext.allow=never", "http.lowSpeedLimit=1", "http.lowSpeedTime=30")
 _GIT = ("git", *(part for option in _OPTIONS for part in ("-c", option)))
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 _BY_HAND = "clone it yourself, then install the folder"
 
 
@@ -34,17 +37,26 @@ class CloneLimits:
 LIMITS = CloneLimits()
 
 
-def clone(source: Source, target: Path, progress: Progress, limits: CloneLimits = LIMITS) -> None:
-    """Fetches the newest commit, looks at its size, and only then writes its files."""
+def clone(source: Source, target: Path, progress: Progress, limits: CloneLimits = LIMITS) -> bool:
+    """Fetches one commit, looks at its size, and only then writes its files.
+
+    Returns whether the source names a tag or a commit, which are not meant to move."""
     import shutil
 
     if shutil.which("git") is None:
-        raise PackageError("git is not installed", hint="install git, or install from a folder")
+        raise PackageError("git is not installed", hint="install git, or install from a folder or a .zip")
     work = _Cloning(source, target, progress, limits, time.monotonic() + limits.seconds)
-    fetch = ("clone", "--depth", "1", "--no-checkout", "--progress", "--", source.location, str(target))
-    work.run(*fetch)
+    if _COMMIT.fullmatch(source.ref):
+        work.fetch_commit()
+    else:
+        work.fetch_branch()
     if work.has_files():
-        work.run("-C", str(target), "checkout", "--progress", "--force", "HEAD", "--")
+        work.check_out()
+    return bool(source.ref) and not _head(target).startswith("ref:")
+
+
+def _head(target: Path) -> str:
+    return (target / ".git" / "HEAD").read_text(encoding="utf-8", errors="replace")
 
 
 @dataclass(frozen=True)
@@ -56,6 +68,24 @@ class _Cloning:
     progress: Progress
     limits: CloneLimits
     deadline: float
+
+    def fetch_branch(self) -> None:
+        """The newest commit of a branch, or that of a tag; of the default branch when none is named."""
+        wanted = ("--branch", self.source.ref) if self.source.ref else ()
+        options = ("--depth", "1", "--no-checkout", "--progress", *wanted)
+        self.run("clone", *options, "--", self.source.location, str(self.target))
+
+    def fetch_commit(self) -> None:
+        self.run("init", "--quiet", "--template=", "--", str(self.target))
+        fetch = ("fetch", "--depth", "1", "--progress", "--no-tags", "--", self.source.location)
+        self.run("-C", str(self.target), *fetch, self.source.ref)
+        self.run("-C", str(self.target), "update-ref", "--no-deref", "HEAD", "FETCH_HEAD")
+
+    def check_out(self) -> None:
+        """Only the files below the source's path."""
+        paths = [self.source.path] if self.source.path else ["."]
+        command = ("--literal-pathspecs", "-C", str(self.target), "checkout", "--progress", "--force", "HEAD")
+        self.run(*command, "--", *paths)
 
     def run(self, *arguments: str) -> None:
         """One git command; it and all it started are gone at the end, also after Ctrl-C."""
@@ -79,9 +109,7 @@ class _Cloning:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(git.pid, signal.SIGKILL)
         if git.returncode != 0:
-            reason = said[-1] if said else f"git ended with {git.returncode}"
-            hint = "check the address and your access to it"
-            raise PackageError(f"cannot clone {self.source}: {reason}", hint=hint)
+            raise git_error(self.source, said or [f"git ended with {git.returncode}"])
 
     def _lines(self, git: subprocess.Popen[bytes]) -> Iterator[str]:
         """What git says of its progress, line by line, until it ends. Raises when a limit is reached."""
@@ -96,7 +124,7 @@ class _Cloning:
             *lines, left = (left + data).replace(b"\r", b"\n").split(b"\n")
             for line in [*lines, *([left] if not data else [])]:
                 if text := line.decode(errors="replace").strip():
-                    yield PASSWORD.sub("", text)
+                    yield without_secrets(text)
             if not data:
                 return
 
@@ -110,8 +138,10 @@ class _Cloning:
             self._refuse_large()
 
     def has_files(self) -> bool:
-        """Whether there is a commit. Raises when its files are more than a package may have."""
-        listing = [*_GIT, "-C", str(self.target), "ls-tree", "-r", "-l", "-z", "HEAD"]
+        """Whether there are any. Raises when they are more than a package may have."""
+        below = ["--", f"{self.source.path}/"] if self.source.path else []
+        tree = ["--literal-pathspecs", "-C", str(self.target), "ls-tree", "-r", "-l", "-z", "HEAD"]
+        listing = [*_GIT, *tree, *below]
         answer = subprocess.run(listing, env=_environment(), capture_output=True, check=False)
         sizes = [line.split(b"\t", 1)[0].split()[-1] for line in answer.stdout.split(b"\0") if line]
         if sum(int(size) for size in sizes if size.isdigit()) > self.limits.size:
@@ -120,7 +150,7 @@ class _Cloning:
             raise PackageError(
                 f"{self.source} has {len(sizes):,} files; {MAX_FILES:,} is the limit", hint=_BY_HAND
             )
-        return answer.returncode == 0
+        return bool(sizes)
 
     def _refuse_slow(self, what: str, seconds: float) -> None:
         raise PackageError(f"cannot clone {self.source}: it {what} {seconds:g} s", hint=_BY_HAND) from None

@@ -11,6 +11,7 @@ from colleague.packages.mark import Mark
 from colleague.packages.markdown import Markdown, read_markdown, stem
 from colleague.packages.parameter import Parameter, read_parameters
 from colleague.packages.parsed import Parsed
+from colleague.packages.part_name import part_name
 
 FunctionSession = Literal["inline", "isolated"]
 
@@ -63,4 +64,4 @@ def require_head(file: Markdown, folder: Folder) -> bool:
 
 
 def named(fields: Fields, path: str) -> str:
-    return fields.required_text("name") or stem(path)
+    return part_name(fields) or stem(path)

@@ -9,6 +9,7 @@ from colleague.packages.folder import Folder
 from colleague.packages.mark import Mark
 from colleague.packages.markdown import read_markdown, stem
 from colleague.packages.parsed import Parsed
+from colleague.packages.part_name import part_name
 
 KnowledgeType = Literal["static", "dynamic", "private"]
 
@@ -38,7 +39,7 @@ def read_knowledge(folder: Folder, path: str, at: Mark) -> Knowledge | None:
         at=Mark(path),
         node=fields.node,
         path=path,
-        name=fields.text("name") or stem(path),
+        name=part_name(fields, required=False) or stem(path),
         description=fields.text("description"),
         tags=fields.texts("tags"),
         type=cast(KnowledgeType, fields.choice("type", ("static", "dynamic", "private"), "static")),

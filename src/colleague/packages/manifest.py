@@ -15,6 +15,7 @@ from colleague.packages.mark import Mark
 from colleague.packages.names import MANIFEST
 from colleague.packages.nodes import NodeError, parse
 from colleague.packages.parsed import Parsed
+from colleague.packages.part_name import require_no_path
 from colleague.packages.policy import Policy, read_policy
 from colleague.packages.reserved import name_problem
 from colleague.packages.trigger import Trigger, read_trigger
@@ -22,6 +23,12 @@ from colleague.packages.trigger import Trigger, read_trigger
 Listed = list[tuple[str, Mark]]
 
 LISTS = ("persona", "functions", "processes", "tools", "knowledge", "state")
+_NUMBER = r"(?:0|[1-9][0-9]*)"
+_LABEL = rf"(?:{_NUMBER}|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
+_SEMVER = (
+    rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-{_LABEL}(?:\.{_LABEL})*)?(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?"
+)
+"""As semver.org has it; the library for it takes longer to import than a list of experts to print."""
 _PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,56}")
 
 
@@ -82,7 +89,7 @@ def _read(fields: Fields) -> Manifest:
         components=_read_components(fields),
         author=_read_author(fields),
         license=fields.text("license"),
-        requires_tools=fields.child("requires").texts("tools"),
+        requires_tools=_read_tools(fields.child("requires")),
         outputs=fields.texts("outputs"),
         concurrency=concurrency,
         execution=read_execution(fields.child("execution"), Execution()),
@@ -91,6 +98,13 @@ def _read(fields: Fields) -> Manifest:
         policy=read_policy(fields.child("policy")),
         triggers=_read_triggers(fields, concurrency),
     )
+
+
+def _read_tools(requires: Fields) -> tuple[str, ...]:
+    named = requires.marked_texts("tools")
+    for name, at in named:
+        require_no_path(name, at, requires.findings)
+    return tuple(name for name, _ in named)
 
 
 def _read_spec(fields: Fields) -> str:
@@ -107,6 +121,8 @@ def _read_spec(fields: Fields) -> str:
 
 def _read_name(fields: Fields) -> str:
     name = fields.required_text("name")
+    if not require_no_path(name, fields.mark("name"), fields.findings):
+        return name
     if name and not _PLAIN_NAME.fullmatch(name):
         message = f"{name[:60]!r} is hard to type as a name"
         hint = f"use small letters, digits and dashes, such as {folder_name(name)}"
@@ -124,10 +140,8 @@ def folder_name(name: str) -> str:
 
 
 def _read_version(fields: Fields) -> str:
-    from semver import Version
-
     version = fields.required_text("version")
-    if version and not Version.is_valid(version):
+    if version and not re.fullmatch(_SEMVER, version):
         message = f"version {version[:40]!r} is not SemVer, so every update will need --force"
         fields.findings.add("version-not-semver", fields.mark("version"), message, "write it as 1.2.3")
     return version

@@ -21,6 +21,13 @@ MAX_DIGITS = 1000
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _RESOLVER: Any = yaml.resolver.Resolver()
+_STANDARD = "tag:yaml.org,2002:"
+_SCALAR_TAGS = frozenset(f"{_STANDARD}{kind}" for kind in ("str", "int", "float", "bool", "null"))
+_PLAIN_TAGS = {
+    yaml.ScalarEvent: _SCALAR_TAGS,
+    yaml.SequenceStartEvent: frozenset({f"{_STANDARD}seq"}),
+    yaml.MappingStartEvent: frozenset({f"{_STANDARD}map"}),
+}
 
 
 class NodeError(Exception):
@@ -169,6 +176,7 @@ class _Reader:
         return node
 
     def _build(self, event: Any, at: Mark, depth: int) -> Node:
+        _require_plain_tag(event, at)
         if isinstance(event, yaml.ScalarEvent):
             return Scalar(event.value, _scalar_value(event), at)
         if isinstance(event, yaml.SequenceStartEvent):
@@ -207,6 +215,16 @@ class _Reader:
                     entries[name], marks[name] = node, source.marks[name]
         size = 1 + sum(node.size for node in entries.values())
         return Mapping(entries, marks, at, size, _height(entries.values()))
+
+
+def _require_plain_tag(event: Any, at: Mark) -> None:
+    """A lone `!` says "no tag". Every other tag that is not one of plain data could mean anything."""
+    if event.tag in (None, "!") or event.tag in _PLAIN_TAGS[type(event)]:
+        return
+    standard = event.tag.startswith(_STANDARD)
+    shown = f"!!{event.tag.removeprefix(_STANDARD)}" if standard else event.tag
+    message = f"the tag {shown[:60]} is not plain data"
+    raise NodeError("yaml-tag", at, message, "remove the tag and write text, numbers, lists and mappings")
 
 
 def _height(children: Iterable[Node]) -> int:

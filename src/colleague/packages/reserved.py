@@ -26,9 +26,15 @@ def name_problem(name: str) -> str:
     plain = unicodedata.normalize("NFKC", name).casefold().strip()
     if plain in _RESERVED:
         return f"the name {name[:60]!r} is reserved: {_RESERVED[plain]}"
-    if plain.partition(".")[0] in _DEVICES:
+    if is_device(plain):
         return f"the name {name[:60]!r} is reserved: it is a device on Windows"
     found = [each for each in _SEPARATORS if each in plain]
     if found:
         return f"the name {name[:60]!r} cannot be used: it has {found[0]!r}, which separates names in keys"
     return ""
+
+
+def is_device(name: str) -> bool:
+    """Whether Windows takes a file of this name for a device, whatever its ending."""
+    plain = unicodedata.normalize("NFKC", name).casefold()
+    return plain.partition(".")[0].strip() in _DEVICES

@@ -55,6 +55,7 @@ RULES: dict[str, tuple[Severity, Group, str]] = {
     # YAML and fields
     "yaml-invalid": ("error", "structure", "The YAML cannot be read."),
     "yaml-duplicate-key": ("error", "structure", "A key stands twice in one mapping."),
+    "yaml-tag": ("error", "structure", "A YAML tag stands for something else than plain data."),
     "yaml-bomb": ("error", "structure", "The YAML grows, nests or refers to itself without bound."),
     "frontmatter-missing": (
         "error",
@@ -72,6 +73,7 @@ RULES: dict[str, tuple[Severity, Group, str]] = {
         "structure",
         "Two components of one kind share a name; the first one counts.",
     ),
+    "name-path": ("error", "structure", "A name is a path: it has a slash in it, or is . or .."),
     "name-reserved": ("error", "structure", "An installed expert has a name that the runtime itself uses."),
     "name-awkward": ("warning", "structure", "A name is hard to type as a folder or on a command line."),
     "spec-unsupported": (
@@ -97,6 +99,11 @@ RULES: dict[str, tuple[Severity, Group, str]] = {
         "error",
         "references",
         "A delivery or escalation channel is not known here.",
+    ),
+    "reference-path": (
+        "error",
+        "references",
+        "The name of a trigger, or a reference to a process, trigger, function or tool, is a path.",
     ),
     "process-trigger-unknown": ("warning", "references", "A process names a trigger that does not exist."),
     "process-function-unknown": ("warning", "references", "A process lists a function that does not exist."),
@@ -150,6 +157,25 @@ RULES: dict[str, tuple[Severity, Group, str]] = {
         "serial_per_key without a key always falls back to serial.",
     ),
     "preset-unknown": ("warning", "triggers", "The preset is not known here, so the trigger stays inactive."),
+    "trigger-inactive": ("error", "triggers", "A trigger is inactive until something else is done first."),
+    "trigger-secret-missing": ("error", "triggers", "A webhook has no secret, so it refuses every request."),
+    "trigger-secret-unset": (
+        "error",
+        "triggers",
+        "The secret of a webhook is in an environment variable that is not set, or empty.",
+    ),
+    "trigger-secret-unusable": ("error", "triggers", "The secret of a webhook can never fit a request."),
+    "trigger-mail-lookup": (
+        "error",
+        "triggers",
+        "The gmail preset has no way to look up mail that Google only announces.",
+    ),
+    "trigger-channel-unconnected": ("error", "triggers", "Nothing brings messages to a channel trigger."),
+    "delivery-channel-unconnected": (
+        "error",
+        "triggers",
+        "What a trigger starts delivers or escalates to a channel that is not connected here.",
+    ),
     "trigger-tool-not-required": ("warning", "triggers", "requires_tool names a tool not in requires.tools."),
     # bindings and servers
     "bindings-invalid": ("error", "bindings", "bindings.yaml cannot be used."),
@@ -166,6 +192,11 @@ RULES: dict[str, tuple[Severity, Group, str]] = {
     "settings-invalid": ("error", "servers", "colleague.json or openclaw.json cannot be used."),
     "server-unknown": ("error", "servers", "A binding names an MCP server that is not configured."),
     "skill-unknown": ("error", "servers", "A binding names a skill that is not installed."),
+    "skill-operation": (
+        "error",
+        "servers",
+        "A skill allows no tool that carries an operation out.",
+    ),
     "server-unreachable": (
         "error",
         "servers",
@@ -181,5 +212,15 @@ RULES: dict[str, tuple[Severity, Group, str]] = {
         "warning",
         "servers",
         "An operation is marked repeatable, which the server does not say of its tool.",
+    ),
+    "operation-reads": (
+        "warning",
+        "servers",
+        "An operation is marked as reading, and the server says that its tool changes something.",
+    ),
+    "operation-unhinted": (
+        "warning",
+        "servers",
+        "An operation is named like a question, and nobody says that it only reads.",
     ),
 }

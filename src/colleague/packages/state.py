@@ -9,6 +9,7 @@ from colleague.packages.folder import Folder
 from colleague.packages.mark import Mark
 from colleague.packages.markdown import read_markdown, stem
 from colleague.packages.parsed import Parsed
+from colleague.packages.part_name import part_name
 
 Scope = Literal["persistent", "session"]
 
@@ -33,7 +34,7 @@ def read_state_template(folder: Folder, path: str, at: Mark) -> StateTemplate | 
         at=Mark(path),
         node=fields.node,
         path=path,
-        name=fields.text("name") or stem(path),
+        name=part_name(fields, required=False) or stem(path),
         text=file.text,
         description=fields.text("description"),
         scope=cast(Scope, fields.choice("scope", ("persistent", "session"), "persistent")),

@@ -11,19 +11,25 @@ from colleague.packages.folder import Folder
 from colleague.packages.mark import Mark
 from colleague.packages.nodes import Mapping, Node, NodeError, Scalar, Sequence, parse
 from colleague.packages.parsed import Parsed
+from colleague.packages.part_name import part_name
 from colleague.packages.policy import TIERS, Tier
 from colleague.packages.shape import Schema, read_shape
+
+_NO_EFFECTS = ("none", "no", "false")
 
 
 @dataclass(frozen=True)
 class Operation(Parsed):
-    """`documented_tier` is what the tool file says; only the policy decides."""
+    """`documented_tier` is what the tool file says; only the policy decides.
+
+    `reads`: the tool file says that it changes nothing (`reads: true`, or `side_effects: none`)."""
 
     name: str
     description: str
     input: Schema
     output: Schema
     documented_tier: Tier | None = None
+    reads: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,7 @@ def read_tool(folder: Folder, path: str, at: Mark) -> Tool | None:
         at=Mark(path),
         node=fields.node,
         path=path,
-        name=fields.required_text("name"),
+        name=part_name(fields),
         description=fields.text("description"),
         operations=_read_operations(fields),
     )
@@ -105,10 +111,18 @@ def _read_operation(node: Node, findings: Findings) -> Operation | None:
         input=_read_object(fields, "input"),
         output=_read_object(fields, "output"),
         documented_tier=cast(Tier, tier) if tier else None,
+        reads=_read_reads(fields),
     )
     fields.ignore("side_effects", "examples")
     fields.finish()
     return operation if name else None
+
+
+def _read_reads(fields: Fields) -> bool:
+    if fields.has("reads"):
+        return fields.flag("reads", False)
+    effects = fields.node.entries.get("side_effects") if fields.node else None
+    return isinstance(effects, Scalar) and effects.text.strip().lower() in _NO_EFFECTS
 
 
 def _read_object(fields: Fields, name: str) -> Schema:

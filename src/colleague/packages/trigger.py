@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, cast
 
@@ -17,6 +18,10 @@ TriggerType = Literal["webhook", "cron", "channel"]
 SessionKind = Literal["isolated", "main"]
 TYPES: tuple[TriggerType, ...] = ("webhook", "cron", "channel")
 PRESETS = ("gmail",)
+HISTORY = ("list_history", "get_history")
+LISTING = ("list_messages",)
+LOOKUPS = (*HISTORY, *LISTING)
+"""Operations that the gmail preset asks the mail tool for; no package has to name them."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +46,22 @@ class Trigger(Parsed):
         return self.handler, self.type, self.preset, self.requires_tool, self.session, self.process
 
     @property
+    def mail_tool(self) -> str:
+        """The tool that is asked for mail which is only announced; empty for other triggers."""
+        return (self.requires_tool or "email") if self.preset == "gmail" else ""
+
+    @property
     def handler(self) -> str:
         """How people see where it comes from: `webhook/gmail`, `cron: 0 8 * * 1-5 UTC`."""
         if self.cron:
             return f"cron: {self.cron.text} {self.cron.zone}"
         source = self.preset or self.requires_tool
         return f"{self.type}/{source}" if source else self.type
+
+
+def asked_operations(triggers: Iterable[Trigger], tool: str) -> tuple[str, ...]:
+    """What the presets of these triggers ask of a tool, whether or not the package names it."""
+    return LOOKUPS if any(trigger.mail_tool == tool for trigger in triggers) else ()
 
 
 def read_trigger(node: Node, inherited: Concurrency, findings: Findings) -> Trigger | None:

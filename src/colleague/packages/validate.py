@@ -14,6 +14,7 @@ from colleague.packages.names import BINDINGS, LINK, MANIFEST
 from colleague.packages.package import Package
 from colleague.packages.policy import Override, looser
 from colleague.packages.process import Process
+from colleague.packages.reference import check_references
 from colleague.packages.trigger import Trigger
 from colleague.suggest import did_you_mean
 
@@ -26,6 +27,7 @@ def check_package(package: Package, findings: Findings, *, installed: bool) -> N
     for trigger in package.triggers:
         _check_trigger(trigger, package, findings)
     _check_trigger_names(package, findings)
+    check_references(package, findings)
     for override in package.manifest.policy.approval.overrides.values():
         _check_override(override, package, findings)
     _check_tool_files(package, findings)

@@ -21,6 +21,7 @@ from colleague.clock_file import home_clock, remembered
 from colleague.config import Settings
 from colleague.duration import parse_duration
 from colleague.experts.delivery.sender import OutboxSender, channels
+from colleague.experts.experts_md import refresh_catalogue
 from colleague.experts.launch_acceptance import accept_all, held_servers
 from colleague.experts.restrictions import ExpertRestrictions
 from colleague.experts.runs.assembly import ExpertRuns
@@ -132,6 +133,7 @@ async def open_host(
         logging_to(home.logs),
     ):
         clock = clock or home_clock(home)
+        refresh_catalogue(home, settings.workspace)
         database = open_database(home, settings, environ, clock)
         try:
             if alone:

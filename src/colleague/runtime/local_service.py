@@ -25,6 +25,7 @@ from colleague.experts.runs.model_name import model_name
 from colleague.experts.runs.preflight import Preflight
 from colleague.experts.runs.report import approval_report, granted_text, run_report
 from colleague.experts.runs.retry import drop_dead_letter, retry_run
+from colleague.experts.workspace.restore import restore_file
 from colleague.home import Home
 from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
@@ -48,10 +49,11 @@ from colleague.store.cancel import cancel
 from colleague.store.grants import give_grant, revoke_grant
 from colleague.store.journal import get_call
 from colleague.store.lookup import full_id
+from colleague.store.outbox import mark_read
 from colleague.store.report import answers_of
 from colleague.store.run import get_run
 from colleague.store.sweep import GRACE_MS
-from colleague.store.tables import approvals, grants, runs
+from colleague.store.tables import approvals, grants, outbox, runs
 from colleague.store.tx import Database, Tx
 from colleague.triggers.errors import BadPayload
 from colleague.triggers.gmail.messages import gmail_payloads
@@ -112,7 +114,9 @@ class LocalService:
             found = find_expert(self.home, asked.expert)
             invoked = Invocation(self.home, found, found.load(), asked.model, asked.dry_run)
             process = find_process(invoked.package, asked.process) if asked.process else None
-            self._preflight.check_expert(found, invoked.package, process, asked.model, dry_run=asked.dry_run)
+            self._preflight.check_expert(
+                found, invoked.package, process, asked.model, dry_run=bool(asked.dry_run)
+            )
             if process is not None:
                 return invoked.process(process, asked.inputs, source=self.source)
             return invoked.task(asked.task, source=self.source)
@@ -169,6 +173,14 @@ class LocalService:
 
     async def drop(self, run: str, by: str) -> None:
         await self.database.write(lambda tx: drop_dead_letter(tx, full_id(tx, runs, "run", run), by))
+
+    async def read(self, delivery: str, by: str) -> bool:
+        return await self.database.write(
+            lambda tx: bool(mark_read(tx, [full_id(tx, outbox, "delivery", delivery)], by))
+        )
+
+    async def restore(self, expert: str, file: str, version: int) -> dict[str, Any]:
+        return await restore_file(self.home, self.settings, self.database, expert, file, version)
 
     async def accept_server(self, name: str, digest: str, by: str) -> None:
         await accept_one(self.database, self.settings, name, digest, by)

@@ -109,6 +109,11 @@ class RemoteService:
         body = {"text": message} | ({"model": model} if model else {})
         return _accepted(await self._ask("POST", f"/api/sessions/{_path(MAIN_SESSION)}/messages", body))
 
+    async def restore(self, expert: str, file: str, version: int) -> dict[str, Any]:
+        body = {"file": file, "version": version}
+        answer: dict[str, Any] = await self._ask("POST", f"/api/experts/{_path(expert)}/state", body)
+        return answer
+
     async def fire(self, expert: str, trigger: str, payload: Any) -> AcceptedEvent:
         return _accepted(await self._ask("POST", f"{_trigger(expert, trigger)}/fire", {"payload": payload}))
 
@@ -129,6 +134,10 @@ class RemoteService:
 
     async def drop(self, run: str, by: str) -> None:
         await self._ask("POST", f"/api/deadletters/{_path(run)}/drop", {"by": by})
+
+    async def read(self, delivery: str, by: str) -> bool:
+        answer = await self._ask("POST", f"/api/deliveries/{_path(delivery)}/read", {"by": by})
+        return bool(answer["changed"])
 
     async def accept_server(self, name: str, digest: str, by: str) -> None:
         await self._ask("POST", f"/api/servers/{_path(name)}/accept", {"digest": digest, "by": by})

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from colleague.errors import UsageError
-from colleague.run_document import ApprovalDocument, Decision
+from colleague.run_document import ApprovalDocument, Decision, DryRun
 
 MOST_CHARACTERS = 100_000
 
@@ -30,7 +30,7 @@ class RunRequest:
     process: str = ""
     inputs: dict[str, Any] = field(default_factory=dict)
     model: str = ""
-    dry_run: bool = False
+    dry_run: DryRun = False
 
 
 @dataclass(frozen=True)

@@ -52,6 +52,14 @@ class Service(Protocol):
         """Lets a dead letter be."""
         ...
 
+    async def read(self, delivery: str, by: str) -> bool:
+        """Somebody has read it. False when somebody had before, or it goes to another place."""
+        ...
+
+    async def restore(self, expert: str, file: str, version: int) -> dict[str, Any]:
+        """Puts a version of a file back; its path, and the number that this text has now."""
+        ...
+
     async def accept_server(self, name: str, digest: str, by: str) -> None:
         """The MCP server may be started; `digest` is of the entry that the person looked at."""
         ...

@@ -9,13 +9,14 @@ from typing import Any
 from sqlalchemy import func, literal_column, select, update
 
 from colleague.errors import ColleagueError
+from colleague.run_document import DryRun
 from colleague.store.activity_lines import tell_accepted
 from colleague.store.dedupe import first_events
 from colleague.store.ids import new_id
 from colleague.store.lanes import head_of, take_places
 from colleague.store.notify import wake
 from colleague.store.record import columns_of, record
-from colleague.store.run import RunKind
+from colleague.store.run import RunKind, stored_dry_run
 from colleague.store.sla import Sla
 from colleague.store.steps import add_steps
 from colleague.store.tables import attempts, events, is_open, runs, sql_literal
@@ -42,7 +43,7 @@ class Arrival:
     version: str = ""
     digest: str = ""
     model: str = ""
-    dry_run: bool = False
+    dry_run: DryRun = False
     sla: Sla | None = None
     steps: tuple[str, ...] = ()
     dedupe_keys: tuple[str, ...] = ()
@@ -155,7 +156,7 @@ def start_run(
         stalls=0,
         working_ms=0,
         created_at=tx.now,
-        dry_run=int(arrival.dry_run),
+        dry_run=stored_dry_run(arrival.dry_run),
         sla=arrival.sla.to_json() if arrival.sla else None,
         kind=arrival.kind,
     )

@@ -83,6 +83,13 @@ def tell_delivered(message: OutboxMessage) -> None:
         activity.tell("delivered", text, run=message.run_id, what=message.kind, channel=message.channel)
 
 
+def tell_unread(message: OutboxMessage) -> None:
+    """For a message that nobody has been told of yet."""
+    if activity.is_on() and message.kind not in QUESTIONS:
+        text = f"{message.kind} of run {short(message.run_id)} waits to be read: colleague delivery list"
+        activity.tell("unread", text, run=message.run_id, what=message.kind, channel=message.channel)
+
+
 def _of(run: Run) -> dict[str, Any]:
     return {"run": run.id, "expert": run.expert}
 

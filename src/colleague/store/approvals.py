@@ -16,7 +16,7 @@ from colleague.run_document import ApprovalKind, ApprovalStatus, Decision
 from colleague.store.activity_lines import tell_asked, tell_decided
 from colleague.store.claims import wake_run
 from colleague.store.ids import new_id
-from colleague.store.outbox import parcel_about, put_in_outbox
+from colleague.store.outbox import mark_answered, parcel_about, put_in_outbox
 from colleague.store.paging import Order, Page, count_rows
 from colleague.store.record import columns_of, record
 from colleague.store.run import Hold, Run, fenced, lock_run
@@ -272,6 +272,7 @@ def decide(tx: Tx, answer: Answer) -> Approval:
     tx.update(approvals, {"id": approval.id}, **values)
     tell_decided(tx, approval, answer.decision, answer.by)
     clear_timer(tx, "expiry", approval.id)
+    mark_answered(tx, run.id, approval.id, answer.by)
     if approval.kind == "learning" and answer.decision == "approve":
         put_in_outbox(tx, run.id, "learning", approval.id, LEARNINGS, approval.arguments)
     if run.status == "done":

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from colleague.clock import iso
 from colleague.errors import NotFound
@@ -15,7 +16,7 @@ from colleague.store.paging import Order, Page
 from colleague.store.record import columns_of, record
 from colleague.store.report import brief_document, parcel_document, runs_ahead
 from colleague.store.run import Run
-from colleague.store.tables import events, runs
+from colleague.store.tables import events, runs, sql_literal
 from colleague.store.tx import Tx
 
 
@@ -66,6 +67,48 @@ def _run(tx: Tx, run: Run) -> dict[str, Any]:
 def _delivery(tx: Tx, run: Run) -> MessageDocument | None:
     found = [each for each in parcels_of(tx, run.id) if each.kind in ("delivery", "escalation")]
     return parcel_document(found[-1]) if found else None
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """Events of one trigger that were skipped lately for one reason."""
+
+    expert: str
+    trigger: str
+    reason: str
+    count: int
+    last_at: int
+
+
+LATELY_MS = 86_400_000
+REPEATED = "duplicate found after acceptance"
+"""The beginning of a reason: nothing is lost by such an event, so nobody needs to look."""
+
+
+def skipped_lately(tx: Tx, limit: int = 20) -> list[Skipped]:
+    """What was skipped in the last day and why, the latest first."""
+    columns = (events.c.expert, events.c.trigger_name, func.coalesce(events.c.reason, ""))
+    last = func.max(events.c.received_at)
+    query = (
+        select(*columns, func.count(), last)
+        .where(
+            events.c.outcome == sql_literal("skipped"),
+            events.c.received_at > tx.now - LATELY_MS,
+            ~func.coalesce(events.c.reason, "").startswith(REPEATED),
+        )
+        .group_by(*columns)
+        .order_by(last.desc())
+        .limit(limit)
+    )
+    rows: Any = tx.all(query)
+    return [Skipped(*row) for row in rows]
+
+
+def unresolved(tx: Tx, limit: int = 20) -> list[Event]:
+    """What was accepted and could not be looked up so far, the oldest first; `reason` says why."""
+    still_open = (events.c.run_id.is_(None), events.c.outcome.is_(None), events.c.held == 0)
+    query = select(*columns_of(Event, events)).where(*still_open, events.c.reason.is_not(None))
+    return [record(Event, row) for row in tx.all(query.order_by(events.c.id).limit(limit))]
 
 
 def events_page(tx: Tx, *, limit: int, after: str | None = None) -> Page[dict[str, Any]]:

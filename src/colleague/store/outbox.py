@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from sqlalchemy import or_, select, update
+from sqlalchemy import and_, or_, select, update
 
 from colleague.clock import STEP_MS
+from colleague.errors import NotFound
+from colleague.run_document import QUESTIONS
 from colleague.store.ids import new_id
+from colleague.store.paging import Order, Page, count_rows
 from colleague.store.record import columns_of, record
 from colleague.store.tables import outbox, sql_literal
 from colleague.store.tx import Tx
@@ -29,11 +32,25 @@ class OutboxMessage:
     error: str | None
     created_at: int
     sent_at: int | None
+    read_by: str | None
 
+
+MAIN = "main"
+"""The channel for what the owner of the home is told."""
+UNREAD = "unread"
+"""The status of what is where it should be and nobody has read."""
+NO_READER = f"{MAIN} has no reader yet"
 
 LONGEST_SEND_MS = 120_000
 LONGEST_PAUSE_MS = 3_600_000
 _COLUMNS = columns_of(OutboxMessage, outbox)
+TO_SEND = tuple(outbox.c.status != sql_literal(status) for status in ("sent", UNREAD))
+_NO_QUESTION = tuple(outbox.c.kind != sql_literal(kind) for kind in QUESTIONS)
+_TO_READ = (outbox.c.status == sql_literal(UNREAD), *_NO_QUESTION)
+_READABLE = or_(
+    outbox.c.status == sql_literal(UNREAD), and_(outbox.c.status == "waiting", outbox.c.channel == MAIN)
+)
+"""Who is quick can read what is for main before the sender has seen it."""
 
 
 def put_in_outbox(tx: Tx, run_id: str, kind: str, subject: str, channel: str, body: str) -> None:
@@ -57,7 +74,7 @@ def waiting_parcels(tx: Tx, limit: int = 100) -> list[OutboxMessage]:
     A pause longer than the longest was begun by a clock that was ahead, and is over."""
     late = outbox.c.retry_at > tx.now + LONGEST_PAUSE_MS + STEP_MS
     due = or_(outbox.c.retry_at.is_(None), outbox.c.retry_at <= tx.now, late)
-    query = select(*_COLUMNS).where(outbox.c.status != sql_literal("sent"), due)
+    query = select(*_COLUMNS).where(*TO_SEND, due)
     return [record(OutboxMessage, row) for row in tx.all(query.order_by(outbox.c.created_at).limit(limit))]
 
 
@@ -89,11 +106,54 @@ def release_messages(tx: Tx) -> None:
     tx.update(outbox, {"status": "sending"}, status="waiting", retry_at=None)
 
 
-def arrived(tx: Tx, parcel_ids: Collection[str]) -> int:
-    """Parcels that need no sending to be where they should be; returns how many."""
-    these = outbox.c.id.in_(parcel_ids), outbox.c.status != "sent"
-    values = {"status": "sent", "sends": outbox.c.sends + 1, "sent_at": tx.now, "error": None}
+def leave_unread(tx: Tx, message_ids: Collection[str]) -> int:
+    """Messages for a place into which nobody looks by himself: they wait to be read; returns how many."""
+    these = outbox.c.id.in_(message_ids), outbox.c.status != "sent"
+    values = {"status": UNREAD, "error": NO_READER}
     return tx.execute(update(outbox).where(*these).values(**values)).rowcount
+
+
+def mark_read(tx: Tx, message_ids: Collection[str], by: str) -> int:
+    """Somebody has read them, so they are delivered. The first reader counts; returns how many were new."""
+    these = outbox.c.id.in_(message_ids), _READABLE
+    values = {"status": "sent", "sent_at": tx.now, "read_by": by, "error": None}
+    return tx.execute(update(outbox).where(*these).values(**values)).rowcount
+
+
+def mark_answered(tx: Tx, run_id: str, approval_id: str, by: str) -> None:
+    """Who decides about a question has read it."""
+    about = outbox.c.run_id == run_id, outbox.c.subject == approval_id, outbox.c.kind.in_(QUESTIONS)
+    mark_read(tx, [row.id for row in tx.all(select(outbox.c.id).where(*about))], by)
+
+
+def unread_of(tx: Tx, run_id: str) -> list[str]:
+    """What a run has to tell and nobody has read: the ids, without questions."""
+    query = select(outbox.c.id).where(outbox.c.run_id == run_id, _READABLE, *_NO_QUESTION)
+    return [row.id for row in tx.all(query)]
+
+
+def count_unread(tx: Tx) -> int:
+    return count_rows(tx, outbox, _TO_READ)
+
+
+def deliveries_page(tx: Tx, *, unread: bool, limit: int, after: str | None = None) -> Page[OutboxMessage]:
+    """What people are told, without questions: what nobody has read, the oldest first, or all, the newest."""
+    told = _TO_READ if unread else _NO_QUESTION
+    order = Order(outbox, (outbox.c.created_at,), descending=not unread)
+    page = order.page(tx, select(*_COLUMNS).where(*told), limit=limit, after=after)
+    return Page([record(OutboxMessage, row) for row in page.items], page.next_after)
+
+
+def count_deliveries(tx: Tx) -> int:
+    return count_rows(tx, outbox, _NO_QUESTION)
+
+
+def get_delivery(tx: Tx, message_id: str) -> OutboxMessage:
+    """Raises NotFound when there is none with this id."""
+    found = tx.find(OutboxMessage, outbox, {"id": message_id})
+    if not found:
+        raise NotFound(f"there is no delivery {message_id!r}")
+    return found[0]
 
 
 def sent(tx: Tx, parcel_id: str) -> None:

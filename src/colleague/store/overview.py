@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Executable, func, select
 
+from colleague.store.outbox import TO_SEND
 from colleague.store.paging import Order, Page, count_rows
 from colleague.store.record import record
 from colleague.store.run import Run, get_run
@@ -54,8 +55,8 @@ def count_dead_letters(tx: Tx) -> int:
 
 
 def unsent(tx: Tx) -> int:
-    query = select(func.count()).select_from(outbox).where(outbox.c.status != sql_literal("sent"))
-    return int(tx.execute(query).scalar_one())
+    """What is to be sent and was not, also because its channel is not connected. What is for main is not."""
+    return count_rows(tx, outbox, TO_SEND)
 
 
 def spent_today_by_expert(tx: Tx) -> list[SpentByExpert]:

@@ -23,7 +23,7 @@ from colleague.run_document import Trouble as TroubleDocument
 from colleague.store.approvals import approvals_of
 from colleague.store.journal import MAIN, Call, all_messages, read_calls, read_messages
 from colleague.store.lanes import head_of
-from colleague.store.outbox import OutboxMessage, parcels_of
+from colleague.store.outbox import UNREAD, OutboxMessage, parcels_of
 from colleague.store.paging import Order, Page
 from colleague.store.run import Run, get_run
 from colleague.store.sla import Sla
@@ -73,7 +73,7 @@ def run_document(tx: Tx, run_id: str) -> RunDocument:
         "delivery": _delivery(tx, run_id),
         "notices": [parcel_document(each) for each in parcels_of(tx, run_id) if each.kind != "delivery"],
         "sla": _sla(run),
-        "dry_run": run.dry_run,
+        "dry_run": run.dryness,
         "usage": {"input_tokens": used.input_tokens, "output_tokens": used.output_tokens, "cost": used.cost},
     }
 
@@ -142,15 +142,20 @@ def _delivery(tx: Tx, run_id: str) -> MessageDocument | None:
     return parcel_document(found[-1]) if found else None
 
 
+_SHOWN = {"sent": "delivered", UNREAD: "waiting"}
+
+
 def parcel_document(parcel: OutboxMessage) -> MessageDocument:
-    """What was, or is to be, told to people. `delivered` is only said of what was sent."""
+    """What was, or is to be, told to people. `delivered` is only said of what somebody got."""
     return {
+        "id": parcel.id,
         "kind": parcel.kind,
         "subject": parcel.subject,
         "run_id": parcel.run_id,
-        "status": "delivered" if parcel.status == "sent" else parcel.status,
+        "status": _SHOWN.get(parcel.status, parcel.status),
         "channel": parcel.channel,
         "at": iso(parcel.sent_at),
+        "read_by": parcel.read_by,
         "error": parcel.error,
         "body": json.loads(parcel.body),
     }

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from colleague.errors import NotFound
-from colleague.run_document import RunOutcome, RunStatus
+from colleague.run_document import DryRun, RunOutcome, RunStatus
 from colleague.store.lanes import lock_lane
 from colleague.store.tables import runs
 from colleague.store.tx import Fenced, Tx
@@ -15,6 +15,8 @@ Status = RunStatus
 Outcome = RunOutcome
 RunKind = Literal["expert", "agent"]
 """Who works on a run: an expert under its policy, or the main agent."""
+"""Whether a run is dry; a strict one sends nothing but what only reads."""
+_STRICT = 2
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,20 @@ class Run:
     created_at: int
     started_at: int | None
     ended_at: int | None
-    dry_run: bool
+    dry_run: int
     sla: str | None
     sla_breached_at: int | None
     kind: RunKind = "expert"
     trouble: str | None = None
     """JSON of a `store/trouble.py::Trouble`; None when all is well."""
+
+    @property
+    def dryness(self) -> DryRun:
+        return "strict" if self.dry_run == _STRICT else bool(self.dry_run)
+
+
+def stored_dry_run(dry_run: DryRun) -> int:
+    return _STRICT if dry_run == "strict" else int(dry_run)
 
 
 def get_run(tx: Tx, run_id: str) -> Run:

@@ -35,6 +35,11 @@ def steps_of(tx: Tx, run_id: str) -> list[StepMark]:
     return tx.find(StepMark, steps, {"run_id": run_id}, order=("number",))
 
 
+def open_steps(tx: Tx, run_id: str) -> list[StepMark]:
+    """Those that are neither done nor skipped; one that failed before is open until it is settled."""
+    return [step for step in steps_of(tx, run_id) if step.status in ("open", "failed")]
+
+
 def mark_step(tx: Tx, run_id: str, number: int, status: StepStatus, note: str, attempt: int) -> bool:
     """False when the run has no such step."""
     this = {"run_id": run_id, "number": number}

@@ -77,7 +77,7 @@ timers = _table("timers", key="kind subject", text="kind subject run_id", number
 outbox = _table(
     "outbox",
     key="id",
-    text="id run_id kind subject channel body status error",
+    text="id run_id kind subject channel body status error read_by",
     number="sends created_at sent_at retry_at",
 )
 triggers = _table(

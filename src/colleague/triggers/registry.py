@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from colleague.errors import ColleagueError, NotFound
 from colleague.experts.accepted import accept_command
-from colleague.experts.bindings import TriggerBinding, read_bindings
+from colleague.experts.bindings import ToolBinding, TriggerBinding, read_bindings
 from colleague.experts.expert import Expert, discover
 from colleague.file_stamp import FileStamp, file_stamp
 from colleague.home import Home
@@ -30,7 +30,10 @@ class Inactive(ColleagueError):
 
 @dataclass(frozen=True)
 class BoundTrigger:
-    """A trigger with everything that firing it needs. `problem` says why it does not fire."""
+    """A trigger with everything that firing it needs.
+
+    `problem` says why it does not fire; `fault` is that without being disabled. `tools` are those that the
+    expert has bound."""
 
     expert: Expert
     package: Package
@@ -39,10 +42,19 @@ class BoundTrigger:
     binding: TriggerBinding | None = None
     problem: str = ""
     hint: str = ""
+    fault: str = ""
+    cure: str = ""
+    tools: Mapping[str, ToolBinding] = field(default_factory=dict)
 
     @property
     def key(self) -> tuple[str, str]:
         return self.expert.name, self.trigger.name
+
+    def withheld(self, tool: str) -> frozenset[str]:
+        """Operations before which a person is asked: there is no run yet in which one could be."""
+        declared = self.package.tool(tool)
+        names = [operation.name for operation in declared.operations] if declared else []
+        return frozenset(name for name in names if self.package.tier(f"{tool}.{name}") != "auto")
 
     def require_active(self) -> None:
         if self.problem:
@@ -110,7 +122,7 @@ class TriggerRegistry:
 
     def _read(self, expert: Expert) -> None:
         try:
-            bound_trigger = _wire(expert)
+            bound_trigger = bind_triggers(expert)
         except (ColleagueError, OSError) as error:
             self._problems[expert.name] = getattr(error, "message", str(error))
             if is_shortage(error):
@@ -126,7 +138,7 @@ class TriggerRegistry:
         """Whoever disables an expert that cannot be read means it, too."""
         for key, bound_trigger in self._bound_triggers.items():
             if key[0] == expert.name:
-                problem, hint = _problem(expert, bound_trigger.trigger, bound=set())
+                problem, hint = _disabled(expert)
                 self._bound_triggers[key] = replace(bound_trigger, expert=expert, problem=problem, hint=hint)
 
 
@@ -148,7 +160,8 @@ def _files(root: Path) -> list[Path]:
     return found
 
 
-def _wire(expert: Expert) -> list[BoundTrigger]:
+def bind_triggers(expert: Expert) -> list[BoundTrigger]:
+    """The triggers of one expert as its files are now. Raises when they cannot be read."""
     package = expert.load()
     findings = Findings()
     bindings = read_bindings(expert.bindings_file, findings)
@@ -159,12 +172,14 @@ def _wire(expert: Expert) -> list[BoundTrigger]:
         process = package.process(trigger.process)
         if process is None:
             continue
-        problem, hint = _problem(expert, trigger, bound=set(bindings.tools))
+        fault, cure = _fault(expert, trigger, bound=set(bindings.tools))
         if package.trigger(trigger.name) is None:
-            problem, hint = f"nobody has accepted the trigger {trigger.name} yet", accept_command(expert)
+            fault, cure = f"nobody has accepted the trigger {trigger.name} yet", accept_command(expert)
+        problem, hint = (fault, cure) if expert.record.enabled else _disabled(expert)
+        binding = bindings.triggers.get(trigger.name)
         bound_trigger.append(
             BoundTrigger(
-                expert, package, trigger, process, bindings.triggers.get(trigger.name), problem, hint
+                expert, package, trigger, process, binding, problem, hint, fault, cure, bindings.tools
             )
         )
     return bound_trigger
@@ -176,9 +191,11 @@ def _not_accepted(expert: Expert, package: Package) -> list[Trigger]:
     return [each for each in (manifest.triggers if manifest else ()) if package.trigger(each.name) is None]
 
 
-def _problem(expert: Expert, trigger: Trigger, *, bound: set[str]) -> tuple[str, str]:
-    if not expert.record.enabled:
-        return f"{expert.name} is disabled", f"colleague expert enable {expert.name}"
+def _disabled(expert: Expert) -> tuple[str, str]:
+    return f"{expert.name} is disabled", f"colleague expert enable {expert.name}"
+
+
+def _fault(expert: Expert, trigger: Trigger, *, bound: set[str]) -> tuple[str, str]:
     if trigger.requires_tool and trigger.requires_tool not in bound:
         tool = trigger.requires_tool
         hint = f"colleague expert bind {expert.name} {tool} SERVER"

@@ -22,6 +22,7 @@ from colleague.store.schedules import (
     unsettle_after,
 )
 from colleague.store.tx import Database, Tx
+from colleague.store.worker import is_outside_trouble
 from colleague.triggers.intake import arrival_of
 from colleague.triggers.registry import BoundTrigger, TriggerRegistry
 from colleague.triggers.schedule import GRACE_MS, Due, due, next_slot
@@ -42,15 +43,33 @@ class Scheduler:
     dedupe_window: str = "7d"
     _looked_at: dict[tuple[str, str], int] = field(default_factory=dict)
     """When this process looked at a trigger last."""
+    _failed_looks: int = 0
+    """In a row, because the database or the machine was in trouble."""
 
     async def run(self) -> None:
         """Until it is cancelled. It wakes at the next slot, and at least every second: clocks jump."""
         while True:
             try:
                 await self.fire_due()
-            except Exception:
-                log.exception("the schedules could not be looked at")
+            except Exception as error:  # noqa: BLE001 - logged
+                self._note(error)
+            else:
+                self._note_recovery()
             await asyncio.sleep(self._pause())
+
+    def _note(self, error: Exception) -> None:
+        """An outage is one line when it begins; what fails in it every second is only counted."""
+        if not is_outside_trouble(_main_cause(error)):
+            log.error("the schedules could not be looked at", exc_info=error)
+            return
+        if not self._failed_looks:
+            log.warning("the schedules cannot be looked at until this is over: %s", _main_cause(error))
+        self._failed_looks += 1
+
+    def _note_recovery(self) -> None:
+        if self._failed_looks:
+            log.warning("the schedules are looked at again, after %d failed looks", self._failed_looks)
+            self._failed_looks = 0
 
     def _pause(self) -> float:
         now = self.clock.now()
@@ -151,6 +170,14 @@ class Scheduler:
     def _arrival(self, bound_trigger: BoundTrigger, slot: int) -> Arrival:
         payload: dict[str, Any] = {"scheduled_at": _iso(slot), "trigger": bound_trigger.trigger.name}
         return arrival_of(self.home, bound_trigger, payload, source="cron", dedupe_window=self.dedupe_window)
+
+
+def _main_cause(error: BaseException) -> BaseException:
+    """The first of several errors; one that is no outage goes before those that are."""
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    causes = [_main_cause(each) for each in error.exceptions]
+    return next((each for each in causes if not is_outside_trouble(each)), causes[0])
 
 
 def _peek(tx: Tx, bound_trigger: BoundTrigger) -> TriggerState | None:

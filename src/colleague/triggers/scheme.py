@@ -19,6 +19,7 @@ _LOOKS_STAMPED = re.compile(rb"[0-9]{1,13}\.")
 _FIRST_IN_MILLISECONDS = 10**11  # in seconds that is the year 5138
 _BASE64_PREFIX = "whsec_"
 _HEX = re.compile(r"[0-9a-fA-F]{64}")
+OPENCLAW_TOKEN = "x-openclaw-token"  # noqa: S105 - the name of a header
 _DELIVERY = ("X-Delivery-Id", "Idempotency-Key")
 
 
@@ -128,15 +129,17 @@ class HmacSha256:
 
 
 class Bearer:
-    """Authorization: Bearer <token>; in a header of another name the token may stand alone."""
+    """Authorization: Bearer <token>, or the token alone in x-openclaw-token, as OpenClaw's senders write it;
+    in a header that the operator names the token may stand alone, too."""
 
     def keys(self, secret: str) -> list[bytes]:
         return [_bytes(secret.strip())]
 
     def claim(self, headers: Headers, names: HeaderNames, body: bytes) -> Claim:  # noqa: ARG002 - unsigned
-        value = headers.get(names.signature or "Authorization")
+        alone = headers.find(names.signature or OPENCLAW_TOKEN)
+        value = headers.get(names.signature or "Authorization") if alone is None else alone
         word, _, token = value.partition(" ")
-        if word.lower() != "bearer" and not names.signature:
+        if word.lower() != "bearer" and alone is None:
             raise BadSignature("header-malformed", "the header Authorization is not Bearer and a token")
         sent = (token if word.lower() == "bearer" else value).strip().encode("latin-1")
         return Claim((sent,), None, _delivery_id(headers, names))

@@ -83,6 +83,11 @@ def sign(
     return SCHEMES[scheme].sign(key, SigningInput(body, stamp, delivery_id, names))
 
 
+def check_secrets(scheme: Signature, secrets: Sequence[str]) -> None:
+    """Raises BadSignature when no request could ever fit any of them."""
+    _keys(SCHEMES[scheme], secrets)
+
+
 def _keys(scheme: Scheme, secrets: Sequence[str]) -> list[tuple[int, bytes]]:
     """All keys, each with the place of its secret. An empty one would let anybody in."""
     given = [(place, secret) for place, secret in enumerate(secrets) if secret.strip()]

@@ -11,16 +11,23 @@ from colleague.store.accept import queued_runs
 from colleague.store.schedules import TriggerState, trigger_states
 from colleague.store.tables import events
 from colleague.store.tx import Tx
+from colleague.triggers.problems import FindProblems
 from colleague.triggers.registry import BoundTrigger, TriggerRegistry
 from colleague.triggers.schedule import next_slot
 
 
-def trigger_documents(tx: Tx, registry: TriggerRegistry, expert: str = "") -> list[dict[str, Any]]:
+def trigger_documents(
+    tx: Tx, registry: TriggerRegistry, find_problems: FindProblems, expert: str = ""
+) -> list[dict[str, Any]]:
     states = trigger_states(tx)
     wanted = [
         bound_trigger for bound_trigger in registry.all() if not expert or bound_trigger.expert.name == expert
     ]
-    return [_document(tx, bound_trigger, states.get(bound_trigger.key)) for bound_trigger in wanted]
+    return [
+        _document(tx, bound_trigger, states.get(bound_trigger.key))
+        | {"problems": [each.as_dict() for each in find_problems(bound_trigger)]}
+        for bound_trigger in wanted
+    ]
 
 
 def _document(tx: Tx, bound_trigger: BoundTrigger, state: TriggerState | None) -> dict[str, Any]:
@@ -40,6 +47,7 @@ def _document(tx: Tx, bound_trigger: BoundTrigger, state: TriggerState | None) -
         "concurrency_key": trigger.concurrency.key.text if trigger.concurrency.key else None,
         "state": "paused" if paused else "inactive" if bound_trigger.problem else "active",
         "active": not bound_trigger.problem,
+        "enabled": bound_trigger.expert.record.enabled,
         "problem": bound_trigger.problem or None,
         "paused": paused,
         "paused_at": iso(state.paused_at) if state else None,

@@ -19,6 +19,7 @@ TOOLS = [
     {"name": "append", "inputSchema": SCHEMA},
     {"name": "put", "inputSchema": SCHEMA, "annotations": {"idempotentHint": True}},
     {"name": "fail", "inputSchema": SCHEMA},
+    {"name": "strike", "inputSchema": SCHEMA, "annotations": {"readOnlyHint": False}},
     {"name": "look", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
 ]
 INFO = {"name": "ledger", "version": "0.1"}
@@ -39,7 +40,7 @@ def call(name: str, line: str = "") -> tuple[str, bool]:
             file.write(f"{line}\n")
     if line not in known:
         time.sleep(seconds)
-    return f"written: {line}", name == "fail"
+    return f"written: {line}", name in ("fail", "strike")
 
 
 def handle(message: dict[str, Any]) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from tests.integration.experts.package import Package, ledger_package, process
 from tests.integration.experts.stage import Stage, on_stage
-from tests.office import call, calls, step
+from tests.office import call, calls, finished, step
 
-DONE = call("complete", narrative="All is written.")
+DONE = finished()
+LAST = finished(steps=0)
 FAILED = step(2, "failed", "the book is closed")
 REASON = "step 2 failed: the book is closed"
 
@@ -156,7 +158,7 @@ async def test_the_next_attempt_continues(stage: Stage, resume: bool) -> None:
     execution = retried(2, resume_from_execution_log=resume)
     stage.install(ledger_package(work={"execution": execution, "steps": ("Open.", "Write.", "Close.")}))
     await stage.run(
-        call("ledger.append", line="one"), step(1), FAILED, step(2), step(3, "skipped", "it is Sunday"), DONE
+        call("ledger.append", line="one"), step(1), FAILED, step(2), step(3, "skipped", "it is Sunday"), LAST
     )
     await stage.restart()
     run = await stage.later(seconds=30)
@@ -292,3 +294,67 @@ async def test_an_enormous_pause_can_still_be_shown(stage: Stage) -> None:
     run = await stage.run(FAILED, DONE)
     assert run.status == "retrying"
     assert (await stage.report())["retry_at"].startswith("9999-12-31")
+
+
+@on_stage
+async def test_an_end_with_open_steps_is_told_once_and_then_repaired(stage: Stage) -> None:
+    stage.install(ledger_package())
+    skipped = step(2, "skipped", "there was no line to write")
+    run = await stage.run(LAST, step(2, "skipped"), step(1), skipped, LAST)
+    assert run.outcome == "completed", run.error
+    told = stage.shown()[1].texts[-1]
+    assert told.startswith(
+        "[The work is not over. These steps are open: 1. Look at the book; 2. Write the line."
+    )
+    assert stage.shown()[2].texts[-1] == "Say in note why step 2 is skipped."
+    steps = (await stage.report())["steps"]
+    assert [(each["status"], each["note"]) for each in steps] == [
+        ("done", ""),
+        ("skipped", "there was no line to write"),
+    ]
+
+
+@pytest.mark.parametrize("end", [LAST, {"text": "I am done."}], ids=["complete", "a last word"])
+@on_stage
+async def test_a_second_end_with_open_steps_fails_the_attempt(stage: Stage, end: dict[str, Any]) -> None:
+    stage.install(ledger_package(work={"execution": retried(2)}))
+    run = await stage.run(step(1), end, end, DONE)
+    assert (run.status, run.narrative) == ("retrying", None)
+    [attempt] = (await stage.report())["attempts"]
+    assert attempt["error"] == "it ended with steps left open: 2. Write the line"
+    assert await stage.parcels("delivery") == []
+
+    run = await stage.later(seconds=30)
+
+    assert run.outcome == "completed", run.error
+
+
+@on_stage
+async def test_a_process_that_was_begun_for_a_task_has_no_open_steps_either(stage: Stage) -> None:
+    stage.install(ledger_package())
+    begun = call("begin_process", process="work", inputs={})
+    run = await stage.task("Do it", begun, {"text": "Done."}, {"text": "Really."})
+    assert (run.outcome, run.error) == (
+        "failed",
+        "it ended with steps left open: 1. Look at the book; 2. Write the line",
+    )
+
+
+@on_stage
+async def test_killed_between_the_telling_and_the_answer_it_is_told_again_and_goes_on(stage: Stage) -> None:
+    """The model is slow to answer what it was told, and its worker stops meanwhile."""
+    stage.install(ledger_package())
+    stage.play(LAST, {"delay": 30, **DONE})
+    await stage.ask()
+    async with stage.working():
+        for _ in range(500):
+            asked = stage.root / "play.log"
+            if asked.exists() and len(asked.read_text().splitlines()) == 2:
+                break
+            await asyncio.sleep(0.02)
+    await stage.restart()
+    stage.play(LAST, DONE)
+    run = await stage.go_on()
+    assert run.outcome == "completed", run.error
+    [told] = [text for text in stage.shown()[-1].texts if "These steps are open" in text]
+    assert "1. Look at the book; 2. Write the line" in told

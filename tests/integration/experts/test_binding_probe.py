@@ -26,7 +26,8 @@ TEXT = {"type": "string"}
 
 def tool(name: str, properties: Any = None, **more: Any) -> dict[str, Any]:
     shape = {"type": "object", "properties": {"email": TEXT} if properties is None else properties}
-    return {"name": name, "inputSchema": shape, **more}
+    hints = {"annotations": {"readOnlyHint": True}} if name.startswith("get") else {}
+    return {"name": name, "inputSchema": shape, **hints, **more}
 
 
 BOTH = [tool("get_contact"), tool("delete_contact")]
@@ -107,7 +108,7 @@ def test_a_name_that_would_do_harm_is_not_suggested(desk: Desk, names: list[str]
 
 
 def test_a_mapping_to_a_tool_that_is_not_there(desk: Desk) -> None:
-    desk.shelf([tool("find"), *BOTH])
+    desk.shelf([tool("find", annotations={"readOnlyHint": True}), *BOTH])
     desk.bindings = "tools:\n  crm:\n    server: shelf\n    operations:\n      get_contact: fnd\n"
     finding = desk.only()
     assert (finding.code, finding.line) == ("operation-missing", 5)
@@ -128,7 +129,7 @@ def test_each_difference_is_a_warning_at_the_operation(desk: Desk) -> None:
     wanted = {"email": {"type": "integer"}, "portal": TEXT}
     shape = {"type": "object", "properties": wanted, "required": ["portal"]}
     output = {"type": "object", "properties": {"deleted": TEXT}}
-    desk.shelf([{"name": "get_contact", "inputSchema": shape}, tool("delete_contact", outputSchema=output)])
+    desk.shelf([tool("get_contact", inputSchema=shape), tool("delete_contact", outputSchema=output)])
     found = desk.check()
     assert {(each.severity, each.code, each.file) for each in found} == {
         ("warning", "operation-shape", "tools/crm.yaml")
@@ -148,7 +149,7 @@ def test_each_difference_is_a_warning_at_the_operation(desk: Desk) -> None:
 
 def test_very_many_differences_are_counted(desk: Desk) -> None:
     shape = {"type": "object", "required": [f"a{number}" for number in range(500)]}
-    desk.shelf([{"name": "get_contact", "inputSchema": shape}, tool("delete_contact")])
+    desk.shelf([tool("get_contact", inputSchema=shape), tool("delete_contact")])
     found = desk.check()
     assert len(found) == 11
     assert any("490 more differences from shelf/get_contact" in each.message for each in found)
@@ -176,6 +177,40 @@ def test_an_effect_marked_repeatable(desk: Desk, hints: Any, told: bool) -> None
         [("warning", "operation-repeatable", 4)] if told else []
     )
     assert all("crm.delete_contact is marked repeatable" in each.message for each in found)
+
+
+@pytest.mark.parametrize(
+    ("bindings", "claim"),
+    [
+        ("tools:\n  crm: {server: shelf, reads: [get_contact]}\n", ""),
+        ("tools:\n  crm: {server: shelf, repeatable: [get_contact]}\n", ""),
+        ("tools:\n  crm: shelf\n", "    reads: true\n"),
+    ],
+    ids=["reads", "repeatable", "package"],
+)
+def test_a_server_without_hints_gets_the_line_for_the_bindings(desk: Desk, bindings: str, claim: str) -> None:
+    desk.shelf([tool("get_contact", annotations=None), tool("delete_contact")])
+    finding = desk.only()
+    assert (finding.severity, finding.code, finding.line) == ("warning", "operation-unhinted", 2)
+    assert finding.hint == "if they only read, write in bindings.yaml under crm: reads: [get_contact]"
+
+    desk.bindings = bindings
+    if claim:
+        desk.package.replace(
+            "tools/crm.yaml", "    description: One contact\n", f"    description: One\n{claim}"
+        )
+    assert desk.check() == []
+
+
+def test_an_effect_marked_as_reading(desk: Desk) -> None:
+    desk.shelf([tool("get_contact"), tool("delete_contact", annotations={"readOnlyHint": False})])
+    desk.bindings = "tools:\n  crm:\n    server: shelf\n    reads: [delete_contact]\n"
+    finding = desk.only()
+    assert (finding.severity, finding.code, finding.line) == ("warning", "operation-reads", 4)
+    assert (
+        "crm.delete_contact is marked as reading, but shelf/delete_contact says that it changes"
+        in finding.message
+    )
 
 
 def test_a_server_that_is_disabled(desk: Desk) -> None:

@@ -14,9 +14,9 @@ from colleague.store.sweep import sweep
 from colleague.store.timers import due_timers
 from tests.integration.experts.package import Package, ledger_package
 from tests.integration.experts.stage import Stage, on_stage
-from tests.office import call, calls, step
+from tests.office import call, calls, finished, step
 
-DONE = call("complete", narrative="All is written.")
+DONE = finished()
 FAILED = step(2, "failed", "the book is closed")
 RETRY = {"retry": {"max_attempts": 3, "delay": "10s"}}
 

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+import yaml
 
 from colleague.store.approvals import AlreadyDecided, Approval, WrongDecision
 from colleague.store.grants import all_grants, give_grant, revoke_grant
@@ -14,9 +15,9 @@ from colleague.store.tx import Tx
 from tests.grants import call_target
 from tests.integration.experts.package import CONFIDENCE, Package, function, ledger_package, process, text
 from tests.integration.experts.stage import Stage, on_stage, returned
-from tests.office import call, calls
+from tests.office import call, calls, finished
 
-DONE = call("complete", narrative="All is written.")
+DONE = finished()
 APPEND = call("ledger.append", "She asked for it.", line="one")
 ASKED = {"append": "confirm"}
 
@@ -208,7 +209,7 @@ async def test_low_confidence_in_an_isolated_function_is_asked(stage: Stage) -> 
 async def test_low_confidence_in_a_result_is_asked(stage: Stage) -> None:
     stage.install(doubting(outputs=[text("verdict"), CONFIDENCE]))
     outputs = {"verdict": "guilty", "confidence": "low"}
-    run = await stage.run(call("complete", narrative="Guilty.", outputs=outputs))
+    run = await stage.run(finished("Guilty.", outputs=outputs))
     assert run.status == "waiting"
     assert await stage.parcels("delivery") == []
     run = await stage.decided("approve")
@@ -441,3 +442,41 @@ async def test_an_error_that_may_have_happened_asks_the_second_time(stage: Stage
     run = await stage.decided("approve")
     assert run.outcome == "completed", run.error
     assert stage.book == ["one", "one"]
+
+
+def claiming(operation: str, **claim: Any) -> Package:
+    """A package whose tool file says something of an operation beside its name and shape."""
+    package = ledger_package()
+    shape = {"name": operation, "description": operation, "input": {"line": "string"}}
+    tool = {"name": "ledger", "description": "Lines in a book", "operations": [shape | claim]}
+    package.files["tools/ledger.yaml"] = yaml.safe_dump(tool)
+    return package
+
+
+def reading(*operations: str) -> dict[str, Any]:
+    return {"tools": {"ledger": {"server": "ledger", "reads": list(operations)}}}
+
+
+@pytest.mark.parametrize(
+    ("operation", "claim", "bindings", "asked"),
+    [
+        ("fail", {}, {}, True),
+        ("fail", {"reads": True}, {}, False),
+        ("fail", {"side_effects": "none"}, {}, False),
+        ("fail", {"reads": False}, {}, True),
+        ("fail", {}, reading("fail"), False),
+        ("strike", {"reads": True}, {}, True),
+        ("strike", {}, reading("strike"), False),
+    ],
+    ids=["unsaid", "package", "side effects", "package says no", "binding", "server wins", "binding wins"],
+)
+@on_stage
+async def test_who_says_that_an_operation_only_reads(
+    stage: Stage, operation: str, claim: dict[str, Any], bindings: dict[str, Any], asked: bool
+) -> None:
+    """The user's binding, then the server, then the package."""
+    stage.install(claiming(operation, **claim), **bindings)
+    failing = call(f"ledger.{operation}", line="one")
+    run = await stage.run(failing, failing, DONE)
+    assert (run.status == "waiting") == asked, run.error
+    assert stage.book == (["one"] if asked else ["one", "one"])

@@ -7,9 +7,9 @@ from typing import Any
 
 from tests.integration.experts.package import Package, function, ledger_package, markdown, process, text
 from tests.integration.experts.stage import Shown, Stage, on_stage, returned
-from tests.office import call, calls, step
+from tests.office import call, calls, finished, step
 
-DONE = call("complete", narrative="All is written.")
+DONE = finished()
 WEIGH = call("function.weigh", thing="feather")
 
 
@@ -275,8 +275,8 @@ async def test_another_process_can_be_begun_instead(stage: Stage) -> None:
     assert (run.outcome, run.process) == ("completed", "rest")
     steps = (await stage.report())["steps"]
     assert [(each["text"], each["status"]) for each in steps] == [
-        ("Sit down.", "open"),
-        ("Sleep.", "open"),
+        ("Sit down.", "done"),
+        ("Sleep.", "done"),
         ("Get up.", "done"),
     ]
 

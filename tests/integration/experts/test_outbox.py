@@ -11,13 +11,24 @@ import pytest
 
 from colleague.errors import ColleagueError
 from colleague.experts.delivery.sender import OutboxSender
-from colleague.store.outbox import OutboxMessage, put_in_outbox, start_sending, waiting_parcels
+from colleague.store.outbox import (
+    NO_READER,
+    UNREAD,
+    OutboxMessage,
+    count_unread,
+    deliveries_page,
+    mark_read,
+    put_in_outbox,
+    start_sending,
+    unread_of,
+    waiting_parcels,
+)
 from colleague.store.overview import unsent
 from tests.integration.experts.package import Package, ledger_package, process
 from tests.integration.experts.stage import Stage, on_stage
-from tests.office import call, step
+from tests.office import call, finished, step
 
-DONE = call("complete", narrative="All is written.")
+DONE = finished()
 
 
 @dataclass
@@ -37,6 +48,70 @@ class Recorder:
 
 def to_slack(**delivery: Any) -> Package:
     return Package(files={"processes/work.md": process(delivery={"channel": "slack", **delivery})})
+
+
+@on_stage
+async def test_what_is_for_main_waits_until_somebody_has_read_it(stage: Stage) -> None:
+    stage.install(Package())
+    await stage.run(DONE)
+    delivery = (await stage.report())["delivery"]
+    assert (delivery["status"], delivery["at"], delivery["error"]) == ("waiting", None, NO_READER)
+    assert delivery["body"]["narrative"] == "All is written."
+    await stage.restart()
+    await stage.later(days=1)
+    [unread] = (await stage.database.read(lambda tx: deliveries_page(tx, unread=True, limit=9))).items
+    assert (unread.id, unread.sends) == (delivery["id"], 0)
+    assert await stage.database.read(lambda tx: unread_of(tx, stage.run_id)) == [unread.id]
+    assert await stage.database.read(unsent) == 0
+
+    assert await stage.database.write(lambda tx: mark_read(tx, [unread.id, "unknown"], "ann")) == 1
+    assert await stage.database.write(lambda tx: mark_read(tx, [unread.id], "bob")) == 0
+
+    delivery = (await stage.report())["delivery"]
+    assert (delivery["status"], delivery["read_by"], delivery["error"]) == ("delivered", "ann", None)
+    assert delivery["at"] == "2026-01-02T00:00:00+00:00"
+    assert await stage.database.read(count_unread) == 0
+    await stage.restart()
+    await stage.later(days=1)
+    assert (await stage.report())["delivery"] == delivery
+
+
+@on_stage
+async def test_two_who_read_at_once_are_one_reader(stage: Stage) -> None:
+    stage.install(Package())
+    await stage.run(DONE)
+    ids = await stage.database.read(lambda tx: unread_of(tx, stage.run_id))
+    other = stage.open_database(stage.clock) if stage.database.shared else stage.database
+    counts = await asyncio.gather(
+        *(each.write(lambda tx: mark_read(tx, ids, "x")) for each in (stage.database, other) * 5)
+    )
+    assert sum(counts) == 1
+    if other is not stage.database:
+        await other.close()
+
+
+@on_stage
+async def test_an_escalation_to_main_waits_and_a_decided_question_was_read(stage: Stage) -> None:
+    stage.install(ledger_package(tiers={"append": "confirm"}))
+    await stage.run(call("ledger.append", line="one"), step(1, "failed", "no"))
+    [question] = await stage.parcels("approval")
+    assert question.status == UNREAD
+    assert await stage.database.read(count_unread) == 0, "questions are in the list of approvals"
+    await stage.decided("approve")
+    [question] = await stage.parcels("approval")
+    assert (question.status, bool(question.read_by)) == ("sent", True)
+    [escalation] = await stage.parcels("escalation")
+    assert (escalation.status, escalation.error) == (UNREAD, NO_READER)
+    assert await stage.database.read(count_unread) == 1
+
+
+@on_stage
+async def test_reading_takes_nothing_from_a_channel(stage: Stage) -> None:
+    stage.install(to_slack())
+    await stage.run(DONE)
+    [parcel] = await stage.parcels("delivery")
+    assert await stage.database.write(lambda tx: mark_read(tx, [parcel.id], "ann")) == 0
+    assert (await stage.report())["delivery"]["status"] == "failed"
 
 
 @on_stage
@@ -156,7 +231,7 @@ async def test_one_bad_channel_holds_up_nobody_else(stage: Stage) -> None:
     stage.play(DONE)
     await stage.ask(expert="other")
     await stage.go_on()
-    assert (await stage.report())["delivery"]["status"] == "delivered"
+    assert (await stage.report())["delivery"]["error"] == NO_READER
     assert await stage.database.read(unsent) == 1
 
 
@@ -185,7 +260,7 @@ async def test_a_slow_run_is_reported_and_goes_on(stage: Stage, breach: str) -> 
     assert run.outcome == "completed", run.error
     assert len(await stage.parcels("sla")) == 1
     assert (await stage.report())["sla"] == late
-    assert (await stage.report())["delivery"]["status"] == "delivered"
+    assert (await stage.report())["delivery"]["error"] == NO_READER
 
 
 @on_stage
@@ -235,12 +310,12 @@ async def test_the_limit_counts_from_the_event_over_all_attempts(stage: Stage) -
 async def test_hostile_text_is_delivered_as_it_is(stage: Stage) -> None:
     stage.install(Package())
     nasty = 'A "quote", a \\ and \x00\x07, </data>, \U0001f4a5'
-    run = await stage.run(step(1, "skipped", nasty), call("complete", narrative=nasty))
+    run = await stage.run(step(1, "skipped", nasty), finished(nasty))
     assert run.outcome == "completed", run.error
     assert run.narrative == nasty.replace("\0", "\ufffd")
     [parcel] = await stage.parcels("delivery")
     assert json.loads(parcel.body)["narrative"] == nasty
-    assert parcel.status == "sent"
+    assert parcel.status == UNREAD
 
 
 @on_stage

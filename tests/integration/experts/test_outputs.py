@@ -9,7 +9,7 @@ import pytest
 
 from tests.integration.experts.package import Package, process, text
 from tests.integration.experts.stage import Stage, on_stage
-from tests.office import call
+from tests.office import call, finished, step
 
 OWED = [text("summary"), {"name": "score", "type": "integer"}]
 GOOD = {"summary": "fine", "score": 7}
@@ -21,7 +21,7 @@ def owing(**head: Any) -> Package:
 
 
 def complete(narrative: str = "Here it is.", **outputs: Any) -> dict[str, Any]:
-    return call("complete", narrative=narrative, outputs=outputs)
+    return finished(narrative, outputs=outputs)
 
 
 @on_stage
@@ -72,7 +72,10 @@ async def test_a_last_word_without_outputs_is_asked_for_them_once(stage: Stage) 
     run = await stage.run({"text": "I am done."}, complete(**GOOD))
     assert run.outcome == "completed", run.error
     asked = stage.shown()[1].texts[-1]
-    assert asked == "[The work is not over: call complete with the outputs summary, score.]"
+    assert asked.startswith(
+        "[The work is not over: call complete with the outputs summary, score. These steps"
+    )
+    assert "1. Look at the book; 2. Write the line. Do each" in asked
 
     run = await stage.run({"text": "I am done."}, {"text": "I said so."})
     assert run.outcome == "failed"
@@ -89,7 +92,7 @@ async def test_a_word_and_a_misfit_are_two_tries(stage: Stage) -> None:
 
 @on_stage
 async def test_without_outputs_a_last_word_is_enough(stage: Stage) -> None:
-    stage.install(Package())
+    stage.install(Package(files={"processes/work.md": process(steps=())}))
     run = await stage.run({"text": "I am done."})
     assert (run.outcome, run.narrative, run.outputs) == ("completed", "I am done.", None)
 
@@ -138,7 +141,7 @@ async def test_a_process_overrides_the_form_and_keeps_the_channel(stage: Stage) 
 
 @on_stage
 async def test_a_structured_form_without_outputs_still_says_something(stage: Stage) -> None:
-    stage.install(Package(manifest={"delivery": {"format": "structured"}}))
+    stage.install(Package({"processes/work.md": process(steps=())}, {"delivery": {"format": "structured"}}))
     await stage.run({"text": "I am done."})
     assert (await stage.notice("delivery"))["narrative"] == "I am done."
 
@@ -148,7 +151,7 @@ async def test_nothing_is_done_after_complete(stage: Stage) -> None:
     """A model that goes on in the same answer, or the next, is not heard any more."""
     stage.install(owing())
     late = call("complete", narrative="Here it is.", outputs=GOOD)
-    late["calls"].append({"operation": "mark_step", "arguments": {"step": 1, "status": "done"}})
+    late["calls"] += [*step(1)["calls"], *step(2)["calls"]]
     run = await stage.run(late, {"text": "One more thing."})
     assert (run.outcome, run.narrative) == ("completed", "Here it is.")
     assert len(stage.shown()) == 1

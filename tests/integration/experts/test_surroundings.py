@@ -9,9 +9,9 @@ import pytest
 
 from tests.integration.experts.package import Package, function, ledger_package, process
 from tests.integration.experts.stage import Stage, on_stage
-from tests.office import call, step
+from tests.office import call, finished, step
 
-DONE = call("complete", narrative="All is written.")
+DONE = finished()
 THRICE = {"execution": {"retry": {"max_attempts": 3, "delay": "10s"}, "on_failure": "dead_letter"}}
 
 
@@ -35,8 +35,39 @@ async def test_a_budget_of_calls_for_a_run(stage: Stage) -> None:
     await stage.run(*puts(5), DONE)
     await ends(stage, "dead_letter", "the budget of the run is used up: 3 of 3 tool calls")
     assert stage.book == ["0", "1", "2"]
-    await stage.run(*puts(2), DONE)
+    package = ledger_package(work=THRICE | {"steps": ()})
+    stage.update(package)
+    await stage.run(*puts(2), finished(steps=0))
     assert (await stage.current()).outcome == "completed"
+
+
+@on_stage
+async def test_the_prompt_ends_with_day_and_time_and_begins_the_same(stage: Stage) -> None:
+    stage.configure(agents={"defaults": {"userTimezone": "Australia/Sydney"}})
+    await stage.restart()
+    stage.install(ledger_package(tiers={"append": "confirm"}))
+    stage.clock.move(seconds=34 * 60 + 50)
+    await stage.run(call("ledger.look"), call("ledger.append", line="one"), DONE)
+    before = [each.system for each in stage.shown()]
+    assert before[0] == before[1]
+    assert before[0].endswith(
+        "\n\n## Current Date and Time\n\nThursday, 1 January 2026, 11:34 (Australia/Sydney, UTC+11:00)\n"
+    )
+
+    stage.clock.move(days=2)
+    run = await stage.decided("approve")
+
+    assert run.outcome == "completed", run.error
+    after = stage.shown()[-1].system
+    assert "Saturday, 3 January 2026, 11:34" in after
+    assert after.split("## Current Date")[0] == before[0].split("## Current Date")[0]
+
+
+@on_stage
+async def test_an_expert_without_tools_is_told_what_to_do_in_doubt(stage: Stage) -> None:
+    stage.install(Package())
+    await stage.run(DONE)
+    assert "## Low Confidence\n\nIf your confidence in a decision is low, escalate" in stage.shown()[0].system
 
 
 @on_stage
@@ -85,7 +116,7 @@ async def test_the_model_of_the_bindings_is_used(stage: Stage) -> None:
     stage.configure(agents={"defaults": {"model": {"primary": "script/default.yaml"}}})
     await stage.restart()
     for name in ("bound", "default", "named"):
-        stage.play(call("complete", narrative=f"I am {name}."), name=name)
+        stage.play(finished(f"I am {name}."), name=name)
     for model, expected in (("", "bound"), ("script/named.yaml", "named")):
         await stage.ask(model=model)
         run = await stage.go_on()

@@ -9,9 +9,9 @@ import pytest
 from colleague.store.approvals import WrongDecision
 from tests.integration.experts.package import ledger_package
 from tests.integration.experts.stage import Stage, on_stage
-from tests.office import call, calls
+from tests.office import call, calls, finished
 
-DONE = call("complete", narrative="All is written.")
+DONE = finished()
 TOO_LONG = "the attempt took longer than 2 seconds of work"
 SLOW = "one ~60"
 

@@ -14,9 +14,9 @@ from colleague.packages.mark import Mark
 from colleague.packages.policy import TIERS, Approval, Override, Policy, Tier
 from tests.integration.experts.package import Package, function, ledger_package
 from tests.integration.experts.stage import Stage, on_stage
-from tests.office import call
+from tests.office import call, finished
 
-DONE = call("complete", narrative="All is written.")
+DONE = finished()
 APPEND = call("ledger.append", line="one")
 
 

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from tests.integration.experts.package import Package, ledger_package, markdown, process
+from colleague.experts.workspace.file_history import version_document, versions_of
+from colleague.store.tx import Tx
+from tests.integration.experts.package import CLERK, Package, ledger_package, markdown, process
 from tests.integration.experts.stage import Stage, on_stage
-from tests.office import call, step
+from tests.office import call, finished, step
 
-DONE = call("complete", narrative="All is written.")
+DONE = finished()
 NOTES = markdown({"name": "notes", "scope": "session"}, "# Notes")
 PIPELINE = markdown({"name": "pipeline", "scope": "persistent"}, "# Pipeline\n\n## Movements")
 READ = call("read", path="state/notes.md")
@@ -47,6 +49,34 @@ async def test_a_session_begins_with_the_template(stage: Stage) -> None:
     assert "# Notes" in stage.shown()[-1].texts[-1]
     assert "from the first" not in stage.shown()[-1].texts[-1]
     assert "from the first" not in (stage.workspace().state / "notes.md").read_text()
+
+
+@on_stage
+async def test_each_task_begins_with_the_template_and_keeps_its_file_over_an_approval(stage: Stage) -> None:
+    stage.install(keeping())
+    wait = call("ledger.append", line="one")
+    await stage.task("Look", READ, note("from the first"), wait, READ, {"text": "Done."})
+    await stage.restart()
+    run = await stage.decided("approve")
+    assert run.outcome == "completed", run.error
+    assert "from the first" in stage.shown()[-1].texts[-1]
+
+    await stage.task("Look again", READ, {"text": "Done."})
+
+    assert "# Notes" in stage.shown()[-1].texts[-1]
+    assert "from the first" not in stage.shown()[-1].texts[-1]
+    assert list(stage.workspace().sessions.glob("*")) == []
+
+
+@on_stage
+async def test_the_next_attempt_of_a_task_is_the_same_session(stage: Stage) -> None:
+    retry = {"retry": {"max_attempts": 2, "delay": "10s"}}
+    stage.install(keeping(execution=retry))
+    begun = call("begin_process", process="work", inputs={})
+    await stage.task("Look", begun, READ, note("before"), step(1, "failed"), READ, DONE)
+    await stage.restart()
+    await stage.later(seconds=10)
+    assert "before" in stage.shown()[-1].texts[-1]
 
 
 @on_stage
@@ -163,3 +193,20 @@ async def test_nothing_outside_is_written(stage: Stage, path: str) -> None:
     assert made.is_error
     assert "mine now" not in stage.home.settings_file.read_text()
     assert not (stage.root / "workspace" / "x.md").exists()
+
+
+@on_stage
+async def test_the_first_version_is_the_packages_until_a_person_wrote(stage: Stage) -> None:
+    stage.install(keeping())
+    await stage.run(call("read", path="state/pipeline.md"), moved("d-acme"), DONE)
+    run_id = stage.run_id
+
+    def authors(tx: Tx) -> list[str]:
+        found = versions_of(tx, CLERK, "pipeline.md")
+        return [version_document(tx, stage.home, each)["author"] for each in found]
+
+    assert await stage.database.read(authors) == [run_id, "package clerk 1.0.0"]
+
+    (stage.workspace().state / "pipeline.md").write_text("# Mine\n\n## Movements\n")
+    await stage.run(call("read", path="state/pipeline.md"), moved("d-two"), DONE)
+    assert (await stage.database.read(authors))[1:] == ["a person", run_id, "package clerk 1.0.0"]

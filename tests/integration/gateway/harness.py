@@ -59,7 +59,7 @@ BINDINGS: dict[str, Any] = {
 
 
 def package(name: str = CLERK, triggers: list[dict[str, Any]] | None = None) -> Package:
-    work = process(inputs=[text("id", required=False), text("note", required=False)])
+    work = process(steps=(), inputs=[text("id", required=False), text("note", required=False)])
     wanted = TRIGGERS if triggers is None else triggers
     return Package(files={"processes/work.md": work}, manifest={"triggers": wanted}, name=name)
 

@@ -25,7 +25,7 @@ def asking(house: House) -> Iterator[Running]:
     book = house.root / "book.txt"
     server = {"command": sys.executable, "args": ["-S", "-E", str(LEDGER), str(book)]}
     house.configure(mcp={"servers": {"ledger": server}})
-    given = ledger_package(tiers={"append": "confirm"})
+    given = ledger_package(tiers={"append": "confirm"}, work={"steps": ()})
     given.name = "bookkeeper"
     house.install(given, {"tools": {"ledger": "ledger"}, "model": "script/book.yaml"})
     replies = [{"calls": [{"operation": "ledger.append", "arguments": {"line": "one"}}]}, {"text": "written"}]

@@ -35,7 +35,10 @@ class TestAcceptance:
         assert event["run"]["id"] == told["run_id"]
         assert event["outcome"] == "completed"
         assert gateway.until(
-            lambda: gateway.get(f"/api/events/{told['event_id']}").json()["delivery"]["status"] == "delivered"
+            lambda: (
+                gateway.get(f"/api/events/{told['event_id']}").json()["delivery"]["error"]
+                == "main has no reader yet"
+            )
         )
 
     def test_a_repeat_is_answered_with_the_same_ids(self, gateway: Running) -> None:
@@ -97,6 +100,18 @@ class TestWhoMaySend:
         token = HOOK_BEARER["Authorization"].split()[1]
         assert gateway.client.post(f"/hooks/{CLERK}/order?token={token}", json={}).status_code == 401
         assert gateway.client.post(f"/hooks/gmail?token={token}", json={}).status_code == 401
+
+    def test_with_the_token_in_openclaws_header(self, gateway: Running) -> None:
+        def send(hook: str, token: str) -> int:
+            sent = gateway.client.post(
+                f"/hooks/{hook}", json={"messages": [{"id": "oc"}]}, headers={"x-openclaw-token": token}
+            )
+            return sent.status_code
+
+        token = HOOK_BEARER["Authorization"].split()[1]
+        assert [send(f"{CLERK}/order", token), send("gmail", token)] == [202, 202]
+        assert [send("gmail", "guess") for _ in range(12)] == [401] * 10 + [429] * 2
+        assert send("gmail", token) == 200
 
     def test_a_signature_over_the_raw_bytes(self, gateway: Running) -> None:
         body = b'{"id":   "o-9"}'

@@ -78,7 +78,9 @@ def furnished(tmp_path: Path, policy: dict[str, Any]) -> Post:
     }
     given = Package(
         files={
-            "processes/work.md": process(inputs=[text("message_id"), text("contact_id", required=False)]),
+            "processes/work.md": process(
+                steps=(), inputs=[text("message_id"), text("contact_id", required=False)]
+            ),
             "tools/email.yaml": json.dumps(EMAIL),
         },
         manifest={"requires": {"tools": ["email"]}, "triggers": [mail], "policy": policy},

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from colleague.config import load_settings
+from colleague.config.json5_edit import find_object, insert, remove, written
 from colleague.config.json5_tokens import comments
 from colleague.errors import ColleagueError, ConfigError, NotFound
 from colleague.home import Home
 from colleague.mcp.entries import add_entry, remove_entry
-from colleague.mcp.json5_edit import find_object, insert, remove, written
 
 ENTRY = {"command": "npx", "args": ["-y", "it"], "demo": True}
 LINE = '{ command: "npx", args: ["-y", "it"], demo: true }'

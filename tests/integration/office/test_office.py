@@ -32,7 +32,11 @@ READS = {
     "find_free_slots",
     "get_ticket",
     "list_tickets",
+    "list_history",
+    "list_messages",
 }
+LOOKUPS = {"list_history", "list_messages"}
+"""What the runtime asks when mail is announced; no package needs to name them."""
 NOTE = {"contact_id": "c-sarah", "deal_id": "d-acme", "note": "asked for a price"}
 
 
@@ -88,7 +92,7 @@ def test_the_tools_are_the_operations_of_both_packages(bench: OfficeBench) -> No
     async def work(servers: Servers) -> None:
         tools = {tool.name: tool for tool in await servers.tools("office")}
         operations = declared()
-        assert tools.keys() == operations.keys()
+        assert tools.keys() - LOOKUPS == operations.keys()
         for name, operation in operations.items():
             ours, theirs = tools[name].input_schema, operation.input
             assert set(ours.get("required", [])) == set(theirs.get("required", [])), name

@@ -32,7 +32,7 @@ from tests.finish import finish
 from tests.integration.experts.package import CLERK, Package, process, text
 from tests.integration.store.databases import Opener
 
-WORK = process(inputs=[text("id", required=False)])
+WORK = process(steps=(), inputs=[text("id", required=False)])
 
 
 def webhook(name: str = "order", **more: Any) -> dict[str, Any]:

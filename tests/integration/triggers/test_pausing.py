@@ -25,7 +25,9 @@ def test_events_of_a_paused_trigger_are_held_and_others_on_the_lane_go_on(desk: 
             assert (document["accepted"]["held"], document["run"], document["outcome"]) == (True, None, None)
             [listed] = [
                 each
-                for each in await office.database.read(lambda tx: trigger_documents(tx, office.registry))
+                for each in await office.database.read(
+                    lambda tx: trigger_documents(tx, office.registry, lambda _: [])
+                )
                 if each["trigger"] == "order"
             ]
             assert (listed["state"], listed["held"], listed["queued"]) == ("paused", 1, 0)

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from colleague.clock import SystemClock
+from colleague.store import sqlite as store_sqlite
 from colleague.store.retention import forget_old
 from colleague.store.schedules import trigger_states
+from colleague.store.sqlite import SqliteDatabase
+from colleague.triggers import scheduler
 from colleague.triggers.intake import CRON_QUEUE
 from colleague.triggers.schedule import GRACE_MS, MOST_LISTED
 from colleague.triggers.trigger_list import trigger_documents
+from tests.integration.store.test_outage import unwritable
 from tests.integration.triggers.desk import Desk, Office, cron, webhook
 
 SECOND, MINUTE, HOUR, DAY = 1000, 60_000, 3_600_000, 86_400_000
@@ -321,7 +328,9 @@ def test_a_schedule_that_never_fires_and_one_in_leap_years_do_no_harm(desk: Desk
             await start(office)
             desk.clock.move(seconds=60)
             assert await office.tick() == 1
-            documents = await office.database.read(lambda tx: trigger_documents(tx, office.registry))
+            documents = await office.database.read(
+                lambda tx: trigger_documents(tx, office.registry, lambda _: [])
+            )
             assert {each["trigger"]: each["next_at"] for each in documents}["never"] is None
             assert {each["trigger"]: each["next_at"] for each in documents}["leap"].startswith("2028-02-29")
 
@@ -336,7 +345,9 @@ def test_looking_changes_no_schedule(desk: Desk) -> None:
             desk.clock.move(seconds=600)
             before = await office.database.read(trigger_states)
             for _ in range(3):
-                found = await office.database.read(lambda tx: trigger_documents(tx, office.registry))
+                found = await office.database.read(
+                    lambda tx: trigger_documents(tx, office.registry, lambda _: [])
+                )
             assert [(each["trigger"], each["state"], each["last_at"]) for each in found] == [
                 ("tick", "active", None),
                 ("order", "active", None),
@@ -365,3 +376,35 @@ def test_old_slots_are_forgotten_and_do_not_fire_again(desk: Desk) -> None:
             assert len(await office.slots()) == MOST_LISTED + 3
 
     asyncio.run(acts())
+
+
+class TestOutage:
+    def test_one_line_when_it_begins_and_one_when_it_is_over(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        monkeypatch.setattr(store_sqlite, "BUSY_SECONDS", 0.02)
+        monkeypatch.setattr(scheduler, "LONGEST_SLEEP", 0.02)
+        file = tmp_path / "db.sqlite"
+        desk = Desk(tmp_path / "home", lambda clock: SqliteDatabase(file, clock))
+        desk.employ(cron("0 8 * * *"), cron("0 9 * * *", "other"))
+
+        async def acts() -> None:
+            async with desk.open() as office:
+                looks = office.scheduler()
+                with unwritable(file):
+                    running = asyncio.create_task(looks.run())
+                    while looks._failed_looks < 5:
+                        await asyncio.sleep(0.01)
+                while looks._failed_looks:
+                    await asyncio.sleep(0.01)
+                running.cancel()
+
+        with caplog.at_level(logging.INFO, logger=scheduler.__name__):
+            asyncio.run(acts())
+        begun, over = (each for each in caplog.records if each.name == scheduler.__name__)
+        assert "cannot be looked at until this is over" in begun.getMessage()
+        assert "locked" in begun.getMessage()
+        assert re.search(
+            r"looked at again, after [5-9]\d* failed looks|after \d\d+ failed", over.getMessage()
+        )
+        assert begun.exc_info is None

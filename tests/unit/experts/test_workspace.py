@@ -12,7 +12,6 @@ from colleague.experts.workspace.workspace import (
     initialise_state,
     remove_session,
     session_files,
-    start_session,
 )
 from colleague.packages.package import Package, read_package
 from tests.conftest import EXAMPLE, tree
@@ -42,14 +41,12 @@ def test_its_folders(workspace: Workspace) -> None:
     ]
 
 
-def test_a_session_resets_what_is_a_sessions(package: Package, workspace: Workspace) -> None:
+def test_what_is_there_stays(package: Package, workspace: Workspace) -> None:
     assert initialise_state(package, workspace) == [PIPELINE, NOTES]
     for path in (PIPELINE, NOTES):
         (workspace.root / path).write_text("mine")
     assert initialise_state(package, workspace) == []
-    start_session(package, workspace)
     assert (workspace.root / PIPELINE).read_text() == "mine"
-    assert (workspace.root / NOTES).read_text() == (EXAMPLE / NOTES).read_text()
 
 
 class TestSessionFiles:

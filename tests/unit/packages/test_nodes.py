@@ -85,7 +85,35 @@ def test_a_quoted_word_is_a_word(quoted: str) -> None:
     assert scalar(quoted).value == "yes"
 
 
-@pytest.mark.parametrize("text", ["!!int abc", "!!float abc", "!custom 12", "!!python/object:os.system ls"])
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("!custom 12", "!custom"),
+        ("!!python/object:os.system ls", "!!python/object:os.system"),
+        ("!!python/object/apply:os.system [ls]", "!!python/object/apply:os.system"),
+        ("!!binary aGVsbG8=", "!!binary"),
+        ("!!set {a, b}", "!!set"),
+        ("!!omap [a: 1]", "!!omap"),
+        ("!!timestamp 2026-01-01", "!!timestamp"),
+        ("!!str [a]", "!!str"),
+        ("!!map a", "!!map"),
+        ("!<tag:example.org,2026:x> a", "tag:example.org,2026:x"),
+    ],
+)
+def test_a_tag_that_is_not_plain_data_is_refused_with_its_line(text: str, shown: str) -> None:
+    error = refusal(f"name: a\nkey: {text}\n")
+    assert (error.code, error.at.line) == ("yaml-tag", 2)
+    assert shown in error.message
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("!!int 3", 3), ("!!seq [a]", ["a"]), ("!!map {a: 1}", {"a": 1}), ("!!null ''", None)]
+)
+def test_the_tags_of_plain_data_are_read(text: str, value: object) -> None:
+    assert plain(mapping(f"key: {text}")) == {"key": value}
+
+
+@pytest.mark.parametrize("text", ["!!int abc", "!!float abc", "! 12"])
 def test_a_tag_that_does_not_fit_leaves_the_text(text: str) -> None:
     assert scalar(text).value == text.partition(" ")[2]
 

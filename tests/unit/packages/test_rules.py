@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -22,6 +23,7 @@ FUNCTION = "functions/classify.md"
 PROCESS = "processes/triage.md"
 TOOL = "tools/crm.yaml"
 FACTS = "knowledge/facts.md"
+NOTES = "state/notes.md"
 NOBODY = 65534
 
 Change = Callable[[PackageOnDisk], object]
@@ -212,6 +214,47 @@ FIELDS = [
         marker="type: channel",
     ),
     Case("name-awkward", replaced(MANIFEST, "name: clean-expert", "name: Clean Expert!"), marker="Expert!"),
+    Case("name-path", replaced(MANIFEST, "name: clean-expert", "name: ../clean-expert"), marker="../clean"),
+    Case("name-path", replaced(MANIFEST, "name: clean-expert", "name: .."), marker="name: .."),
+    Case(
+        "name-path",
+        replaced(MANIFEST, "tools: [crm]", "tools: [crm, a/b]"),
+        marker="a/b",
+        also=("tool-undescribed",),
+    ),
+    Case(
+        "name-path",
+        replaced(FUNCTION, "name: classify", "name: a/b"),
+        FUNCTION,
+        "a/b",
+        also=("process-function-unknown",),
+    ),
+    Case(
+        "name-path",
+        replaced(PROCESS, "name: triage", "name: ./triage"),
+        PROCESS,
+        "./triage",
+        ("trigger-process-unknown",),
+    ),
+    Case("name-path", replaced(FACTS, "name: facts", r"name: a\b"), FACTS, "name:"),
+    Case("name-path", replaced(NOTES, "name: notes", "name: state/notes.md"), NOTES, "name:"),
+    Case("name-path", replaced(TOOL, "name: crm", "name: /crm"), TOOL, "/crm", also=("tool-undescribed",)),
+    Case("yaml-tag", appended("author: !!python/object/apply:os.system [ls]\n"), marker="!!python"),
+    Case(
+        "yaml-tag",
+        replaced(TOOL, "description: Contacts", "description: !foo Contacts"),
+        TOOL,
+        "!foo",
+        also=("tool-undescribed",),
+    ),
+    Case(
+        "yaml-tag",
+        in_head(FUNCTION, "tags: !!set {a, b}"),
+        FUNCTION,
+        "!!set",
+        also=("process-function-unknown",),
+    ),
+    Case("yaml-tag", in_head(NOTES, "description: !!binary aGVsbG8="), NOTES, "!!binary"),
     Case("spec-unsupported", replaced(MANIFEST, 'spec: "1.0"', 'spec: "2.0"'), marker="spec:"),
     Case("spec-newer", replaced(MANIFEST, 'spec: "1.0"', 'spec: "1.1"'), marker="spec:"),
     Case("version-not-semver", replaced(MANIFEST, "version: 1.0.0", "version: 1.0"), marker="version:"),
@@ -233,6 +276,48 @@ REFERENCES = [
         "delivery-channel-unknown",
         replaced(MANIFEST, "  approval:\n", "  escalation:\n    channel: pigeon\n  approval:\n"),
         marker="pigeon",
+    ),
+    *(
+        Case(
+            "reference-path",
+            replaced(MANIFEST, "- name: new_mail", f"- name: {json.dumps(name)}"),
+            marker="- name:",
+            also=("process-trigger-unknown",),
+        )
+        for name in ("../x", "a/b", "/etc/x", "C:x", "a\\b", "..", "~x", "a\0b")
+    ),
+    Case(
+        "reference-path",
+        replaced(MANIFEST, "process: triage", "process: ../triage"),
+        marker="process: ../triage",
+        also=("trigger-process-unknown",),
+    ),
+    Case(
+        "reference-path",
+        in_trigger("requires_tool: a/b"),
+        marker="a/b",
+        also=("trigger-tool-not-required",),
+    ),
+    Case(
+        "reference-path",
+        replaced(PROCESS, "trigger: new_mail", "trigger: ../new_mail"),
+        PROCESS,
+        "../new_mail",
+        also=("process-trigger-unknown",),
+    ),
+    Case(
+        "reference-path",
+        replaced(PROCESS, "[classify]", "[classify, ../sort]"),
+        PROCESS,
+        "../sort",
+        also=("process-function-unknown",),
+    ),
+    Case(
+        "path-outside-package",
+        replaced(FUNCTION, "[knowledge/facts.md]", "[facts, ../facts.md]"),
+        FUNCTION,
+        "../facts.md",
+        also=("function-knowledge-unknown",),
     ),
     Case("process-trigger-unknown", replaced(PROCESS, "new_mail", "new_mial"), PROCESS, "new_mial"),
     Case("process-function-unknown", replaced(PROCESS, "[classify]", "[classify, sort]"), PROCESS, "sort"),
@@ -341,6 +426,8 @@ def test_a_broken_rule_is_the_only_finding(clean: PackageOnDisk, case: Case) -> 
 def test_every_rule_of_phase_1_has_a_case() -> None:
     phase_1 = {code for code, (_, group, _) in RULES.items() if group not in ("bindings", "servers", "state")}
     of_a_home = {"name-reserved"}  # the name of a folder in it; tests/acceptance/test_hostile_main_agent.py
+    of_a_home |= {code for code in phase_1 if code.startswith(("trigger-secret", "trigger-channel"))}
+    of_a_home |= {"trigger-inactive", "trigger-mail-lookup", "delivery-channel-unconnected"}
     assert phase_1 - of_a_home - {case.code for case in CASES} == set()
 
 

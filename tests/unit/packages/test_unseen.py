@@ -11,13 +11,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from colleague.packages.package import Reading, read_package
+from colleague.packages.part_name import is_path
 
 Strategy = st.SearchStrategy[Any]
 
 PRINTABLE = st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"])
 TEXT = st.text(PRINTABLE, min_size=1, max_size=20).filter(lambda text: text.strip())
 PROSE = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=60)
-NAME = st.from_regex(r"[a-z]{2,8}(-[a-z]{2,8})?", fullmatch=True) | TEXT.map(str.strip)
+WORD = TEXT.map(str.strip).filter(lambda text: not is_path(text))
+NAME = st.from_regex(r"[a-z]{2,8}(-[a-z]{2,8})?", fullmatch=True) | WORD
 FILE_NAME = st.text("abcXYZ019 _-.éß漢", max_size=10)
 DURATION = st.builds("{}{}".format, st.integers(1, 5000), st.sampled_from("smhd"))
 WORD = st.from_regex(r"[a-z_]{1,8}", fullmatch=True)

@@ -310,6 +310,16 @@ class TestBearer:
         usual = {"Authorization": "Bearer hunter2"}
         assert refusal("bearer", usual, secrets=["hunter2"], names=names).code == "header-missing"
 
+    def test_the_header_of_openclaws_senders(self) -> None:
+        assert check("bearer", {"x-openclaw-token": "hunter2"}, secrets=["hunter2"])
+        assert check("bearer", {"X-OpenClaw-Token": " hunter2 "}, secrets=["old", "hunter2"])
+        for wrong in ("hunter", "", "hunter22", "Basic hunter2"):
+            assert refusal("bearer", {"x-openclaw-token": wrong}, secrets=["hunter2"])
+        both = {"x-openclaw-token": "guess", "Authorization": "Bearer hunter2"}
+        assert refusal("bearer", both, secrets=["hunter2"]).code == "signature-wrong"
+        for scheme in ("github", "hmac-sha256", "standard-webhooks"):
+            assert refusal(scheme, {"x-openclaw-token": "hunter2"}, secrets=["hunter2"])
+
     def test_a_token_that_is_not_ascii(self) -> None:
         for secret in ("pässwörd", "пароль"):
             sent = HttpHeaders(raw=[(b"authorization", f"Bearer {secret}".encode())])

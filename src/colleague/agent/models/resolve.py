@@ -32,8 +32,8 @@ class NoModel(ColleagueError):
     def __init__(self) -> None:
         super().__init__(
             "no model configured",
-            hint="set agents.defaults.model.primary in colleague.json, or one of these in the environment: "
-            f"{_VARIABLES}",
+            hint="add one with: colleague model add NAME --provider PROVIDER --default; or set "
+            f"agents.defaults.model.primary, or one of these in the environment: {_VARIABLES}",
         )
 
 

@@ -14,12 +14,13 @@ from colleague.errors import ColleagueError
 from colleague.experts.workspace.learnings import Entry, append_entry
 from colleague.experts.workspace.workspace import Workspace
 from colleague.failpoints import failpoint
-from colleague.store.activity_lines import tell_delivered
+from colleague.store.activity_lines import tell_delivered, tell_unread
 from colleague.store.approvals import LEARNINGS
 from colleague.store.outbox import (
     LONGEST_PAUSE_MS,
+    MAIN,
     OutboxMessage,
-    arrived,
+    leave_unread,
     not_sent,
     sent,
     start_sending,
@@ -29,7 +30,8 @@ from colleague.store.tx import Database
 
 log = logging.getLogger(__name__)
 
-MAIN = "main"
+CONNECTED = (MAIN,)
+"""Where a package can deliver to: elsewhere nothing takes it yet."""
 LEARNING = "learning"
 SHORTEST_PAUSE_MS = 5_000
 
@@ -56,11 +58,12 @@ class LearningsChannel:
 
 
 Channels = Mapping[str, Channel | None]
-"""None: nothing is to be sent, because people look into the outbox itself."""
+"""None: nobody reads there by himself, so what is for it waits until somebody reads it."""
 
 
 def channels(workspace: Path) -> dict[str, Channel | None]:
-    """Those that exist here. status, `run show` and `run watch` show what is for main."""
+    """Those that exist here. What is for main is read with `colleague delivery read`, or by who waits for
+    the run at a terminal."""
     return {MAIN: None, LEARNINGS: LearningsChannel(workspace)}
 
 
@@ -74,17 +77,16 @@ class OutboxSender:
     """Parcels that were sent while the database could not take it down."""
 
     async def deliver_all(self) -> int:
-        """Everything that can be sent now; returns how much was."""
+        """Everything that can be sent now, or left to be read; returns how much it was."""
         for parcel_id in tuple(self._unrecorded):
             await self._record(parcel_id)
         parcels = await self.database.read(waiting_parcels)
-        there = [parcel.id for parcel in parcels if self.channels.get(parcel.channel, parcel) is None]
-        done = await self.database.write(lambda tx: arrived(tx, there)) if there else 0
+        to_read = [parcel.id for parcel in parcels if self.channels.get(parcel.channel, parcel) is None]
+        done = await self.database.write(lambda tx: leave_unread(tx, to_read)) if to_read else 0
         for parcel in parcels:
-            if parcel.id in there:
-                tell_delivered(parcel)
-        for parcel in parcels:
-            if parcel.id not in there:
+            if parcel.id in to_read:
+                tell_unread(parcel)
+            else:
                 done += await self._deliver(parcel)
         return done
 

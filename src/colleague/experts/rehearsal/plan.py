@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from colleague.agent.models.tool_name import safe_name
+from colleague.experts.rehearsal.step_verb import only_reads
 from colleague.experts.workspace.file_name import file_name_part
 from colleague.experts.workspace.scratch import scratchpad_path
 from colleague.packages.checklist import Step
@@ -90,24 +91,43 @@ class _Walk:
     def steps(self, process: Process, inputs: Mapping[str, Any]) -> Iterator[Move]:
         scratched: set[str] = set()
         for number, step in enumerate(process.steps, start=1):
-            paths = [filled(path, process, inputs) for path in step.files]
+            paths = [(filled(path, process, inputs), only_reads(step.text, path)) for path in step.files]
             for move in _once(self._step(step, paths, scratched)):
                 yield Move(move.tool, move.subject, number, move.may_fail)
             if self._offers("mark_step"):
                 yield Move("mark_step", str(number), number)
 
-    def _step(self, step: Step, paths: Iterable[str], scratched: set[str]) -> Iterator[Move]:
-        for path in paths:
-            yield from self._file(path, scratched)
+    def _step(self, step: Step, paths: Iterable[tuple[str, bool]], scratched: set[str]) -> Iterator[Move]:
+        for path, reads in paths:
+            yield from self._reading(path) if reads else self._file(path, scratched)
         for name in step.functions:
             yield from self.function(name)
         yield from (Move(name) for name in step.operations)
         yield from self.named(step.text)
 
+    def _reading(self, path: str) -> Iterator[Move]:
+        if ".." in path.split("/"):
+            return
+        function = self._function_at(path)
+        found = function.path if function else path
+        if found in self._files or found.startswith((SCRATCH, STATE, *_READABLE)):
+            yield self.read(found)
+
+    def _function_at(self, path: str) -> Function | None:
+        """The function that a path such as functions/classify means, with or without its ending."""
+        folder, _, name = path.partition("/")
+        if folder != "functions":
+            return None
+        by_path = (each for each in self._package.functions if each.path in (path, f"{path}.md"))
+        return next(by_path, None) or self._package.function(name)
+
     def _file(self, path: str, scratched: set[str]) -> Iterator[Move]:
         if ".." in path.split("/"):
             return
-        if path.startswith(SCRATCH):
+        function = self._function_at(path)
+        if function is not None:
+            yield from self.function(function.name)
+        elif path.startswith(SCRATCH):
             yield Move("read" if path in scratched else "write", path)
             scratched.add(path)
         elif path.startswith(STATE):

@@ -21,6 +21,7 @@ _ENDS = {
     "unknown": "its end is unknown",
     "asked": "waits for a yes",
 }
+_SENT = ("finished", "unknown", "started")
 _SOUGHT = ("would ask first", "waits for a yes")
 
 
@@ -34,6 +35,8 @@ class PlannedCall:
     effect: str
     inputs: Mapping[str, Any]
     expected: str
+    sent: bool = False
+    """Whether a server really got it, whatever it answered."""
 
     @property
     def asks_first(self) -> bool:
@@ -58,6 +61,7 @@ def planned_call(package: Package, call: Mapping[str, Any], *, dry_run: bool) ->
         effect=_effect(call, tier, dry_run=dry_run),
         inputs=arguments_of(call),
         expected=_expected(_declared(package, operation)),
+        sent=call.get("status") in _SENT and source_of(call) != SIMULATED,
     )
 
 

@@ -91,6 +91,11 @@ class Report:
         return tuple(call for call in self.calls if call.asks_first)
 
     @property
+    def ran(self) -> tuple[str, ...]:
+        """The operations that were really called, each once."""
+        return tuple(dict.fromkeys(call.operation for call in self.calls if call.sent))
+
+    @property
     def not_reached(self) -> tuple[str, ...]:
         return tuple(each.operation for each in self.operations if not each.calls)
 
@@ -104,6 +109,7 @@ class Report:
             "outcome": self.outcome,
             "error": self.error,
             "attempts": self.attempts,
+            "ran": list(self.ran),
             "steps": [step.to_json() for step in self.steps],
             "approvals": [call.to_json() for call in self.approvals],
             "outputs": self.outputs.to_json(),
@@ -121,7 +127,13 @@ class Report:
         tries = f" after {self.attempts} attempts" if self.attempts > 1 else ""
         ended = f"{self.outcome or 'not ended'}{tries}"
         head = f"{kind} of {self.process} of {self.expert} {self.version}: {ended}"
-        return [head, self.error] if self.error else [head]
+        lines = [head, self.error] if self.error else [head]
+        return [*lines, self._really_ran()] if self.dry_run else lines
+
+    def _really_ran(self) -> str:
+        if not self.ran:
+            return "Nothing was really called."
+        return f"Really called, with whatever they changed: {', '.join(self.ran)}"
 
     def _asked(self) -> list[str]:
         if not self.approvals:

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from colleague.agent.current_time import with_time
 from colleague.agent.main_agent import FILES_OWNER
 from colleague.agent.models.resolve import resolve_model
 from colleague.agent.models.resolved import ResolvedModel
@@ -37,7 +38,12 @@ from colleague.experts.runs.inputs import REHEARSAL
 from colleague.experts.runs.opening import FunctionOpening, ProcessOpening, TaskOpening
 from colleague.experts.runs.policy_gate import PolicyGate
 from colleague.experts.runs.preflight import needed_tools, valid_bindings
-from colleague.experts.runs.prompt import PromptSource, assemble_function_prompt, assemble_prompt
+from colleague.experts.runs.prompt import (
+    BoundSkills,
+    PromptSource,
+    assemble_function_prompt,
+    assemble_prompt,
+)
 from colleague.experts.runs.run_end import ExpertRunEndHooks
 from colleague.experts.runs.run_package import RunPackages
 from colleague.experts.runs.tools.begin_process import BeginProcessTool, begin_process_spec
@@ -48,6 +54,7 @@ from colleague.experts.runs.tools.function_result import FunctionResultTool, fun
 from colleague.experts.runs.tools.mark_step import MarkStepTool
 from colleague.experts.runs.tools.propose_learning import ProposeLearningTool, propose_learning_spec
 from colleague.experts.runs.tools.read_function import ReadFunctionTool
+from colleague.experts.skill import bound_skills, skill_folders
 from colleague.experts.workspace.learnings import function_learnings, package_learnings
 from colleague.experts.workspace.tree import expert_tree
 from colleague.experts.workspace.workspace import Workspace, initialise_state, session_files
@@ -63,6 +70,7 @@ from colleague.packages.process import Process
 from colleague.protected import programs, protected_paths
 from colleague.store.claims import attempt_started
 from colleague.store.run import Outcome, Run
+from colleague.store.steps import StepMark, open_steps
 from colleague.store.tx import Database
 from colleague.store.versions import owners_with_pending
 
@@ -130,25 +138,33 @@ class RunSpecBuilder:
         model_name = self.run.model or bindings.model
         rehearsal = model_name == REHEARSAL
         workspace, tree = await asyncio.to_thread(self._workspace)
-        bound_tools = BoundTools(self.agent.settings, self.agent.servers, rehearsal, self.run.dry_run)
+        files = self._file_tools(tree, workspace)
+        skills = skill_folders(self.agent.settings.workspace, self.agent.home.root)
+        skilled = bound_skills(bindings, skills)
+        bound_tools = BoundTools(
+            self.agent.settings, self.agent.servers, rehearsal, bool(self.run.dry_run), skills, files
+        )
         scope = self.process.tools if self.process else self.package.manifest.requires_tools
         functions = self._functions()
         needed = needed_tools(self.package, self.process)
         operations = await bound_tools.operations(self.run.expert, self.package, bindings, needed)
         base = self._base(expert, model_name, bindings, await self._timeout())
+        now = await self.agent.database.read(lambda tx: tx.now)
         gate = self._gate(expert)
         inside = replace(base, gate=replace(gate, asks_before_delivery=False))
 
         async def stage(function: Function, inputs: dict[str, Any]) -> RunSpec:
-            return self._function_setting(inside, function, inputs, operations, workspace, rehearsal)
+            learned = function_learnings(workspace.learnings, function.name)
+            prompt = assemble_function_prompt(self.package, function, learned, skilled)
+            made = self._function_setting(inside, function, inputs, operations, rehearsal)
+            return replace(made, system=with_time(prompt, self.agent.settings, now))
 
         native = self._native(functions, stage)
-        files = self._file_tools(tree, workspace)
         mine = [each for each in operations if each.spec.name.partition(".")[0] in scope]
         return replace(
             base,
             model=self._rehearsed() if rehearsal else base.model,
-            system=self._prompt(workspace),
+            system=with_time(self._prompt(workspace, skilled), self.agent.settings, now),
             toolbox=Toolbox([*files, *mine, *native]),
             opening=self._opening(tree),
         )
@@ -180,7 +196,7 @@ class RunSpecBuilder:
             retries=self._retries,
             on_failure=OUTCOMES[execution.on_failure],
             rejection="fail",
-            completion=OutputCompletion(self.process.outputs if self.process else ()),
+            completion=OutputCompletion(self.process.outputs if self.process else (), self._open_steps),
             end_hooks=self._end_hooks,
             private=self._private,
             starts_over=execution.idempotent,
@@ -188,11 +204,15 @@ class RunSpecBuilder:
             draft_channel=channel if tells_of_drafts else None,
         )
 
+    async def _open_steps(self) -> list[StepMark]:
+        return await self.agent.database.read(lambda tx: open_steps(tx, self.run.id))
+
     def _gate(self, expert: Expert) -> PolicyGate:
         outside = delivery_of(self.package, self.run).channel != MAIN_CHANNEL
         return PolicyGate(
             self.agent.run_packages.policies(expert, self.package),
-            self.run.dry_run,
+            bool(self.run.dry_run),
+            strict=self.run.dryness == "strict",
             asks_before_leaving=self._asks_before_leaving,
             asks_before_delivery=self._asks_before_leaving and outside,
         )
@@ -266,13 +286,12 @@ class RunSpecBuilder:
         return walkthrough_model(self.package, self.process, json.loads(self.run.inputs))
 
     def _workspace(self) -> tuple[Workspace, Tree]:
-        """The one tree the expert sees; an isolated session has session files of its own."""
+        """The one tree the expert sees. Each run is a session, with session files of its own."""
         workspace = self.agent.workspace(self.run)
         if self.run.dry_run:
             workspace.copy_from(Workspace.of(self.agent.settings.workspace, self.run.expert))
         initialise_state(self.package, workspace)
-        isolated = self.run.session_key != f"expert:{self.run.expert}"
-        mounts = session_files(self.package, workspace.sessions / self.run.id) if isolated else {}
+        mounts = session_files(self.package, workspace.sessions / self.run.id)
         private = [item.path for item in self.package.knowledge if item.private]
         home, settings = self.agent.home, self.agent.settings
         fence = Fence(protected_paths(home, settings), [*programs(settings), *linked_folders(home)])
@@ -318,8 +337,8 @@ class RunSpecBuilder:
             for tool in tools
         ]
 
-    def _prompt(self, workspace: Workspace) -> str:
-        return assemble_prompt(PromptSource(self.package, package_learnings(workspace.learnings)))
+    def _prompt(self, workspace: Workspace, skills: BoundSkills) -> str:
+        return assemble_prompt(PromptSource(self.package, package_learnings(workspace.learnings), skills))
 
     def _opening(self, tree: Tree) -> ProcessOpening | TaskOpening:
         if self.process is None:
@@ -340,18 +359,15 @@ class RunSpecBuilder:
         function: Function,
         inputs: dict[str, Any],
         operations: list[Tool],
-        workspace: Workspace,
         rehearsal: bool,
     ) -> RunSpec:
         """A child session: only what the function names, and nothing of the conversation around it."""
         tools = [each for each in operations if each.spec.name.partition(".")[0] in function.tools]
         complete: Tool = CompleteTool(complete_spec(_owed(function)))
-        learned = function_learnings(workspace.learnings, function.name)
         model = walkthrough_model(self.package, None, inputs, function=function) if rehearsal else base.model
         return replace(
             base,
             model=model,
-            system=assemble_function_prompt(self.package, function, learned),
             toolbox=Toolbox([*tools, complete, self._escalate]),
             opening=FunctionOpening(function, inputs),
             completion=OutputCompletion(_owed(function)),

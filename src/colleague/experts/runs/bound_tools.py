@@ -7,14 +7,17 @@ import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from colleague.agent.mcp_tool import served_tool
+from colleague.agent.mcp_tool import ServedTool, served_tool
 from colleague.agent.tool import Tool, ToolOutput, ToolRequest, ToolSpec
 from colleague.config import Settings
 from colleague.errors import ColleagueError
 from colleague.experts.bindings import Bindings, ToolBinding
 from colleague.experts.rehearsal.sample import sample
 from colleague.experts.runs.schema_compare import offered_schema, server_tool_name
+from colleague.experts.runs.skill_tools import Served, file_operation, tool_for
+from colleague.experts.skill import SKILL_FILE, Skill, find_skill
 from colleague.mcp.errors import McpError
 from colleague.mcp.servers import Servers
 from colleague.mcp.tool import McpTool
@@ -44,6 +47,10 @@ class BoundTools:
     servers: Servers
     rehearsal: bool = False
     dry_run: bool = False
+    skills: tuple[Path, ...] = ()
+    """The folders in which skills are."""
+    files: Sequence[Tool] = ()
+    """The file tools of the run, which may carry out operations of a skill."""
 
     async def operations(
         self, expert: str, package: Package, bindings: Bindings, names: Sequence[str]
@@ -55,8 +62,6 @@ class BoundTools:
     async def _of_tool(self, expert: str, package: Package, bindings: Bindings, name: str) -> list[Tool]:
         abstract = package.tool(name)
         binding = bindings.tools.get(name)
-        if binding is not None and binding.type == "skill":
-            return []
         if self.rehearsal and not is_demo(self.settings, binding):
             if not self.dry_run:
                 require_demo(self.settings, expert, name, bindings)
@@ -64,28 +69,55 @@ class BoundTools:
         if binding is None:
             hint = f"colleague expert bind {expert} {name} SERVER"
             raise ToolUnavailable(f"the tool {name!r} of {expert} is bound to nothing", hint=hint)
-        tools = _bound(self.servers, name, abstract, binding, await self._served(name, binding))
+        if binding.type == "skill":
+            return await self._of_skill(name, abstract, binding)
+        tools = _bound(self.servers, name, abstract, binding, await self._served(name, binding.server))
         return _with_fallback(name, abstract, tools) if self.rehearsal and self.dry_run else tools
 
-    async def _served(self, name: str, binding: ToolBinding) -> list[McpTool]:
+    async def _of_skill(self, name: str, abstract: AbstractTool | None, binding: ToolBinding) -> list[Tool]:
+        skill = find_skill(self.skills, binding.server)
+        if skill is None:
+            where = " or ".join(str(folder / binding.server / SKILL_FILE) for folder in self.skills)
+            message = f"{name} is bound to the skill {binding.server!r}, which cannot be read"
+            raise ToolUnavailable(message, hint=f"it belongs in {where}")
+        listed = [(server, await self._served(name, server)) for server in skill.servers]
+        served = {server: {tool.name: tool for tool in tools} for server, tools in listed}
+        operations = abstract.operations if abstract else ()
+        found = [self._skilled(name, skill, binding, each, served) for each in operations]
+        return [tool for tool in found if tool is not None]
+
+    def _skilled(
+        self, name: str, skill: Skill, binding: ToolBinding, operation: Operation, served: Served
+    ) -> Tool | None:
+        files = {tool.spec.name: tool for tool in self.files}
+        found = tool_for(skill, binding, operation.name, served, list(files))
+        if found is None:
+            log.warning("the skill %s has no tool for %s.%s", skill.name, name, operation.name)
+            return None
+        full = f"{name}.{operation.name}"
+        if not found.server:
+            return file_operation(files[found.tool], full, skill.name, operation.description)
+        return _operation(self.servers, binding, served[found.server][found.tool], full, operation)
+
+    async def _served(self, name: str, server: str) -> list[McpTool]:
         try:
-            return await self.servers.tools(binding.server)
+            return await self.servers.tools(server)
         except McpError as error:
-            message = f"{name} is bound to {binding.server}, which cannot be used: {error.message}"
-            entry = self.settings.mcp.servers.get(binding.server)
+            message = f"{name} is bound to {server}, which cannot be used: {error.message}"
+            entry = self.settings.mcp.servers.get(server)
             passing = entry is not None and entry.enabled
             raise ToolUnavailable(message, hint=error.hint, passing=passing) from None
 
 
 def is_demo(settings: Settings, binding: ToolBinding | None) -> bool:
-    entry = settings.mcp.servers.get(binding.server) if binding else None
+    entry = settings.mcp.servers.get(binding.server) if binding and binding.type == "mcp" else None
     return entry is not None and entry.demo
 
 
 def require_demo(settings: Settings, expert: str, name: str, bindings: Bindings) -> None:
     """Raises ToolUnavailable for a tool on which a rehearsal may not act."""
     binding = bindings.tools.get(name)
-    if (binding is None or binding.type != "skill") and not is_demo(settings, binding):
+    if not is_demo(settings, binding):
         raise ToolUnavailable(
             f"a rehearsal acts only on servers marked demo, and {name!r} of {expert} is not bound to one",
             hint="add --dry-run, or bind it to a demo server",
@@ -102,25 +134,36 @@ def _bound(
     """Without a tool file the server's own tools are the operations."""
     by_name = {tool.name: tool for tool in served}
     if abstract is None or not abstract.operations:
-        return [
-            served_tool(servers, tool, f"{name}.{tool.name}", repeatable=tool.name in binding.repeatable)
-            for tool in served
-        ]
+        return [_served(servers, binding, tool, f"{name}.{tool.name}", tool.name) for tool in served]
     tools: list[Tool] = []
     for operation in abstract.operations:
         found = by_name.get(server_tool_name(binding, operation.name))
         if found is None:
             log.warning("%s has no tool for %s.%s", binding.server, name, operation.name)
             continue
-        repeatable = operation.name in binding.repeatable
-        made = served_tool(servers, found, f"{name}.{operation.name}", repeatable=repeatable)
-        spec = replace(
-            made.spec,
-            parameters=offered_schema(operation, found),
-            description=found.description or operation.description,
-        )
-        tools.append(replace(made, spec=spec))
+        tools.append(_operation(servers, binding, found, f"{name}.{operation.name}", operation))
     return tools
+
+
+def _operation(
+    servers: Servers, binding: ToolBinding, tool: McpTool, name: str, operation: Operation
+) -> ServedTool:
+    made = _served(servers, binding, tool, name, operation.name, operation.reads)
+    spec = replace(
+        made.spec,
+        parameters=offered_schema(operation, tool),
+        description=tool.description or operation.description,
+    )
+    return replace(made, spec=spec)
+
+
+def _served(
+    servers: Servers, binding: ToolBinding, tool: McpTool, name: str, operation: str, claimed: bool = False
+) -> ServedTool:
+    """The user's word counts over the server's; the package's claim that it only reads counts under it, and
+    only for sending a call again."""
+    repeatable = operation in binding.repeatable or (claimed and not tool.says_changes)
+    return served_tool(servers, tool, name, repeatable=repeatable, reads=operation in binding.reads)
 
 
 def _with_fallback(name: str, abstract: AbstractTool | None, tools: list[Tool]) -> list[Tool]:

@@ -17,6 +17,7 @@ from colleague.packages.parameter import object_schema
 from colleague.packages.process import Process
 from colleague.packages.snapshot import take_snapshot
 from colleague.packages.trigger import Trigger
+from colleague.run_document import DryRun
 from colleague.store.accept import Arrival
 from colleague.store.ids import new_id
 from colleague.store.sla import Sla
@@ -32,7 +33,7 @@ class Invocation:
     expert: Expert
     package: Package
     model: str = ""
-    dry_run: bool = False
+    dry_run: DryRun = False
 
     def task(self, text: str, *, source: str = COMMAND) -> Arrival:
         """A free task: one after another in the expert's own session."""

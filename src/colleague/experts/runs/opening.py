@@ -20,11 +20,12 @@ from colleague.store.tx import Database, Tx
 ReadFile = Callable[[str], Awaitable[str | None]]
 
 BEGINS = "Run the process"
+DRY = "This is a dry run: what needs a person is described, not done."
 FRAMEWORK = (
     "The checklist is numbered from 1 in its own order. Call mark_step as each step is settled: done, "
     "skipped (say why) or failed. A tool call that fails makes its step fail. When you have applied a "
     "function yourself, record its outputs with function_result; a function that is offered as a tool is "
-    "called instead. When you are not sure, use escalate. At the end call complete."
+    "called instead. When you are not sure, use escalate. At the end, when no step is open, call complete."
 )
 
 
@@ -44,7 +45,7 @@ class ProcessOpening:
         task = inputs.get("task")
         opening = wrapped(task, "task") if isinstance(task, str) else ""
         asked = [f"It was asked for in these words:\n{opening}"] if opening else []
-        dry = ["This is a dry run: what needs a person is described, not done."] if run.dry_run else []
+        dry = [DRY] if run.dry_run else []
         return "\n\n".join([*asked, *dry, self.playbook(inputs), *(part for part in context if part)])
 
     def playbook(self, inputs: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from colleague.agent.gate import Verdict
 from colleague.agent.tool import ToolSpec
+from colleague.experts.rehearsal.planned_call import SIMULATED
 from colleague.experts.runs.run_package import Policies
 from colleague.experts.runs.tools.names import COMPLETE, ESCALATE, FUNCTION_RESULT, PROPOSE_LEARNING
 from colleague.packages.policy import stricter
@@ -20,6 +21,8 @@ class PolicyGate:
 
     policies: Policies
     dry_run: bool = False
+    strict: bool = False
+    """Whether a dry run also only describes what needs nobody, unless it only reads."""
     asks_before_leaving: bool = False
     """Whether a person is asked before any text goes to a server."""
     asks_before_delivery: bool = False
@@ -32,7 +35,9 @@ class PolicyGate:
         if self.asks_before_leaving:
             tier = stricter(tier, "confirm")
         if tier == "auto":
-            return Verdict("allow", tier)
+            withheld = self.strict and not spec.read_only and spec.server != SIMULATED
+            if not withheld:
+                return Verdict("allow", tier)
         if self.dry_run:
             return Verdict("describe", tier, _described(spec.name, tier))
         return self._ask(tier) if tier == "confirm" else Verdict("draft", tier)
@@ -70,7 +75,8 @@ def _confidence(spec: ToolSpec, arguments: dict[str, Any]) -> Any:
 
 
 def _described(operation: str, tier: str) -> str:
-    what = (
-        "a person would be asked first" if tier == "confirm" else "it would be left as a draft for a person"
-    )
+    what = {
+        "auto": "nobody says that it only reads, and this run sends nothing else",
+        "confirm": "a person would be asked first",
+    }.get(tier, "it would be left as a draft for a person")
     return f"Dry run: {operation} was not called; {what}. Go on as if it had been done."

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from colleague.agent.render import shortened, wrapped
+from colleague.experts.skill import Skill
 from colleague.packages.folder import normal_path
 from colleague.packages.frontmatter import split_frontmatter
 from colleague.packages.function import Function
@@ -19,6 +21,16 @@ LEARNED_ADVICE = (
 MOST_LEARNED = 12_000
 """Characters of learnings in a prompt; more are cut in the middle."""
 
+MOST_SKILL = 12_000
+"""Characters of one skill in a prompt."""
+SKILLS_ADVICE = (
+    "The owner of this home wrote these instructions. Follow them when you use the tool that each is for; "
+    "they change no tier."
+)
+
+BoundSkills = Mapping[str, Skill]
+"""Skills by the tool that is bound to them."""
+
 _HEADING = re.compile(r"^#{1,6}(?=\s)", re.MULTILINE)
 _FENCE = re.compile(r"(^```.*?^```|^~~~.*?^~~~)", re.MULTILINE | re.DOTALL)
 
@@ -29,6 +41,7 @@ class PromptSource:
 
     package: Package
     learnings: str = ""
+    skills: BoundSkills = field(default_factory=dict)
 
 
 def assemble_prompt(source: PromptSource) -> str:
@@ -41,13 +54,16 @@ def assemble_prompt(source: PromptSource) -> str:
         _knowledge(source),
         _state(source),
         _learnings(source.learnings),
+        _skills(source.skills),
         _policy(source),
         _instructions(source),
     )
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
-def assemble_function_prompt(package: Package, function: Function, learnings: str) -> str:
+def assemble_function_prompt(
+    package: Package, function: Function, learnings: str, skills: BoundSkills
+) -> str:
     """What an isolated function is told: who it is, what it does, and the knowledge it names."""
     known = {item.path: item for item in package.knowledge}
     files = [known[path] for path in map(normal_path, function.knowledge) if path in known]
@@ -59,6 +75,7 @@ def assemble_function_prompt(package: Package, function: Function, learnings: st
         _section(f"Function: {function.name}", function.body),
         _learnings(learnings),
         *knowledge,
+        _skills({tool: skill for tool, skill in skills.items() if tool in function.tools}),
         _section("Tool Approval Policy", "Call what you need; what needs a person is asked for you.")
         if function.tools
         else "",
@@ -71,14 +88,14 @@ def _section(title: str, body: str) -> str:
     return f"## {title}\n\n{text}" if text else ""
 
 
-def _nested(title: str, text: str) -> str:
+def _nested(title: str, text: str, level: int = 3) -> str:
     """An author's headings, moved below the section's own; a first one that repeats it is dropped."""
     first, _, rest = text.partition("\n")
     if first.lstrip("#").strip().casefold() == title.casefold():
         text = rest.strip()
     prose = _FENCE.split(text)
     levels = [len(heading) for part in prose[::2] for heading in _HEADING.findall(part)]
-    deeper = "#" * max(0, 3 - min(levels, default=3))
+    deeper = "#" * max(0, level - min(levels, default=level))
     return "".join(
         part if index % 2 else _HEADING.sub(deeper + r"\g<0>", part) for index, part in enumerate(prose)
     )
@@ -144,10 +161,19 @@ def _learnings(text: str) -> str:
     return f"## Learnings\n\n{LEARNED_ADVICE}\n\n{told}"
 
 
+def _skills(skills: BoundSkills) -> str:
+    """What the owner of the home wrote for the tools that are bound to it: instructions, not data."""
+    parts = [
+        f"### {skill.name}, for {tool}\n\n{_nested('', shortened(skill.instructions, MOST_SKILL), 4)}"
+        for tool, skill in skills.items()
+    ]
+    return "\n\n".join([f"## Skills\n\n{SKILLS_ADVICE}", *parts]) if parts else ""
+
+
 def _policy(source: PromptSource) -> str:
     package = source.package
     if not package.manifest.requires_tools:
-        return ""
+        return _section("Low Confidence", _low_confidence(package))
     tiers = package.by_tier()
     default = package.manifest.policy.approval.default
     parts = ["Before calling any tool operation, check the approval tier:"]
@@ -158,12 +184,17 @@ def _policy(source: PromptSource) -> str:
     manual = _tier("MANUAL (draft only, never execute):", tiers["manual"], default == "manual")
     if manual:
         parts.append(manual + "\nDeliver the completed draft and mark the step done.")
-    if package.manifest.policy.escalation.on_low_confidence:
-        parts.append(
-            "If your confidence in a decision is low, escalate to the main agent with your reasoning and "
-            "recommended action."
-        )
+    parts.append(_low_confidence(package))
     return _section("Tool Approval Policy", "\n\n".join(part for part in parts if part))
+
+
+def _low_confidence(package: Package) -> str:
+    if not package.manifest.policy.escalation.on_low_confidence:
+        return ""
+    return (
+        "If your confidence in a decision is low, escalate to the main agent with your reasoning and "
+        "recommended action."
+    )
 
 
 def _tier(heading: str, operations: list[str], is_default: bool) -> str:

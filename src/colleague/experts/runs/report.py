@@ -10,7 +10,7 @@ from colleague.clock import iso
 from colleague.experts.grant_report import covers_text
 from colleague.experts.privacy.redactor import private_text, private_text_of
 from colleague.home import Home
-from colleague.run_document import ApprovalDocument, RunDocument, short
+from colleague.run_document import ApprovalDocument, MessageDocument, RunDocument
 from colleague.store import report
 from colleague.store.approvals import Approval
 from colleague.store.event_report import event_document
@@ -64,9 +64,8 @@ def granted_text(tx: Tx, home: Home, grant_id: str) -> str:
     return private.redact(covers_text(grant)) if private else covers_text(grant)
 
 
-def parcel_report(tx: Tx, home: Home, parcel: OutboxMessage) -> dict[str, Any]:
-    run = get_run(tx, parcel.run_id)
-    return _public(home, run, {**report.parcel_document(parcel), "run": short(run.id)})
+def parcel_report(tx: Tx, home: Home, parcel: OutboxMessage) -> MessageDocument:
+    return _public(home, get_run(tx, parcel.run_id), report.parcel_document(parcel))
 
 
 def _public(home: Home, run: Run, document: D) -> D:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,10 +10,12 @@ from sqlalchemy import func, select
 
 from colleague.clock import iso
 from colleague.errors import NotFound
+from colleague.home import Home
 from colleague.packages.folder import normal_path
+from colleague.store.run import Run, get_run
 from colleague.store.tables import file_versions
 from colleague.store.tx import Tx
-from colleague.store.versions import FileKey, Version, history, latest_version
+from colleague.store.versions import FileKey, Version, get_version, hash_of, history, latest_version
 
 
 @dataclass(frozen=True)
@@ -56,11 +59,45 @@ def find_file(tx: Tx, expert: str, file: str) -> FileKey:
     )
 
 
-def version_document(version: Version) -> dict[str, Any]:
+def shown_version(tx: Tx, expert: str, file: str, number: int | None) -> Version:
+    """One version, the newest without a number. Raises NotFound."""
+    key = find_file(tx, expert, file)
+    newest = latest_version(tx, key)
+    return newest if number is None and newest is not None else get_version(tx, key, number or 1)
+
+
+def version_document(tx: Tx, home: Home, version: Version) -> dict[str, Any]:
     return {
+        "author": author_of(tx, home, version),
         "path": version.key.path,
         "version": version.number,
         "written_at": iso(version.written_at),
         "run_id": version.author.run_id,
         "size": len(version.data),
     }
+
+
+def author_of(tx: Tx, home: Home, version: Version) -> str:
+    """Who wrote a version: a run by its id, the package whose template it is, or a person."""
+    if version.author.run_id:
+        return version.author.run_id
+    return _package_of(tx, home, version) or "a person"
+
+
+def _package_of(tx: Tx, home: Home, version: Version) -> str:
+    """A first version with the text of the template, in the package of the first run that changed it."""
+    if version.number != 1:
+        return ""
+    later = [each for each in history(tx, version.key, limit=1_000_000) if each.author.run_id]
+    run = _run(tx, later[-1].author.run_id or "") if later else None
+    if run is None or not run.digest:
+        return ""
+    template = home.snapshots / run.digest / version.key.path
+    same = template.is_file() and hash_of(template.read_bytes()) == version.hash
+    return f"package {run.expert} {run.version}" if same else ""
+
+
+def _run(tx: Tx, run_id: str) -> Run | None:
+    with contextlib.suppress(NotFound):
+        return get_run(tx, run_id)
+    return None

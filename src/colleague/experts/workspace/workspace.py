@@ -36,7 +36,7 @@ class Workspace:
 
     @property
     def sessions(self) -> Path:
-        """`sessions/<run id>/` holds the session files of one isolated session."""
+        """`sessions/<run id>/` holds the session files of one run."""
         return self.root / "sessions"
 
     def copy_from(self, other: Workspace) -> None:
@@ -62,19 +62,11 @@ def initialise_state(package: Package, workspace: Workspace) -> list[str]:
     return [item.path for item in missing]
 
 
-def start_session(package: Package, workspace: Workspace) -> None:
-    """Session files begin anew from their template; persistent ones carry over."""
-    initialise_state(package, workspace)
-    for item in package.state:
-        if item.scope == "session":
-            write_atomic(workspace.root / item.path, item.text)
-
-
 def session_files(package: Package, folder: Path) -> dict[str, Path]:
-    """The session files that one isolated session has for itself, by their path in the expert's tree.
+    """The session files that one run has for itself, by their path in the expert's tree.
 
-    Those that are not in `folder` yet are made from their template, so a session that goes on after a
-    crash finds its own again."""
+    Those that are not in `folder` yet are made from their template, so a run that goes on after a
+    crash, an approval or a failed attempt finds its own again."""
     files = {item.path: folder / item.path for item in package.state if item.scope == "session"}
     for item in package.state:
         if item.path in files and not files[item.path].exists():
@@ -83,7 +75,7 @@ def session_files(package: Package, folder: Path) -> dict[str, Path]:
 
 
 def remove_session(workspace: Workspace, run_id: str) -> None:
-    """Removes the files of an isolated session that has ended; fine when they are gone already."""
+    """Removes the session files of a run that has ended; fine when they are gone already."""
     folder = workspace.sessions / run_id
     if folder.parent == workspace.sessions and folder.name != "..":
         _remove(folder)

@@ -13,7 +13,7 @@ from colleague.experts.expert import Expert, discover, find_expert
 from colleague.experts.summary import brief, full
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import ExpertBrief, ExpertDocument
+from colleague.gateway.schemas import ExpertBrief, ExpertDocument, RestoreAsked, Restored
 from colleague.home import Home
 from colleague.packages.finding import Findings
 
@@ -30,6 +30,12 @@ async def list_experts(here: GatewayDep) -> list[dict[str, Any]]:
 async def show(name: str, here: GatewayDep) -> dict[str, Any]:
     """One expert: triggers, tools, tiers, processes. Private knowledge is left out."""
     return await asyncio.to_thread(_one, here.home, name)
+
+
+@router.post("/experts/{name}/state", response_model=Restored, responses=with_token(404))
+async def restore(name: str, asked: RestoreAsked, here: GatewayDep) -> dict[str, Any]:
+    """Puts a version of a file back, as a new one. `version` is null when the file has that text already."""
+    return await here.service.restore(name, asked.file, asked.version)
 
 
 def _all(home: Home) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.metrics import CONTENT_TYPE, StoredGauge
 from colleague.gateway.openapi import errors, with_token
 from colleague.gateway.schemas import Check, Health, Readiness
+from colleague.store.outbox import count_unread
 from colleague.store.overview import pending_by_kind, runs_by_status, unsent
 from colleague.store.tables import runs
 from colleague.store.tx import Tx
@@ -70,4 +71,5 @@ def _stored(tx: Tx) -> list[StoredGauge]:
         StoredGauge("runs_ended", dict(outcomes), "outcome"),
         StoredGauge("approvals_pending", pending_by_kind(tx), "kind"),
         StoredGauge("outbox_waiting", unsent(tx)),
+        StoredGauge("outbox_unread", count_unread(tx)),
     ]

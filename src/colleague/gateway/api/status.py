@@ -13,6 +13,7 @@ from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.schemas import StatusDocument
 from colleague.store.approvals import count_approvals, pending_approvals
+from colleague.store.outbox import count_unread
 from colleague.store.overview import (
     count_dead_letters,
     dead_letters,
@@ -35,7 +36,7 @@ async def status(here: GatewayDep) -> dict[str, Any]:
 
 
 def _document(tx: Tx, here: Gateway) -> dict[str, Any]:
-    coming = [each for each in trigger_documents(tx, here.registry) if each["next_at"]]
+    coming = [each for each in trigger_documents(tx, here.registry, here.trigger_problems) if each["next_at"]]
     listening = here.live.listening
     return {
         "gateway": {
@@ -52,6 +53,7 @@ def _document(tx: Tx, here: Gateway) -> dict[str, Any]:
         "dead_letters": [run.id for run in dead_letters(tx, limit=100).items],
         "dead_letters_total": count_dead_letters(tx),
         "undelivered": unsent(tx),
+        "unread_total": count_unread(tx),
         "next_schedules": sorted(coming, key=lambda each: str(each["next_at"]))[:MOST_SCHEDULES],
         "spent_today": [asdict(each) for each in spent_today_by_expert(tx)],
         "problems": here.problems,

@@ -17,7 +17,7 @@ router = APIRouter(prefix="/api", tags=["triggers"])
 @router.get("/triggers", response_model=list[TriggerDocument], responses=with_token())
 async def list_triggers(here: GatewayDep) -> list[dict[str, Any]]:
     """All triggers of all experts, with what holds each of them up."""
-    return await here.database.read(lambda tx: trigger_documents(tx, here.registry))
+    return await here.database.read(lambda tx: trigger_documents(tx, here.registry, here.trigger_problems))
 
 
 @router.post(

@@ -11,18 +11,17 @@ import json
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import bindparam, select
 
 from colleague.clock import Clock
 from colleague.errors import ColleagueError, DatabaseUnavailable
-from colleague.experts.bindings import ToolBinding, read_bindings
 from colleague.home import Home
 from colleague.mcp.servers import Servers
-from colleague.packages.finding import Findings
 from colleague.store.accept import Accepted, Arrival, Event, accept_all, skip
+from colleague.store.event_report import REPEATED
 from colleague.store.record import columns_of, record
 from colleague.store.tables import events, sql_literal
 from colleague.store.tx import Database, Tx
@@ -38,7 +37,6 @@ log = logging.getLogger(__name__)
 
 SOURCE = "pubsub"
 TRIGGER = "gmail"
-EMAIL = "email"
 
 LOOK_EVERY = 5.0
 LONGEST_PAUSE = 600.0
@@ -128,6 +126,8 @@ class Resolver:
         pause = min(LONGEST_PAUSE, LOOK_EVERY * 2 ** min(count - 1, 10))
         self._failures[event.id] = (count, time.monotonic() + pause)
         log.warning("event %s is looked up again in %.0f s: %s", event.id[-8:], pause, reason)
+        if reason != event.reason:
+            await self.database.write(lambda tx: _note(tx, event, reason))
         return False
 
     async def _resolve(self, event: Event) -> None:
@@ -137,16 +137,18 @@ class Resolver:
             reason = bound_trigger[0].problem if bound_trigger else "the trigger was removed"
             return await self._end(event, "skipped", reason)
         push = read_push(json.loads(event.payload))
-        mailbox = await self._mailbox(active[0], event)
+        mailbox = self._mailbox(active[0], event)
         wanted = await self.database.read(lambda tx: _wanted(tx, event, push))
         found = await mailbox.new_messages(wanted)
-        about = {"email_address": push.email_address, "history_id": push.history_id, "messages": found}
-        arrivals = await asyncio.to_thread(self._arrivals, active, gmail_payloads(about))
-        await self.database.write(lambda tx: _accept_all(tx, event, arrivals))
+        about = {"email_address": push.email_address, "history_id": push.history_id}
+        payloads = gmail_payloads(about | {"messages": found.messages})
+        arrivals = await asyncio.to_thread(self._arrivals, active, payloads)
+        await self.database.write(lambda tx: _accept_all(tx, event, arrivals, complete=found.complete))
         return None
 
     def _arrivals(self, bound_trigger: list[BoundTrigger], payloads: list[dict[str, Any]]) -> list[Arrival]:
-        return [
+        """`max_queued` turns senders away. Here nobody is left who could send again, so it does not count."""
+        arrivals = [
             arrival_of(
                 self.home,
                 each,
@@ -158,16 +160,17 @@ class Resolver:
             for each in bound_trigger
             for payload in payloads
         ]
+        return [replace(arrival, max_queued=None) for arrival in arrivals]
 
-    async def _mailbox(self, bound_trigger: BoundTrigger, event: Event) -> Mailbox:
-        tool = bound_trigger.trigger.requires_tool or EMAIL
-        binding = await asyncio.to_thread(_binding, bound_trigger, tool)
-        if binding is None:
+    def _mailbox(self, bound_trigger: BoundTrigger, event: Event) -> Mailbox:
+        tool = bound_trigger.trigger.mail_tool
+        binding = bound_trigger.tools.get(tool)
+        if binding is None or binding.type != "mcp":
             raise CannotLook(
                 f"nothing can look the new messages up: the tool {tool!r} of {event.expert} is not bound",
                 hint=f"colleague expert bind {event.expert} {tool} SERVER --operation list_messages=TOOL",
             )
-        return Mailbox(self.servers, binding, tool, f"resolve:{event.id}", _withheld(bound_trigger, tool))
+        return Mailbox(self.servers, binding, tool, f"resolve:{event.id}", bound_trigger.withheld(tool))
 
     async def _end(self, event: Event, outcome: str, reason: str) -> None:
         log.info("event %s of %s is %s: %s", event.id[-8:], event.expert, outcome, reason)
@@ -219,7 +222,7 @@ def _wanted(tx: Tx, event: Event, push: GmailPush) -> MailQuery:
     return MailQuery(push.email_address, push.history_id, None, event.received_at - UNKNOWN_START_MS)
 
 
-def _accept_all(tx: Tx, event: Event, arrivals: list[Arrival]) -> None:
+def _accept_all(tx: Tx, event: Event, arrivals: list[Arrival], *, complete: bool) -> None:
     """All messages of a push and its own end, together, so that a crash leaves all or nothing of it."""
     repeated = 0
     if not _is_open(tx, event):
@@ -227,9 +230,16 @@ def _accept_all(tx: Tx, event: Event, arrivals: list[Arrival]) -> None:
     for arrival, accepted in zip(arrivals, fire_all(tx, arrivals), strict=True):
         if accepted.duplicate:
             repeated += 1
-            skip(tx, arrival, f"duplicate found after acceptance: event {accepted.event_id[-8:]} was first")
+            skip(tx, arrival, f"{REPEATED}: event {accepted.event_id[-8:]} was first")
     told = f"{len(arrivals) - repeated} new messages, {repeated} known ones" if arrivals else "no new message"
+    told += "" if complete else "; the mailbox listed no more of them, though there may be more"
     tx.update(events, {"id": event.id}, outcome="completed", reason=told)
+
+
+def _note(tx: Tx, event: Event, reason: str) -> None:
+    """Why it is still open, for people to see."""
+    if _is_open(tx, event):
+        tx.update(events, {"id": event.id}, reason=reason)
 
 
 def _close(tx: Tx, event: Event, outcome: str, reason: str) -> None:
@@ -241,18 +251,6 @@ def _is_open(tx: Tx, event: Event) -> bool:
     """Another process may have been quicker."""
     [now] = tx.find(Event, events, {"id": event.id}, lock=True)
     return now.outcome is None
-
-
-def _binding(bound_trigger: BoundTrigger, tool: str) -> ToolBinding | None:
-    bound = read_bindings(bound_trigger.expert.bindings_file, Findings()).tools.get(tool)
-    return bound if bound and bound.type == "mcp" else None
-
-
-def _withheld(bound_trigger: BoundTrigger, tool: str) -> frozenset[str]:
-    """What needs a person: a push is looked up before there is a run in which one could be asked."""
-    declared = bound_trigger.package.tool(tool)
-    names = [operation.name for operation in declared.operations] if declared else []
-    return frozenset(name for name in names if bound_trigger.package.tier(f"{tool}.{name}") != "auto")
 
 
 def _sentence(error: ColleagueError) -> str:

@@ -205,7 +205,43 @@ class TestFiles:
         assert desk.stage(inputs={}).run().called("write")[0]["path"] == "scratch/nobody.md"
 
 
+class TestReading:
+    @pytest.mark.parametrize(
+        "said",
+        [
+            "Read `state/notes.md` for promises.",
+            "Look at `./state/notes.md` and compare.",
+            "Check `state/notes.md`, then write to nobody.",
+            "Write a summary after you have read `state/notes.md`.",
+        ],
+    )
+    def test_a_state_file_is_only_read_where_the_step_says_read(self, desk: Desk, said: str) -> None:
+        stage = desk.steps(f"- [ ] {said}\n").stage().run()
+        assert stage.names == ["read", "mark_step", "complete"]
+
+    @pytest.mark.parametrize(
+        "said", ["Read `state/notes.md` and update it.", "Update `state/notes.md`. Read it again first."]
+    )
+    def test_and_written_where_it_says_that_too(self, desk: Desk, said: str) -> None:
+        stage = desk.steps(f"- [ ] {said}\n").stage().run()
+        assert stage.names == ["read", "write", "mark_step", "complete"]
+
+    def test_a_scratch_file_that_is_not_there_is_not_made_by_reading(self, desk: Desk) -> None:
+        stage = desk.steps("- [ ] Read `scratch/notes.md`, when it is there.\n").stage().run()
+        assert stage.names == ["read", "mark_step", "complete"]
+        assert "scratch/notes.md" not in stage.files
+
+
 class TestFunctions:
+    @pytest.mark.parametrize(
+        "named", ["functions/classify", "functions/classify.md", "./functions/classify.md"]
+    )
+    def test_a_function_may_be_named_by_its_path(self, desk: Desk, named: str) -> None:
+        stage = desk.steps(f"- [ ] Apply `{named}` to the mail.\n").stage().run()
+        told = [(name, arguments.get("path") or arguments.get("function")) for name, arguments in stage.calls]
+        assert told[:2] == [("read", "functions/classify.md"), ("function_result", "classify")]
+        assert stage.marks == [(1, "done", "rehearsed")]
+
     def test_an_inline_function_is_read_and_its_outputs_are_told(self, desk: Desk) -> None:
         stage = desk.steps("- [ ] Apply `classify`.\n").stage().run()
         assert stage.called("read") == [{"path": "functions/classify.md"}]

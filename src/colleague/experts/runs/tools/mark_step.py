@@ -43,6 +43,8 @@ class MarkStepTool:
 
 def _mark(tx: Tx, run_id: str, arguments: dict[str, Any]) -> ToolOutput:
     number, status = int(arguments["step"]), arguments["status"]
+    if status == "skipped" and not arguments.get("note", "").strip():
+        return ToolOutput(f"Say in note why step {number} is skipped.", is_error=True)
     attempt = get_run(tx, run_id).attempt
     if not mark_step(tx, run_id, number, status, arguments.get("note", ""), attempt):
         count = len(steps_of(tx, run_id))

@@ -98,6 +98,11 @@ def _indent(text: str, start: int | None) -> str:
     return "" if before.strip() else before
 
 
+def set_value(text: str, member: Member, value: str) -> str:
+    """The text with another value of a member."""
+    return text[: member.value] + value + text[member.end :]
+
+
 def remove(text: str, member: Member) -> str:
     """The text without the member and its comma; comments beside it stay, an empty line does not."""
     if member.comma is not None:

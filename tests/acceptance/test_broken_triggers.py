@@ -1,0 +1,120 @@
+"""A trigger that cannot work says so wherever a person looks: validate, enable, doctor, lists, serve."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.conftest import SALES, Colleague
+from tests.forked import forked_command
+from tests.office import SERVER
+
+SERVE = ("-m", "colleague", "serve", "--port", "0")
+MISSING = "new_email has no secret, so every request is refused"
+CURE = "set triggers.new_email.secret in bindings.yaml, or hooks.token in colleague.json"
+
+
+@pytest.fixture
+def sales(colleague: Colleague) -> Colleague:
+    """The example with all its tools bound, and no secret anywhere."""
+    colleague.home.mkdir()
+    (colleague.home / "colleague.json").write_text('{"gateway": {"auth": {"token": "a-token"}}}')
+    office = forked_command(str(SERVER), "--database", str(colleague.home.parent / "office.sqlite"))
+    colleague.ok("mcp", "add", "office", "--", *office)
+    colleague.ok("expert", "install", str(Path(SERVER).parents[1] / SALES))
+    for tool in ("crm", "email", "calendar"):
+        colleague.ok("expert", "bind", SALES, tool, "office")
+    return colleague
+
+
+def bind_secret(colleague: Colleague, secret: str) -> None:
+    with (colleague.expert() / "bindings.yaml").open("a") as file:
+        file.write(f"triggers:\n  new_email:\n    secret: {json.dumps(secret)}\n")
+
+
+def test_a_webhook_without_a_secret(sales: Colleague) -> None:
+    said = sales("expert", "validate", SALES)
+    assert said.code == 1
+    assert "✗ Triggers ready, off until" in said.out
+    assert f"error   expert.yaml:70: {MISSING} [trigger-secret-missing]\n        {CURE}\n" in said.out
+    [finding] = sales("expert", "validate", SALES, "--json").json["findings"]
+    assert (finding["code"], finding["file"], finding["line"]) == (
+        "trigger-secret-missing",
+        "expert.yaml",
+        70,
+    )
+    assert sales("expert", "validate", SALES, "--offline").code == 0
+
+    said = sales("expert", "enable", SALES)
+    assert said.code == 1
+    assert f"✓ {SALES} is enabled\n  ✗ new_email (webhook/gmail)" in said.out
+    assert "\n  opportunity_scan (cron" in said.out
+    assert f"✗ new_email cannot work: {MISSING}\n    {CURE}\n" in said.err
+    assert sales.ok("expert", "list", "--json").json[0]["enabled"] is True
+
+    listed = {each["trigger"]: each for each in sales.ok("trigger", "list", "--json").json}
+    problem = {"code": "trigger-secret-missing", "message": MISSING, "cure": CURE}
+    assert listed["new_email"]["problems"] == [problem]
+    assert listed["opportunity_scan"]["problems"] == []
+    table = sales.ok("trigger", "list")
+    assert "PROBLEMS" in table.out
+    assert CURE in table.err
+    assert f"Cannot work: {SALES}/new_email: {MISSING}" in sales.ok("status").out
+    doctor = sales("doctor", "--json")
+    found = {each["about"]: each for each in doctor.json}
+    assert found[f"trigger {SALES}/new_email"]["cure"] == CURE
+    assert doctor.code == 1
+
+    lines, document = served(sales)
+    assert lines[0].startswith("Colleague listens on")
+    assert lines[1] == f"trigger {SALES}/new_email cannot work: {MISSING} ({CURE})\n"
+    assert [each["problems"] for each in document if each["trigger"] == "new_email"] == [[problem]]
+
+
+def served(colleague: Colleague) -> tuple[list[str], Any]:
+    """The first two lines of a gateway, and its list of triggers."""
+    environment = colleague.environment({})
+    with subprocess.Popen(
+        forked_command(*SERVE), env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            lines = [process.stdout.readline(), process.stdout.readline()]
+            url = lines[0].split()[3].rstrip(";")
+            found = httpx2.get(f"{url}/api/triggers", headers={"Authorization": "Bearer a-token"}, timeout=30)
+            return lines, found.json()
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+@pytest.mark.parametrize(("value", "code"), [(None, 1), ("", 1), ("hunter2hunter2", 0)])
+def test_a_secret_in_a_variable(sales: Colleague, value: str | None, code: int) -> None:
+    bind_secret(sales, "${MAIL_SECRET}")
+    environment = {} if value is None else {"MAIL_SECRET": value}
+    for command in ("validate", "enable"):
+        said = sales("expert", command, SALES, **environment)
+        assert said.code == code, said
+        told = "the environment variable MAIL_SECRET is not set; every request is refused"
+        assert (told in said.out + said.err) == bool(code)
+        assert ("set MAIL_SECRET where colleague serve is started" in said.out + said.err) == bool(code)
+        assert "hunter2" not in said.out + said.err
+
+
+def test_mail_that_its_server_cannot_list(sales: Colleague) -> None:
+    """Only a server that is asked shows this, so validate does."""
+    bind_secret(sales, "a-secret-of-its-own")
+    sales.ok("expert", "validate", SALES)
+    sales.ok(
+        *("expert", "bind", SALES, "email", "office"),
+        *("--operation", "list_history=gone", "--operation", "list_messages=gone"),
+    )
+    said = sales("expert", "validate", SALES)
+    assert said.code == 1
+    assert "the MCP server 'office' has no operation that lists messages [trigger-mail-lookup]" in said.out
+    assert f"colleague expert bind {SALES} email SERVER --operation list_history=TOOL" in said.out

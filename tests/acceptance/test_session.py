@@ -1,0 +1,38 @@
+"""Sessions and their trajectories, as a person at a terminal names them."""
+
+from __future__ import annotations
+
+import json
+
+from tests.conftest import SALES, Colleague
+from tests.office import Office
+
+
+def test_a_trajectory_is_exported_by_key_or_label_as_an_argument_or_an_option(colleague: Colleague) -> None:
+    sales = Office.open(colleague)
+    sales.employ(SALES)
+    model = sales.play({"text": "Five open deals."})
+    assert sales.run(SALES, "What is in the pipeline?", model=model).code == 0
+    label = f"expert:{SALES}"
+
+    export = ("session", "export-trajectory")
+    texts = [
+        colleague.ok(*export, *named).out
+        for named in (
+            (label,),
+            (f"agent:main:{label}",),
+            ("--session", label),
+            ("--sessionKey", label),
+            (label, "--sessionKey", label),
+        )
+    ]
+
+    assert len(set(texts)) == 1
+    records = [json.loads(line) for line in texts[0].splitlines()]
+    assert records[0]["type"] == "run"
+    assert records[0]["expert"] == SALES
+    missing = colleague(*export, "expert:nobody")
+    assert (missing.code, missing.out) == (1, "")
+    assert "colleague session list" in missing.err
+    assert colleague(*export, label, "--session", "main").code == 2
+    assert "there is no session 'main'" in colleague(*export).err
