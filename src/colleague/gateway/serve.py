@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 
 import uvicorn
 
-from colleague.agent.models.think import import_model_layer
 from colleague.clock import Clock
 from colleague.clock_file import home_clock
 from colleague.config import Settings
@@ -200,12 +199,9 @@ async def _serve_http(
         opened.listen(BACKLOG)
         with contextlib.suppress(OSError):  # whoever should read it has gone, which is no reason to stop
             on_ready(_ready(gateway))
-        # beside the loop, or the first run would stop it for everybody
-        importing = asyncio.create_task(asyncio.to_thread(import_model_layer))
         asked = asyncio.create_task(stop.asked.wait())
         await asyncio.wait({serving, asked}, return_when=asyncio.FIRST_COMPLETED)
         asked.cancel()
-        importing.cancel()
         log.info("stopping: nothing new is taken, what is under way has %g s", gateway.limits.drain_seconds)
         gateway.stopping.set()
         gateway.watchers.close()

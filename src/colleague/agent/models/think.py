@@ -24,12 +24,6 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse, ModelResponseStreamEvent
 
 
-def import_model_layer() -> None:
-    """Imports what the first request to a model needs, which takes most of a second."""
-    import pydantic_ai.direct
-    import pydantic_ai.models.function  # noqa: F401 - for scripts and rehearsals
-
-
 async def think(
     model: ResolvedModel,
     request: ThinkRequest,
