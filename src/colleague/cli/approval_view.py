@@ -1,0 +1,103 @@
+"""A question as a person reads it: how to decide it, what would happen, why; ids last."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from colleague.cli.times import moment
+
+SUMMARY_CHARS = 60
+_COMMANDS: dict[str, tuple[str, ...]] = {
+    "confirm": ("approve {id}", 'reject {id} --note "why"', 'respond {id} "TEXT"', "approve {id} --edit"),
+    "low_confidence": ("approve {id}", 'reject {id} --note "why"', 'respond {id} "TEXT"'),
+    "draft": ("done {id}", "not-done {id}"),
+    "uncertain": ("resolve {id} happened", "resolve {id} again", "resolve {id} give-up"),
+    "learning": ("learning approve {id}", "learning reject {id}"),
+}
+_WANTS = {
+    "confirm": "asks before it does",
+    "low_confidence": "is not sure about",
+    "draft": "has left a draft of",
+    "uncertain": "does not know whether it happened:",
+    "learning": "wants to remember",
+}
+
+
+def question_lines(approval: dict[str, Any]) -> Iterator[str]:
+    """The whole question. Text keeps its line breaks, and nothing of it is cut."""
+    yield f"{approval['expert']} {_WANTS[approval['kind']]} {approval['operation']}{_waiting(approval)}"
+    yield ""
+    if approval["status"] == "pending":
+        yield from (f"  {command}" for command in commands(approval))
+    else:
+        yield f"  {_decided(approval)}"
+    yield ""
+    yield from field_lines(approval["arguments"])
+    if approval["reasoning"]:
+        yield ""
+        yield from _block("why", approval["reasoning"], 4)
+    yield ""
+    run, own = approval["run_id"][-8:], approval["id"][-8:]
+    yield f"  process {approval['process'] or 'none'}, run {run}, approval {own}"
+    yield f"  digest {approval['digest']}"
+
+
+def commands(approval: dict[str, Any]) -> list[str]:
+    """What can be typed to decide it."""
+    return [f"colleague {each.format(id=approval['id'][-8:])}" for each in _COMMANDS[approval["kind"]]]
+
+
+def field_lines(arguments: Any) -> Iterator[str]:
+    """Arguments one below the other, aligned."""
+    if not isinstance(arguments, dict) or not arguments:
+        yield from _block("", _text(arguments) if arguments else "(no arguments)", 0)
+        return
+    width = max(map(len, arguments))
+    for name, value in arguments.items():
+        yield from _block(name, _text(value), width)
+
+
+def summary(arguments: Any) -> str:
+    """The arguments on one line, shortened: the first ones tell the most."""
+    if not isinstance(arguments, dict):
+        return _shortened(_text(arguments))
+    return _shortened(", ".join(f"{name} {_on_one_line(value)}" for name, value in arguments.items()))
+
+
+def _block(name: str, text: str, width: int) -> Iterator[str]:
+    first, *rest = text.splitlines() or [""]
+    yield f"  {name.ljust(width)}  {first}".rstrip()
+    for line in rest:
+        yield f"  {' ' * width}  {line}".rstrip()
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _on_one_line(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return " ".join(text.split())
+
+
+def _shortened(text: str) -> str:
+    one = " ".join(text.split())
+    return one if len(one) <= SUMMARY_CHARS else one[: SUMMARY_CHARS - 1] + "…"
+
+
+def _waiting(approval: dict[str, Any]) -> str:
+    told = [f"asked {moment(approval['requested_at'])}"]
+    if approval["expires_at"] and approval["status"] == "pending":
+        told.append(f"expires {moment(approval['expires_at'])}")
+    if approval["behind"]:
+        told.append(f"{approval['behind']} behind it")
+    return f" ({', '.join(told)})"
+
+
+def _decided(approval: dict[str, Any]) -> str:
+    what = approval["decision"] or approval["status"]
+    by = f" by {approval['decided_by']}" if approval["decided_by"] else ""
+    note = f": {approval['note']}" if approval["note"] else ""
+    return f"{what}{by} {moment(approval['decided_at'])}{note}".replace("  ", " ")
