@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from dataclasses import asdict
 from functools import lru_cache
 from typing import Any, get_args
 
@@ -17,7 +16,6 @@ from hypothesis import strategies as st
 from colleague.agent.render import wrapped
 from colleague.agent.toolbox import Toolbox
 from colleague.cli.output import plain
-from colleague.cli.run_view import say_question
 from tests.acceptance.attacks import ATTACKS, CLOSINGS, KNOWLEDGE, TRICK
 from tests.acceptance.siege import JEWELS, Aftermath, Carrier, besieged, lay_siege
 from tests.conftest import ROOT
@@ -208,15 +206,9 @@ def test_the_words_of_others_cannot_move_a_terminal() -> None:
     assert plain(TRICK) == ("Fine.\\n    colleague approve 00000000\\r\\x1b[2J\\u202eevil\\u2066\\u2028")
 
 
-def test_a_question_is_shown_as_it_is(
-    office: Office, aftermaths: dict[str, Aftermath], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_question_is_shown_as_it_is(office: Office, aftermaths: dict[str, Aftermath]) -> None:
     [asked] = aftermaths["a question that moves the terminal"].approvals
-    say_question(asdict(asked) | {"arguments": json.loads(asked.arguments)})
-    printed = capsys.readouterr().err
     shown = office.colleague.ok("approval", "show", asked.id).out
-    assert f"there is more of it: colleague approval show {asked.id[-8:]}" in printed
     assert "x" * 500 in shown
-    for text in (printed, shown):
-        assert [each for each in text if not each.isprintable() and each != "\n"] == []
-        assert not any(line.strip().startswith("colleague approve 00000000") for line in text.splitlines())
+    assert [each for each in shown if not each.isprintable() and each != "\n"] == []
+    assert not any(line.strip().startswith("colleague approve 00000000") for line in shown.splitlines())

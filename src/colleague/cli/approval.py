@@ -11,9 +11,7 @@ from colleague.cli.completion import complete_approval
 from colleague.cli.options import AfterOption, HomeOption, JsonOption, LimitOption
 
 if TYPE_CHECKING:
-    from colleague.cli.client import Client
-    from colleague.run_document import ApprovalDocument, Decision, RunDocument
-    from colleague.runtime.requests import DecisionAnswer, DecisionRequest
+    from colleague.run_document import ApprovalDocument, Decision
     from colleague.store.paging import Page
     from colleague.store.tx import Tx
 
@@ -26,14 +24,14 @@ IdArguments = Annotated[
 IdArgument = Annotated[
     str, typer.Argument(metavar="ID", help="The ending of an approval id.", autocompletion=complete_approval)
 ]
-UNREACHABLE = 3
-PAST = {
-    "approve": "approved",
-    "reject": "rejected",
-    "respond": "answered",
-    "done": "done",
-    "not_done": "declined",
-}
+AnyIdArguments = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[ID...]",
+        help="Endings of approval ids. Without one: all that waits, one by one.",
+        autocompletion=complete_approval,
+    ),
+]
 NoteOption = Annotated[str, typer.Option("--note", help="Why; the agent is told.")]
 
 
@@ -46,8 +44,10 @@ def list_(
     as_json: JsonOption = False,
 ) -> None:
     """The questions that wait for a person, the oldest first; with --all the newest first."""
-    from colleague.cli.output import say, say_json, say_table
+    from colleague.cli.approval_view import summary
+    from colleague.cli.output import plain, say, say_json, say_table
     from colleague.cli.pages import note_more
+    from colleague.cli.times import moment
     from colleague.run_document import short
 
     page, total = listed(home, every=every, learnings=None if every else False, limit=limit, after=after)
@@ -61,12 +61,13 @@ def list_(
                 a["kind"],
                 a["expert"],
                 a["operation"],
+                plain(summary(a["arguments"])),
                 a["decision"] or a["status"],
-                a["requested_at"] or "",
+                moment(a["requested_at"]),
             )
             for a in found
         ]
-        say_table(("ID", "KIND", "EXPERT", "OPERATION", "STATUS", "ASKED"), rows)
+        say_table(("ID", "KIND", "EXPERT", "OPERATION", "WHAT", "STATUS", "ASKED"), rows)
     elif not after:
         say("Nobody is being waited for.")
     note_more(page, total, "colleague approval list" + (" --all" if every else ""))
@@ -99,27 +100,31 @@ def listed(
 @app.command()
 def show(approval: IdArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """One question: what would run, why, and how it was decided."""
-    import json
-
+    from colleague.cli.approval_view import question_lines
     from colleague.cli.client import with_client
-    from colleague.cli.output import plain, say, say_json
+    from colleague.cli.output import say, say_json
 
     document = with_client(home, lambda using: using.service.approval(approval), looks=True)
     if as_json:
         say_json(document)
         return
-    for key, value in document.items():
-        if value not in (None, ""):
-            shown = json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)
-            say(f"{key:13} {plain(shown)}")
+    for line in question_lines(document):
+        say(line)
 
 
 def approve(
-    approvals: IdArguments,
+    approvals: AnyIdArguments = None,
     note: NoteOption = "",
     arguments: Annotated[
         str, typer.Option("--arguments", metavar="JSON", help="Run it with these instead.")
     ] = "",
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="FIELD=VALUE", help="Change one argument. Can be repeated."),
+    ] = None,
+    edit: Annotated[
+        bool, typer.Option("--edit", help="Change the arguments in your editor ($EDITOR).")
+    ] = False,
     grant: Annotated[
         str,
         typer.Option("--grant", metavar="run|30m|...", help="Do not ask again: for this run, or for a time."),
@@ -135,15 +140,23 @@ def approve(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say yes, and continue the run."""
+    """Say yes, and continue the run. Without an ID, go through everything that waits, one by one."""
+    from colleague.cli.decide import Edits, decide_all, decide_each
+
+    if not approvals:
+        decide_each(home, as_json=as_json)
+        return
+    edits = Edits(tuple(setting or ()), edit)
+    edits.require_one(approvals, arguments)
     decide_all(
         home,
         approvals,
         "approve",
-        note=note,
+        reason=note,
         answer=_json_text(arguments),
         grant=grant,
         only=tuple(only or ()),
+        edits=edits,
         as_json=as_json,
     )
 
@@ -152,7 +165,9 @@ def reject(
     approvals: IdArguments, note: NoteOption = "", home: HomeOption = None, as_json: JsonOption = False
 ) -> None:
     """Say no: the step has failed."""
-    decide_all(home, approvals, "reject", note=note, as_json=as_json)
+    from colleague.cli.decide import decide_all
+
+    decide_all(home, approvals, "reject", reason=note, as_json=as_json)
 
 
 def respond(
@@ -164,6 +179,8 @@ def respond(
     """Answer in the tool's place; the agent goes on."""
     import json
 
+    from colleague.cli.decide import decide_all
+
     decide_all(home, [approval], "respond", answer=json.dumps(text, ensure_ascii=False), as_json=as_json)
 
 
@@ -174,11 +191,15 @@ def done(
     as_json: JsonOption = False,
 ) -> None:
     """You have done what a draft proposes."""
+    from colleague.cli.decide import decide_all
+
     decide_all(home, [approval], "done", answer=_json_text(result), as_json=as_json)
 
 
 def not_done(approval: IdArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """You will not do what a draft proposes."""
+    from colleague.cli.decide import decide_all
+
     decide_all(home, [approval], "not_done", as_json=as_json)
 
 
@@ -192,106 +213,13 @@ def resolve(
     as_json: JsonOption = False,
 ) -> None:
     """Settle a call of which nobody knows whether it happened."""
+    from colleague.cli.decide import decide_all
     from colleague.errors import UsageError
 
     decisions: dict[str, Decision] = {"happened": "happened", "again": "again", "give-up": "give_up"}
     if what not in decisions:
         raise UsageError(f"{what!r} is none of happened, again, give-up")
     decide_all(home, [approval], decisions[what], answer=_json_text(result), as_json=as_json)
-
-
-def decide_all(
-    home: Path | None,
-    endings: list[str],
-    decision: Decision,
-    *,
-    note: str = "",
-    answer: str | None = None,
-    grant: str = "",
-    only: tuple[str, ...] = (),
-    as_json: bool,
-) -> None:
-    import getpass
-
-    from colleague.cli.client import with_client
-    from colleague.cli.run_view import end_with
-    from colleague.errors import UsageError
-    from colleague.runtime.requests import DecisionRequest
-
-    lasts = _grant_ms(grant) if grant else None
-    if only and not grant:
-        raise UsageError("--only limits a grant, and none is given", hint="say for how long: --grant 30m")
-    who = getpass.getuser()
-    requests = [DecisionRequest(ending, decision, who, "", note, answer, lasts, only) for ending in endings]
-    end_with(with_client(home, lambda using: _decide(using, requests, as_json)))
-
-
-async def _decide(using: Client, requests: list[DecisionRequest], as_json: bool) -> int:
-    """Each is answered in a line of its own; the runs that were decided about are followed."""
-    from colleague.cli.run_view import say_documents
-    from colleague.runtime.requests import decided_runs
-
-    seen = await _seen(using, requests)
-    answers = await using.service.decide([_with_digest(each, seen) for each in requests])
-    for answer in answers:
-        _say_answer(answer)
-    before = [document for _, document in seen.values()]
-    documents = await using.follow(decided_runs(answers), quiet=as_json, before=before)
-    code = await say_documents(using.service, documents, as_json=as_json)
-    return 1 if any(answer.refusal for answer in answers) else code
-
-
-async def _seen(
-    using: Client, requests: list[DecisionRequest]
-) -> dict[str, tuple[ApprovalDocument, RunDocument]]:
-    """What is decided about, as it is now; what cannot be found is left for the decision to say."""
-    from colleague.errors import ColleagueError
-
-    found = {}
-    for request in requests:
-        try:
-            approval = await using.service.approval(request.approval)
-            found[request.approval] = approval, await using.service.run(approval["run_id"])
-        except ColleagueError as error:
-            if error.exit_code == UNREACHABLE:
-                raise
-    return found
-
-
-def _with_digest(
-    request: DecisionRequest, seen: dict[str, tuple[ApprovalDocument, RunDocument]]
-) -> DecisionRequest:
-    from dataclasses import replace
-
-    found = seen.get(request.approval)
-    return replace(request, digest=found[0]["digest"]) if found else request
-
-
-def _say_answer(answer: DecisionAnswer) -> None:
-    from colleague.cli.output import CROSS, TICK, note, plain
-    from colleague.run_document import short
-
-    if answer.refusal is not None:
-        hint = f" ({answer.refusal.hint})" if answer.refusal.hint else ""
-        note(f"{CROSS} {short(answer.asked)}: {answer.refusal.message}{hint}")
-    elif answer.approval is not None:
-        word = PAST.get(answer.approval["decision"] or "", "settled")
-        note(f"{TICK} {short(answer.approval['id'])}: {answer.approval['operation']} is {word}")
-    if answer.grant is not None:
-        note(f"  grant {short(answer.grant.id)}: {plain(answer.grant.covers)}")
-
-
-def _grant_ms(lasts: str) -> int:
-    """0 is for this run."""
-    from colleague.duration import parse_positive_duration
-    from colleague.errors import UsageError
-
-    if lasts == "run":
-        return 0
-    try:
-        return parse_positive_duration(lasts).seconds * 1000
-    except ValueError as error:
-        raise UsageError(f"--grant: {error}", hint="write run, or a time such as 30m") from None
 
 
 def _json_text(text: str) -> str | None:

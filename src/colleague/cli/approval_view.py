@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from colleague.cli.output import plain
 from colleague.cli.times import moment
+from colleague.run_document import ApprovalDocument, short
 
 SUMMARY_CHARS = 60
 _COMMANDS: dict[str, tuple[str, ...]] = {
@@ -25,9 +27,11 @@ _WANTS = {
 }
 
 
-def question_lines(approval: dict[str, Any]) -> Iterator[str]:
-    """The whole question. Text keeps its line breaks, and nothing of it is cut."""
-    yield f"{approval['expert']} {_WANTS[approval['kind']]} {approval['operation']}{_waiting(approval)}"
+def question_lines(approval: ApprovalDocument) -> Iterator[str]:
+    """The whole question. Text keeps its line breaks, nothing of it is cut, and a bar stands before each line,
+    so that no text can pass for ours."""
+    wants = f"{_WANTS[approval['kind']]} {plain(approval['operation'])}"
+    yield f"{approval['expert']} {wants}{_waiting(approval)}"
     yield ""
     if approval["status"] == "pending":
         yield from (f"  {command}" for command in commands(approval))
@@ -39,14 +43,14 @@ def question_lines(approval: dict[str, Any]) -> Iterator[str]:
         yield ""
         yield from _block("why", approval["reasoning"], 4)
     yield ""
-    run, own = approval["run_id"][-8:], approval["id"][-8:]
+    run, own = short(approval["run_id"]), short(approval["id"])
     yield f"  process {approval['process'] or 'none'}, run {run}, approval {own}"
     yield f"  digest {approval['digest']}"
 
 
-def commands(approval: dict[str, Any]) -> list[str]:
+def commands(approval: ApprovalDocument) -> list[str]:
     """What can be typed to decide it."""
-    return [f"colleague {each.format(id=approval['id'][-8:])}" for each in _COMMANDS[approval["kind"]]]
+    return [f"colleague {each.format(id=short(approval['id']))}" for each in _COMMANDS[approval["kind"]]]
 
 
 def field_lines(arguments: Any) -> Iterator[str]:
@@ -54,8 +58,9 @@ def field_lines(arguments: Any) -> Iterator[str]:
     if not isinstance(arguments, dict) or not arguments:
         yield from _block("", _text(arguments) if arguments else "(no arguments)", 0)
         return
-    width = max(map(len, arguments))
-    for name, value in arguments.items():
+    names = [plain(name) for name in arguments]
+    width = max(map(len, names))
+    for name, value in zip(names, arguments.values(), strict=True):
         yield from _block(name, _text(value), width)
 
 
@@ -67,10 +72,9 @@ def summary(arguments: Any) -> str:
 
 
 def _block(name: str, text: str, width: int) -> Iterator[str]:
-    first, *rest = text.splitlines() or [""]
-    yield f"  {name.ljust(width)}  {first}".rstrip()
-    for line in rest:
-        yield f"  {' ' * width}  {line}".rstrip()
+    for line in text.splitlines() or [""]:
+        yield f"  {name.ljust(width)} │ {plain(line)}".rstrip()
+        name = ""
 
 
 def _text(value: Any) -> str:
@@ -87,7 +91,7 @@ def _shortened(text: str) -> str:
     return one if len(one) <= SUMMARY_CHARS else one[: SUMMARY_CHARS - 1] + "…"
 
 
-def _waiting(approval: dict[str, Any]) -> str:
+def _waiting(approval: ApprovalDocument) -> str:
     told = [f"asked {moment(approval['requested_at'])}"]
     if approval["expires_at"] and approval["status"] == "pending":
         told.append(f"expires {moment(approval['expires_at'])}")
@@ -96,7 +100,7 @@ def _waiting(approval: dict[str, Any]) -> str:
     return f" ({', '.join(told)})"
 
 
-def _decided(approval: dict[str, Any]) -> str:
+def _decided(approval: ApprovalDocument) -> str:
     what = approval["decision"] or approval["status"]
     by = f" by {approval['decided_by']}" if approval["decided_by"] else ""
     note = f": {approval['note']}" if approval["note"] else ""

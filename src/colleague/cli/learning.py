@@ -86,7 +86,7 @@ def show(
 @app.command()
 def approve(proposals: IdArguments, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Have it written down; later runs are told."""
-    from colleague.cli.approval import decide_all
+    from colleague.cli.decide import decide_all
 
     decide_all(home, proposals, "approve", as_json=as_json)
 
@@ -99,6 +99,6 @@ def reject(
     as_json: JsonOption = False,
 ) -> None:
     """Do not learn this."""
-    from colleague.cli.approval import decide_all
+    from colleague.cli.decide import decide_all
 
-    decide_all(home, proposals, "reject", note=note, as_json=as_json)
+    decide_all(home, proposals, "reject", reason=note, as_json=as_json)

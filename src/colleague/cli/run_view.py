@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import typer
 
-from colleague.cli.output import CROSS, TICK, note, plain, say, say_json
+from colleague.cli.approval_view import question_lines
+from colleague.cli.output import CROSS, TICK, note, say, say_json
 from colleague.cli.run_text import MARKS, first_sentence, refused_text, usage_text
 from colleague.cli.spinner import Spinner
 from colleague.cli.trouble_text import retry_line, trouble_line
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 WAITS = 4
 LONGEST = 160
-MOST_SHOWN = 400
 SLOW_SECONDS = 1.0
 QUIET = ("mark_step", "complete", "function_result")
 
@@ -281,7 +281,8 @@ async def say_end(service: Service, document: RunDocument) -> None:
         word = "waits for you" if waits else "stands behind a run that waits for you"
         note(f"run {ending} {word}:")
         for approval in await _holding(service, document):
-            say_question(approval)
+            for line in question_lines(approval):
+                note(line)
         return
     more = "".join(f" · {each}" for each in (usage_text(document), refused_text(document)) if each)
     if document["outcome"] != "completed":
@@ -323,24 +324,3 @@ async def _holding(service: Service, document: RunDocument) -> list[ApprovalDocu
     """The questions that hold this run, or the one it stands behind."""
     holder = await service.run(document["blocked_by"]) if document["blocked_by"] else document
     return [await service.approval(each) for each in holder["waiting_on"]]
-
-
-def say_question(approval: ApprovalDocument) -> None:
-    arguments = plain(json.dumps(approval["arguments"], ensure_ascii=False))
-    ending = short(approval["id"])
-    note(f"  {approval['kind']} {ending}: {approval['operation']} {arguments[:MOST_SHOWN]}")
-    if len(arguments) > MOST_SHOWN:
-        note(f"    there is more of it: colleague approval show {ending}")
-    if approval["reasoning"]:
-        note(f"    because: {plain(approval['reasoning'])[:300]}")
-    for command in COMMANDS[approval["kind"]]:
-        note(f"    colleague {command.format(id=ending)}")
-
-
-COMMANDS = {
-    "confirm": ("approve {id}", "reject {id} --note WHY", 'respond {id} "TEXT"'),
-    "low_confidence": ("approve {id}", "reject {id} --note WHY", 'respond {id} "TEXT"'),
-    "learning": ("approve {id}", "reject {id}"),
-    "draft": ("done {id}", "not-done {id}"),
-    "uncertain": ("resolve {id} happened", "resolve {id} again", "resolve {id} give-up"),
-}

@@ -124,13 +124,14 @@ class ReadAsked(Asked):
 
 
 class DecisionAsked(Asked):
-    """`digest` is that of what the person saw. `arguments` edits what will run; `result` says what came of
-    it, or answers in the tool's place."""
+    """`digest` is that of what the person saw. `arguments` replaces what will run, `changes` changes single
+    fields of it (a JSON merge patch); `result` says what came of it, or answers in the tool's place."""
 
     decision: Decision
     digest: Annotated[str, Field(min_length=1, max_length=200)]
     note: Annotated[str, Field(max_length=10_000)] = ""
     arguments: JsonObject | None = None
+    changes: JsonObject | None = None
     result: Json = None
     by: Annotated[str, Field(max_length=200)] = ""
     grant_ms: Annotated[int, Field(ge=0, le=10**12)] | None = None

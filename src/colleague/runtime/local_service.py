@@ -31,7 +31,9 @@ from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
 from colleague.runtime.error_code import code_of
 from colleague.runtime.host import Host
+from colleague.runtime.merge_patch import merged
 from colleague.runtime.requests import (
+    MOST_PENDING,
     AcceptedEvent,
     DecisionAnswer,
     DecisionRequest,
@@ -43,7 +45,14 @@ from colleague.runtime.requests import (
 )
 from colleague.runtime.run_events import LOOK_SECONDS, RunLook, RunSnapshot, RunWatchers, run_events
 from colleague.store.accept import Accepted, Arrival, accept
-from colleague.store.approvals import AlreadyDecided, Answer, Approval, decide, get_approval
+from colleague.store.approvals import (
+    AlreadyDecided,
+    Answer,
+    Approval,
+    decide,
+    get_approval,
+    pending_approvals,
+)
 from colleague.store.call_target import CallTarget
 from colleague.store.cancel import cancel
 from colleague.store.grants import give_grant, revoke_grant
@@ -100,9 +109,10 @@ class LocalService:
     def _decided(self, tx: Tx, request: DecisionRequest) -> tuple[ApprovalDocument, GivenGrant | None]:
         seen = get_approval(tx, full_id(tx, approvals, "approval", request.approval))
         digest = request.digest or seen.digest
-        answer = Answer(seen.id, digest, request.decision, request.by, request.note, request.answer)
+        edited = _edited(seen, request)
+        answer = Answer(seen.id, digest, request.decision, request.by, request.note, edited)
         decided = decide(tx, answer)
-        grant_id = _give_grant(tx, seen, request)
+        grant_id = _give_grant(tx, seen, request, edited)
         given = GivenGrant(grant_id, granted_text(tx, self.home, grant_id)) if grant_id else None
         return approval_report(tx, self.home, decided), given
 
@@ -203,6 +213,12 @@ class LocalService:
 
         return await self.database.read(work)
 
+    async def pending(self) -> list[ApprovalDocument]:
+        def work(tx: Tx) -> list[ApprovalDocument]:
+            return [approval_report(tx, self.home, each) for each in pending_approvals(tx, MOST_PENDING)]
+
+        return await self.database.read(work)
+
     async def follow(self, runs: Sequence[str]) -> AsyncGenerator[RunEvent]:
         run_ids = [await self._run_id(run) for run in runs]
         async with self._advancing(run_ids) as watchers:
@@ -284,7 +300,16 @@ def _enriched(bound: BoundTrigger, payload: Any) -> Any:
     return payloads[0]
 
 
-def _give_grant(tx: Tx, seen: Approval, request: DecisionRequest) -> str | None:
+def _edited(seen: Approval, request: DecisionRequest) -> str | None:
+    """What a person made of the arguments, or says in the tool's place."""
+    if request.changes is None:
+        return request.answer
+    if request.decision != "approve" or request.answer is not None:
+        raise UsageError("changes go with approve, and without whole arguments", hint="leave one of them out")
+    return json.dumps(merged(json.loads(seen.arguments), request.changes), ensure_ascii=False)
+
+
+def _give_grant(tx: Tx, seen: Approval, request: DecisionRequest, edited: str | None) -> str | None:
     if request.grant_ms is None:
         if request.grant_only:
             raise UsageError("only limits a grant, and none is given", hint="say for how long: --grant 30m")
@@ -298,7 +323,7 @@ def _give_grant(tx: Tx, seen: Approval, request: DecisionRequest) -> str | None:
         by=request.by,
         run_id=run_id,
         lasts_ms=lasts,
-        only=_only(request.grant_only, json.loads(request.answer or seen.arguments)),
+        only=_only(request.grant_only, json.loads(edited or seen.arguments)),
         approval_id=seen.id,
     )
 

@@ -26,6 +26,7 @@ from colleague.runtime.gateway_file import GatewayFile, running_gateway
 from colleague.runtime.http_connection import ConnectionLost, HttpAddress, HttpRefused
 from colleague.runtime.own_token import read_own_token
 from colleague.runtime.requests import (
+    MOST_PENDING,
     AcceptedEvent,
     DecisionAnswer,
     DecisionRequest,
@@ -164,6 +165,10 @@ class RemoteService:
         document: ApprovalDocument = await self._ask("GET", f"/api/approvals/{_path(approval)}")
         return document
 
+    async def pending(self) -> list[ApprovalDocument]:
+        documents: list[ApprovalDocument] = await self._ask("GET", f"/api/approvals?limit={MOST_PENDING}")
+        return documents
+
     async def follow(self, runs: Sequence[str]) -> AsyncGenerator[RunEvent]:
         for run in runs:
             run_id = run if len(run) == WHOLE_ID else (await self.run(run))["id"]
@@ -287,6 +292,8 @@ def _decision(request: DecisionRequest, digest: str) -> dict[str, Any]:
     if request.answer is not None:
         name = "arguments" if request.decision == "approve" else "result"
         body[name] = json.loads(request.answer)
+    if request.changes is not None:
+        body["changes"] = request.changes
     if request.grant_ms is not None:
         body["grant_ms"] = request.grant_ms
     if request.grant_only:

@@ -10,6 +10,7 @@ from colleague.errors import UsageError
 from colleague.run_document import ApprovalDocument, Decision, DryRun
 
 MOST_CHARACTERS = 100_000
+MOST_PENDING = 200
 
 
 @dataclass(frozen=True)
@@ -37,9 +38,9 @@ class RunRequest:
 class DecisionRequest:
     """One decision. `digest` is what the person saw; empty takes the one that is stored now.
 
-    `answer` is edited arguments, a response or a result, as JSON. `grant_ms`: do not ask again for this
-    long; 0 means for this run. `grant_only`: arguments that must stay what they are now for the grant to
-    count."""
+    `answer` is edited arguments, a response or a result, as JSON; `changes` are laid over the arguments
+    instead (a merge patch). `grant_ms`: do not ask again for this long; 0 means for this run. `grant_only`:
+    arguments that must stay what they are now for the grant to count."""
 
     approval: str
     decision: Decision
@@ -49,6 +50,7 @@ class DecisionRequest:
     answer: str | None = None
     grant_ms: int | None = None
     grant_only: tuple[str, ...] = ()
+    changes: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)

@@ -80,6 +80,10 @@ class Service(Protocol):
         """One question, and how it was decided."""
         ...
 
+    async def pending(self) -> list[ApprovalDocument]:
+        """The questions that wait for a person, the oldest first; the first 200 of them."""
+        ...
+
     def follow(self, runs: Sequence[str]) -> AsyncGenerator[RunEvent]:
         """What happens in these runs, one run after another, until each is done or waits for a person.
 

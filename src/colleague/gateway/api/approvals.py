@@ -90,7 +90,8 @@ async def _decide(here: Gateway, ending: str, asked: DecisionAsked) -> DecisionA
     except UsageError as error:
         return DecisionAnswer(ending, refusal=Refusal(code_of(error), error.message, error.hint))
     grant = (asked.grant_ms, tuple(asked.grant_only))
-    request = DecisionRequest(ending, asked.decision, by, asked.digest, asked.note, said, *grant)
+    seen = (ending, asked.decision, by, asked.digest, asked.note)
+    request = DecisionRequest(*seen, said, *grant, asked.changes)
     [answer] = await here.service.decide([request])
     if answer.approval is not None and answer.refusal is None:
         decided = answer.approval

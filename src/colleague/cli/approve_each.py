@@ -1,0 +1,117 @@
+"""Going through what waits for a person, one question after the other, with one key each."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import typer
+
+from colleague.cli.approval_view import question_lines
+from colleague.cli.argument_edit import edited_changes
+from colleague.cli.output import CROSS, note
+from colleague.errors import UsageError
+from colleague.runtime.requests import DecisionAnswer, DecisionRequest
+
+if TYPE_CHECKING:
+    from colleague.cli.client import Client
+    from colleague.run_document import ApprovalDocument, Decision
+
+_CHOICES: dict[str, dict[str, str]] = {
+    "confirm": {"y": "[y]es", "n": "[n]o", "e": "[e]dit", "r": "[r]espond"},
+    "low_confidence": {"y": "[y]es", "n": "[n]o", "e": "[e]dit", "r": "[r]espond"},
+    "learning": {"y": "[y]es", "n": "[n]o"},
+    "draft": {"d": "[d]one", "n": "[n]ot done"},
+    "uncertain": {"h": "it [h]appened", "a": "run it [a]gain", "g": "[g]ive up"},
+}
+_ALWAYS = {"s": "[s]kip", "q": "[q]uit"}
+_DECISIONS: dict[str, Decision] = {
+    "y": "approve",
+    "e": "approve",
+    "r": "respond",
+    "d": "done",
+    "h": "happened",
+    "a": "again",
+    "g": "give_up",
+}
+
+
+class Quit(Exception):
+    """The person has had enough; what was decided stays decided."""
+
+
+@dataclass
+class Walk:
+    """Rounds through what waits. `by` is who decides; nothing is asked about twice."""
+
+    using: Client
+    by: str
+    asked: set[str] = field(default_factory=set)
+
+    async def decide_new(self) -> list[DecisionAnswer]:
+        """Asks about each question that is new since the last round; the decisions that were made."""
+        waiting = [each for each in await self.using.service.pending() if each["id"] not in self.asked]
+        made: list[DecisionAnswer] = []
+        for number, approval in enumerate(waiting, 1):
+            self.asked.add(approval["id"])
+            note(f"\n{number} of {len(waiting)}\n")
+            try:
+                made += await self._decide(approval)
+            except Quit:
+                break
+        return made
+
+    async def _decide(self, approval: ApprovalDocument) -> list[DecisionAnswer]:
+        """Asks until it is decided or skipped."""
+        for line in question_lines(approval):
+            note(line)
+        while (request := _ask(approval, self.by)) is not None:
+            [answer] = await self.using.service.decide([request])
+            if answer.refusal is None or answer.refusal.code != "wrong-arguments":
+                return [answer]
+            note(f"{CROSS} {answer.refusal.message}")
+        return []
+
+
+def _ask(approval: ApprovalDocument, by: str) -> DecisionRequest | None:
+    """One decision of a person; None when they leave the question as it is."""
+    key = _key(approval)
+    if key == "q":
+        raise Quit
+    if key == "s":
+        return None
+    decision = _DECISIONS.get(key) or ("not_done" if approval["kind"] == "draft" else "reject")
+    request = DecisionRequest(approval["id"], decision, by, approval["digest"])
+    if key == "e":
+        return _edited(request, approval)
+    if key == "r":
+        return replace(
+            request, answer=json.dumps(typer.prompt("Tell the agent", err=True), ensure_ascii=False)
+        )
+    if decision == "reject":
+        return replace(
+            request, note=typer.prompt("Why (the agent is told)", "", show_default=False, err=True)
+        )
+    return request
+
+
+def _key(approval: ApprovalDocument) -> str:
+    choices = _CHOICES[approval["kind"]] | _ALWAYS
+    while True:
+        typed = typer.prompt(f"\n{'  '.join(choices.values())}", err=True, prompt_suffix="  ").strip().lower()
+        if typed[:1] in choices:
+            return str(typed[:1])
+        note(f"{typed!r} is none of: {', '.join(choices)}")
+
+
+def _edited(request: DecisionRequest, approval: ApprovalDocument) -> DecisionRequest | None:
+    try:
+        changes = edited_changes(approval)
+    except UsageError as error:
+        note(f"{CROSS} {error.message}")
+        return _ask(approval, request.by)
+    if not changes:
+        note("Nothing was changed.")
+        return _ask(approval, request.by)
+    return replace(request, changes=changes)

@@ -1,0 +1,103 @@
+"""Changing the arguments of a question: single fields from the command line, or all of them in an editor.
+
+What comes out are changes, never the whole: parts of the arguments may be private, and then a person sees
+them only in part."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from colleague.errors import UsageError
+from colleague.runtime.merge_patch import difference
+
+if TYPE_CHECKING:
+    from colleague.run_document import ApprovalDocument
+
+_HELP = "# Change what you like, save and close. Nothing is decided when nothing was changed.\n"
+
+
+def changes_of(approval: ApprovalDocument, settings: Sequence[str]) -> dict[str, Any]:
+    """From `field=value` and `outer.inner=value`. The tool's schema tells how a value is read."""
+    changes: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--set {setting!r} is no field=value", hint="write --set subject='Hello'")
+        *outer, last = name.split(".")
+        _place(changes, outer)[last] = _value(_schema_at(approval["parameters"], name.split(".")), name, text)
+    return changes
+
+
+def _place(changes: dict[str, Any], outer: list[str]) -> dict[str, Any]:
+    for name in outer:
+        changes = changes.setdefault(name, {})
+    return changes
+
+
+def _schema_at(schema: Any, names: list[str]) -> dict[str, Any]:
+    for name in names:
+        schema = schema.get("properties", {}).get(name, {}) if isinstance(schema, dict) else {}
+    return schema if isinstance(schema, dict) else {}
+
+
+def _value(schema: dict[str, Any], name: str, text: str) -> Any:
+    kind = schema.get("type")
+    if kind == "string":
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        if kind is None:
+            return text
+        raise UsageError(f"--set {name}: {text!r} is no {kind}", hint="write the value as JSON") from None
+
+
+def edited_changes(approval: ApprovalDocument) -> dict[str, Any]:
+    """What a person changes in their editor; empty when nothing. Text is shown with its real line breaks."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    arguments = approval["arguments"]
+    with tempfile.TemporaryDirectory(prefix="colleague-") as folder:
+        file = Path(folder) / "arguments.yaml"
+        file.write_text(_HELP + _as_yaml(arguments), encoding="utf-8")
+        _open_editor(file)
+        try:
+            after = YAML(typ="safe").load(file.read_text(encoding="utf-8"))
+        except (YAMLError, ValueError) as error:
+            raise UsageError(f"what you wrote is no YAML: {error}", hint="nothing was decided") from None
+    if not isinstance(after, dict):
+        raise UsageError("what you wrote has no fields", hint="nothing was decided")
+    return difference(arguments, json.loads(json.dumps(after, default=str)))
+
+
+def _as_yaml(arguments: Any) -> str:
+    import io
+
+    from ruamel.yaml import YAML
+    from ruamel.yaml.scalarstring import walk_tree
+
+    document = json.loads(json.dumps(arguments))
+    walk_tree(document)  # several lines become a block
+    yaml, out = YAML(), io.StringIO()
+    yaml.width = 10_000
+    yaml.dump(document, out)
+    return out.getvalue()
+
+
+def _open_editor(file: Path) -> None:
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    try:
+        ended = subprocess.run([*shlex.split(editor), str(file)], check=False)
+    except (OSError, ValueError) as error:
+        hint = "set EDITOR to your editor, or use --set field=value"
+        raise UsageError(f"the editor {editor!r} cannot be started: {error}", hint=hint) from None
+    if ended.returncode:
+        raise UsageError(f"the editor ended with {ended.returncode}", hint="nothing was decided")

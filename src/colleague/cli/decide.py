@@ -1,0 +1,165 @@
+"""Deciding questions from the command line: what was seen is what is decided, and each gets its own line."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from colleague.cli.argument_edit import changes_of, edited_changes
+from colleague.cli.client import Client, with_client
+from colleague.cli.output import CROSS, TICK, note, plain, say
+from colleague.cli.run_view import end_with, say_documents
+from colleague.duration import parse_positive_duration
+from colleague.errors import ColleagueError, UsageError
+from colleague.run_document import ApprovalDocument, Decision, RunDocument, short
+from colleague.runtime.requests import DecisionAnswer, DecisionRequest, decided_runs
+
+UNREACHABLE = 3
+WHAT_IT_DID = {
+    "approve": "approved",
+    "reject": "rejected; the agent is told",
+    "respond": "answered in the tool's place; the agent goes on",
+    "done": "noted as done by you",
+    "not_done": "noted as not done",
+    "happened": "noted as happened; it is not sent again",
+    "again": "is sent again",
+    "give_up": "given up",
+}
+
+
+@dataclass(frozen=True)
+class Edits:
+    """How a person changes what will run."""
+
+    settings: tuple[str, ...] = ()
+    in_editor: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.settings) or self.in_editor
+
+    def require_one(self, approvals: Sequence[str], arguments: str) -> None:
+        if self and len(approvals) > 1:
+            raise UsageError("--set and --edit change one question", hint="name one ID")
+        if sum((bool(self.settings), self.in_editor, bool(arguments))) > 1:
+            raise UsageError("--set, --edit and --arguments exclude each other", hint="use one of them")
+
+    def applied(self, request: DecisionRequest, seen: ApprovalDocument) -> DecisionRequest:
+        if not self:
+            return request
+        changes = edited_changes(seen) if self.in_editor else changes_of(seen, self.settings)
+        if not changes:
+            raise UsageError("nothing was changed, so nothing was decided", hint="approve it without --edit")
+        return replace(request, changes=changes)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a person decides about, as it is now."""
+
+    approval: ApprovalDocument
+    run: RunDocument
+
+
+def decide_all(
+    home: Path | None,
+    endings: Sequence[str],
+    decision: Decision,
+    *,
+    reason: str = "",
+    answer: str | None = None,
+    grant: str = "",
+    only: tuple[str, ...] = (),
+    edits: Edits | None = None,
+    as_json: bool,
+) -> None:
+    lasts = _grant_ms(grant) if grant else None
+    if only and not grant:
+        raise UsageError("--only limits a grant, and none is given", hint="say for how long: --grant 30m")
+    who = getpass.getuser()
+    requests = [DecisionRequest(ending, decision, who, "", reason, answer, lasts, only) for ending in endings]
+    end_with(with_client(home, lambda using: _decide(using, requests, edits or Edits(), as_json)))
+
+
+def decide_each(home: Path | None, *, as_json: bool) -> None:
+    """Everything that waits, one by one; what comes up meanwhile is asked about, too."""
+    if as_json or not sys.stdin.isatty():
+        raise UsageError("name what to approve", hint="colleague approval list shows what waits")
+    end_with(with_client(home, _walk))
+
+
+async def _walk(using: Client) -> int:
+    from colleague.cli.approve_each import Walk
+
+    walk = Walk(using, getpass.getuser())
+    code = 0
+    while answers := await walk.decide_new():
+        code = await _follow_decided(using, answers, as_json=False)
+    if not walk.asked:
+        say("Nobody is being waited for.")
+    return code
+
+
+async def _decide(using: Client, requests: Sequence[DecisionRequest], edits: Edits, as_json: bool) -> int:
+    """Each is answered in a line of its own; the runs that were decided about are followed."""
+    seen = await _seen(using, requests)
+    answers = await using.service.decide([_as_seen(each, seen, edits) for each in requests])
+    before = [each.run for each in seen.values()]
+    code = await _follow_decided(using, answers, before, as_json=as_json)
+    return 1 if any(answer.refusal for answer in answers) else code
+
+
+async def _follow_decided(
+    using: Client, answers: Sequence[DecisionAnswer], before: Sequence[RunDocument] = (), *, as_json: bool
+) -> int:
+    """Says what each decision did, and shows what comes of it. A run that had ended before says no more."""
+    for answer in answers:
+        _say_answer(answer)
+    ended = {document["id"] for document in before if document["status"] == "done"}
+    open_runs = [each for each in decided_runs(answers) if as_json or each not in ended]
+    documents = await using.follow(open_runs, quiet=as_json, before=before)
+    return await say_documents(using.service, documents, as_json=as_json) if documents or as_json else 0
+
+
+async def _seen(using: Client, requests: Sequence[DecisionRequest]) -> dict[str, Seen]:
+    """What cannot be found is left for the decision to say."""
+    found = {}
+    for request in requests:
+        try:
+            approval = await using.service.approval(request.approval)
+            found[request.approval] = Seen(approval, await using.service.run(approval["run_id"]))
+        except ColleagueError as error:
+            if error.exit_code == UNREACHABLE:
+                raise
+    return found
+
+
+def _as_seen(request: DecisionRequest, seen: dict[str, Seen], edits: Edits) -> DecisionRequest:
+    """With the digest of what the person looks at, and what they change of it."""
+    found = seen.get(request.approval)
+    if found is None:
+        return request
+    return edits.applied(replace(request, digest=found.approval["digest"]), found.approval)
+
+
+def _say_answer(answer: DecisionAnswer) -> None:
+    if answer.refusal is not None:
+        hint = f" ({answer.refusal.hint})" if answer.refusal.hint else ""
+        note(f"{CROSS} {short(answer.asked)}: {answer.refusal.message}{hint}")
+    elif answer.approval is not None:
+        did = WHAT_IT_DID.get(answer.approval["decision"] or "", "decided")
+        note(f"{TICK} {short(answer.approval['id'])} {answer.approval['operation']}: {did}")
+    if answer.grant is not None:
+        note(f"  grant {short(answer.grant.id)}: {plain(answer.grant.covers)}")
+
+
+def _grant_ms(lasts: str) -> int:
+    """0 is for this run."""
+    if lasts == "run":
+        return 0
+    try:
+        return parse_positive_duration(lasts).seconds * 1000
+    except ValueError as error:
+        raise UsageError(f"--grant: {error}", hint="write run, or a time such as 30m") from None
