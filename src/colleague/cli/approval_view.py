@@ -28,8 +28,8 @@ _WANTS = {
 
 
 def question_lines(approval: ApprovalDocument) -> Iterator[str]:
-    """The whole question. Text keeps its line breaks, nothing of it is cut, and a bar stands before each line,
-    so that no text can pass for ours."""
+    """The whole question: text keeps its line breaks, and nothing is cut. A bar stands before each line of
+    it, so that no text can pass for ours."""
     wants = f"{_WANTS[approval['kind']]} {plain(approval['operation'])}"
     yield f"{approval['expert']} {wants}{_waiting(approval)}"
     yield ""
