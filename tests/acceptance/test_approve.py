@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import select
 import subprocess
 import time
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ import pytest
 from tests.acceptance.test_with_gateway import serving
 from tests.conftest import SALES, Colleague
 from tests.forked import forked_command
-from tests.office import Office, call
+from tests.office import Office, call, calls
 
 MAIL = "Hi Sarah,\n\nhere is the offer.\n\n" + "A long sentence that is never cut. " * 30 + "\n\nBest,\nSam"
 STAGE = call("crm.update_deal_stage", "The offer is out.", deal_id="d-acme", stage="proposal", reason=MAIL)
@@ -170,7 +171,16 @@ class Person:
         os.close(self._ours)
         return self.process.wait(60)
 
+    def __enter__(self) -> Person:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+
     def _look(self) -> bool:
+        ready, _, _ = select.select([self._ours], [], [], 60)
+        assert ready, f"it says nothing more after:\n{self.seen}"
         try:
             found = os.read(self._ours, 65536)
         except OSError:
@@ -179,23 +189,25 @@ class Person:
         return bool(found)
 
 
-def test_going_through_all_that_waits(office: Office, tmp_path: Path) -> None:
-    ask(office)
-    second = call("crm.update_deal_stage", deal_id="d-tidewater", stage="proposal", reason="r")
-    ask(office, second, {"text": "I see."})
-    person = Person(office.colleague, "approve", EDITOR=editor(tmp_path, 'echo "stage: nowhere" >> "$1"'))
-    person.reads("1 of 2")
-    person.reads("[y]es  [n]o  [e]dit  [r]espond  [s]kip  [q]uit")
-    person.types("x")
-    person.reads("is none of")
-    person.types("y")
-    person.reads("2 of 2")
-    person.reads("[q]uit")
-    person.types("r")
-    person.reads("Tell the agent")
-    person.types("Not this one.")
-    person.reads("answered in the tool's place")
-    assert person.leaves() == 0
+def test_going_through_all_that_waits(office: Office) -> None:
+    first = {"deal_id": "d-acme", "stage": "proposal", "reason": "r"}
+    second = {"deal_id": "d-tidewater", "stage": "discovery", "reason": "r"}
+    ask(office, calls(("crm.update_deal_stage", first), ("crm.update_deal_stage", second)), DONE)
+    with Person(
+        office.colleague, "approve", EDITOR=editor(tmp_path, 'echo "stage: nowhere" >> "$1"')
+    ) as person:
+        person.reads("1 of 2")
+        person.reads("[y]es  [n]o  [e]dit  [r]espond  [s]kip  [q]uit")
+        person.types("x")
+        person.reads("is none of")
+        person.types("y")
+        person.reads("2 of 2")
+        person.reads("[q]uit")
+        person.types("r")
+        person.reads("Tell the agent")
+        person.types("Not this one.")
+        person.reads("answered in the tool's place")
+        assert person.leaves() == 0
     assert stages(office) == ["proposal"]
     assert office.pending() == []
 
@@ -203,17 +215,17 @@ def test_going_through_all_that_waits(office: Office, tmp_path: Path) -> None:
 def test_what_does_not_fit_is_asked_again_at_the_terminal(office: Office, tmp_path: Path) -> None:
     ask(office)
     wrong = editor(tmp_path, "sed -i 's/stage: .*/stage: nowhere/' \"$1\"")
-    person = Person(office.colleague, "approve", EDITOR=wrong)
-    person.reads("[q]uit")
-    person.types("e")
-    person.reads("do not fit")
-    person.reads("[q]uit")
-    person.types("s")
-    assert person.leaves() == 0
+    with Person(office.colleague, "approve", EDITOR=wrong) as person:
+        person.reads("[q]uit")
+        person.types("e")
+        person.reads("do not fit")
+        person.reads("[q]uit")
+        person.types("s")
+        assert person.leaves() == 0
     assert (stages(office), len(office.pending())) == (["evaluation"], 1)
 
 
 def test_nothing_waits(office: Office) -> None:
-    person = Person(office.colleague, "approve")
-    person.reads("Nobody is being waited for.")
-    assert person.leaves() == 0
+    with Person(office.colleague, "approve") as person:
+        person.reads("Nobody is being waited for.")
+        assert person.leaves() == 0
