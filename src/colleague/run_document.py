@@ -28,7 +28,7 @@ def short(identifier: str) -> str:
     return identifier[-_SHORT:]
 
 
-class Trouble(TypedDict):
+class TroubleDocument(TypedDict):
     """Why a run under way does not get on, since when, and when it tries again."""
 
     text: str
@@ -48,7 +48,7 @@ class RunBrief(TypedDict):
     error: str | None
     created_at: str | None
     ended_at: str | None
-    trouble: Trouble | None
+    trouble: TroubleDocument | None
 
 
 class AttemptDocument(TypedDict):

@@ -18,7 +18,7 @@ from colleague.experts.expert import find_expert
 from colleague.experts.runs.bound_tools import BoundTools
 from colleague.experts.runs.inputs import find_process
 from colleague.experts.runs.invoke import Invocation
-from colleague.experts.workspace.learnings import Entry, append_entry
+from colleague.experts.workspace.learnings import LearningEntry, append_entry
 from colleague.home import Home
 from colleague.packages.finding import Findings
 from colleague.run_document import Decision
@@ -264,7 +264,7 @@ def _plant_learning(folder: Path, attack: Attack) -> None:
     """As if a person had approved it."""
     scope = "package" if attack.carrier == "learning" else "compose-response"
     said = dict.fromkeys(("title", "source", "observation", "correction"), attack.marked)
-    append_entry(folder, Entry(id=attack.marker, scope=scope, date="2026-11-01", **said), 50)
+    append_entry(folder, LearningEntry(id=attack.marker, scope=scope, date="2026-11-01", **said), 50)
 
 
 def _plant_mail(office: Office, attack: Attack) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from colleague.agent.tools.versioned import Change, Standing, VersionedTree
+from colleague.agent.tools.versioned import FileChange, Standing, VersionedTree
 from colleague.clock import SystemClock
 from colleague.experts.workspace.tree import expert_tree
 from colleague.experts.workspace.workspace import Workspace
@@ -44,7 +44,7 @@ def always(text: str) -> Callable[[Standing], bytes]:
 def write(colleague: Colleague, path: str, *texts: str) -> None:
     async def work(files: VersionedTree) -> None:
         for number, text in enumerate(texts):
-            await files.change(path, Change(Author(RUN, f"{path}-{number}"), always(text), whole=True))
+            await files.change(path, FileChange(Author(RUN, f"{path}-{number}"), always(text), whole=True))
 
     in_home(colleague, work)
 

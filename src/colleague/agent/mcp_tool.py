@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from colleague.agent.tool import NotSent, ToolOutput, ToolRequest, ToolSpec, UnknownEnd
 from colleague.mcp import errors
-from colleague.mcp.call import Progress
+from colleague.mcp.call import CallProgress
 from colleague.mcp.servers import Servers
 from colleague.mcp.tool import McpTool
 
@@ -21,7 +21,7 @@ class ServedTool:
     async def call(self, request: ToolRequest) -> ToolOutput:
         spec = self.spec
 
-        async def progress(made: Progress) -> None:
+        async def progress(made: CallProgress) -> None:
             request.on_progress(made.message or f"{made.progress:g}")
 
         try:

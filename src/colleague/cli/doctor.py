@@ -22,7 +22,7 @@ MOST_KEYS = 10
 
 
 @dataclass(frozen=True)
-class Checked:
+class DoctorCheck:
     """One thing that was looked at."""
 
     about: str
@@ -55,14 +55,14 @@ def doctor(
         raise typer.Exit(1)
 
 
-def _line(checked: Checked) -> str:
+def _line(checked: DoctorCheck) -> str:
     from colleague.cli.output import CROSS, TICK
 
     mark = {"ok": TICK, "warning": "!", "error": CROSS}[checked.level]
     return f"{mark} {checked.about}: {checked.message}"
 
 
-async def _collect(given: object, tell: object) -> list[Checked]:
+async def _collect(given: object, tell: object) -> list[DoctorCheck]:
     from pathlib import Path
 
     from colleague.config import load_settings
@@ -71,12 +71,12 @@ async def _collect(given: object, tell: object) -> list[Checked]:
 
     place = Home.find(given if isinstance(given, Path) else None)
     if not place.root.is_dir():
-        return [Checked("home", "error", f"{place.root} does not exist", "colleague init")]
+        return [DoctorCheck("home", "error", f"{place.root} does not exist", "colleague init")]
     found = list(_home(place))
     try:
         settings = load_settings(place)
     except ColleagueError as error:
-        return [*found, Checked("settings", "error", error.message, error.hint)]
+        return [*found, DoctorCheck("settings", "error", error.message, error.hint)]
     found += [*_clock(place), *_settings(place, settings)]
     for part in (_database, _model, _servers, _experts, _gateway):
         if callable(tell):
@@ -85,23 +85,23 @@ async def _collect(given: object, tell: object) -> list[Checked]:
     return found
 
 
-def _home(home: Home) -> Iterator[Checked]:
+def _home(home: Home) -> Iterator[DoctorCheck]:
     import os
     import shutil
 
     if not os.access(home.root, os.W_OK):
-        yield Checked("home", "error", f"{home.root} cannot be written", "check its owner and mode")
+        yield DoctorCheck("home", "error", f"{home.root} cannot be written", "check its owner and mode")
     else:
-        yield Checked("home", "ok", str(home.root))
+        yield DoctorCheck("home", "ok", str(home.root))
     yield from _permissions(home)
     free = shutil.disk_usage(home.root).free
     if free < LITTLE_SPACE:
-        yield Checked(
+        yield DoctorCheck(
             "disk", "error", f"only {free // 1_000_000} MB are free", "make room; nothing is accepted without"
         )
 
 
-def _permissions(home: Home) -> Iterator[Checked]:
+def _permissions(home: Home) -> Iterator[DoctorCheck]:
     """The home itself counts most; what is in it was perhaps copied, or written by an older version."""
     from colleague.permissions import open_to_others
 
@@ -111,10 +111,10 @@ def _permissions(home: Home) -> Iterator[Checked]:
     first = ", ".join(str(path) for path in found[:MOST_PATHS])
     more = f" and {len(found) - MOST_PATHS} more" if len(found) > MOST_PATHS else ""
     message = f"other users of this machine may read {first}{more}"
-    yield Checked("permissions", "warning", message, "colleague doctor --fix")
+    yield DoctorCheck("permissions", "warning", message, "colleague doctor --fix")
 
 
-def _fixed(given: object) -> list[Checked]:
+def _fixed(given: object) -> list[DoctorCheck]:
     """What --fix did. It changes modes and nothing else."""
     from pathlib import Path
 
@@ -124,52 +124,52 @@ def _fixed(given: object) -> list[Checked]:
     place = Home.find(given if isinstance(given, Path) else None)
     found = open_to_others(place)
     failed = close_to_others(found)
-    done = [Checked("fixed", "ok", f"{len(found) - len(failed)} files and folders are closed to others")]
+    done = [DoctorCheck("fixed", "ok", f"{len(found) - len(failed)} files and folders are closed to others")]
     cure = "change its mode as its owner"
     return (done if len(found) > len(failed) else []) + [
-        Checked("fixed", "error", f"{path} could not be changed", cure) for path in failed[:MOST_PATHS]
+        DoctorCheck("fixed", "error", f"{path} could not be changed", cure) for path in failed[:MOST_PATHS]
     ]
 
 
-def _clock(home: Home) -> Iterator[Checked]:
+def _clock(home: Home) -> Iterator[DoctorCheck]:
     from colleague.clock_file import home_clock
 
     if doubt := home_clock(home).doubt():
-        yield Checked("clock", "warning", doubt, "set the clock right, if it is wrong; else wait")
+        yield DoctorCheck("clock", "warning", doubt, "set the clock right, if it is wrong; else wait")
 
 
-def _settings(home: Home, settings: Settings) -> Iterator[Checked]:
+def _settings(home: Home, settings: Settings) -> Iterator[DoctorCheck]:
     from colleague.config.status import unenforced, without_effect
 
     for warning in settings.warnings:
-        yield Checked("settings", "warning", str(warning), warning.hint)
+        yield DoctorCheck("settings", "warning", str(warning), warning.hint)
     refused = unenforced(settings)
     for restriction in refused:
-        yield Checked("settings", "error", str(restriction), restriction.cure)
+        yield DoctorCheck("settings", "error", str(restriction), restriction.cure)
     idle = without_effect(settings)
     for key in idle[:MOST_KEYS]:
-        yield Checked("settings", "warning", str(key))
+        yield DoctorCheck("settings", "warning", str(key))
     if len(idle) > MOST_KEYS:
         message = f"{len(idle) - MOST_KEYS} more keys have no effect yet"
-        yield Checked("settings", "warning", message, "colleague config check")
+        yield DoctorCheck("settings", "warning", message, "colleague config check")
     file = home.settings_file
     if not refused:
-        yield Checked("settings", "ok", str(file) if file.exists() else "none; the defaults count")
+        yield DoctorCheck("settings", "ok", str(file) if file.exists() else "none; the defaults count")
     yield from _workspace(home, settings)
 
 
-def _workspace(home: Home, settings: Settings) -> Iterator[Checked]:
+def _workspace(home: Home, settings: Settings) -> Iterator[DoctorCheck]:
     from colleague.protected import KEY, workspace_problem
 
     problem = workspace_problem(home, settings.workspace)
     if problem:
         cure = f"set {KEY} to a folder of its own, such as {home.workspace}; until then nothing runs"
-        yield Checked("workspace", "error", problem, cure)
+        yield DoctorCheck("workspace", "error", problem, cure)
     else:
-        yield Checked("workspace", "ok", str(settings.workspace))
+        yield DoctorCheck("workspace", "ok", str(settings.workspace))
 
 
-async def _database(home: Home, settings: Settings) -> AsyncIterator[Checked]:
+async def _database(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]:
     import os
 
     from sqlalchemy.exc import SQLAlchemyError
@@ -197,22 +197,26 @@ async def _database(home: Home, settings: Settings) -> AsyncIterator[Checked]:
     except (ColleagueError, DatabaseUnavailable, SQLAlchemyError, OSError) as error:
         message = getattr(error, "message", str(error).splitlines()[0])
         cure = getattr(error, "hint", "") or "check experts.database in colleague.json, and that it runs"
-        yield Checked("database", "error", f"{kind}: {message}", cure)
+        yield DoctorCheck("database", "error", f"{kind}: {message}", cure)
         return
-    yield Checked("database", "ok", kind)
+    yield DoctorCheck("database", "ok", kind)
     if dead:
-        yield Checked("runs", "warning", f"{dead} dead letters wait", "colleague deadletter list")
+        yield DoctorCheck("runs", "warning", f"{dead} dead letters wait", "colleague deadletter list")
     if asked:
-        yield Checked("runs", "warning", f"{asked} questions wait for a person", "colleague approval list")
+        yield DoctorCheck(
+            "runs", "warning", f"{asked} questions wait for a person", "colleague approval list"
+        )
     if waiting:
-        yield Checked(
+        yield DoctorCheck(
             "delivery", "warning", f"{waiting} things could not be delivered yet", "colleague status"
         )
     if unread:
-        yield Checked("delivery", "warning", f"{unread} results nobody has read", "colleague delivery list")
+        yield DoctorCheck(
+            "delivery", "warning", f"{unread} results nobody has read", "colleague delivery list"
+        )
 
 
-async def _model(home: Home, settings: Settings) -> AsyncIterator[Checked]:
+async def _model(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]:
     import os
 
     from colleague.agent.models.resolve import resolve_model
@@ -221,12 +225,12 @@ async def _model(home: Home, settings: Settings) -> AsyncIterator[Checked]:
     try:
         model = resolve_model(settings, os.environ, folder=home.root)
     except ColleagueError as error:
-        yield Checked("model", "error", error.message, error.hint)
+        yield DoctorCheck("model", "error", error.message, error.hint)
         return
-    yield Checked("model", "ok", f"{model.name} (ask it with: colleague model probe)")
+    yield DoctorCheck("model", "ok", f"{model.name} (ask it with: colleague model probe)")
 
 
-async def _servers(home: Home, settings: Settings) -> AsyncIterator[Checked]:
+async def _servers(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]:
     import asyncio
     import os
 
@@ -237,7 +241,7 @@ async def _servers(home: Home, settings: Settings) -> AsyncIterator[Checked]:
     held = await servers_on_hold(home, settings)
     for name in sorted(held):
         message = "it waits for a yes and is not started"
-        yield Checked(f"MCP server {name}", "warning", message, f"colleague mcp accept {name}")
+        yield DoctorCheck(f"MCP server {name}", "warning", message, f"colleague mcp accept {name}")
     enabled = [name for name, server in settings.mcp.servers.items() if server.enabled]
     names = [name for name in enabled if name not in held]
     async with Servers.of(home, settings, os.environ, held=held) as servers:
@@ -245,16 +249,16 @@ async def _servers(home: Home, settings: Settings) -> AsyncIterator[Checked]:
         findings = {each.name: each.findings for each in await servers.status()}
     for name, answer in zip(names, answers, strict=True):
         if isinstance(answer, McpError):
-            yield Checked(f"MCP server {name}", "error", answer.message, answer.hint)
+            yield DoctorCheck(f"MCP server {name}", "error", answer.message, answer.hint)
         elif isinstance(answer, BaseException):
-            yield Checked(f"MCP server {name}", "error", str(answer), f"colleague mcp probe {name}")
+            yield DoctorCheck(f"MCP server {name}", "error", str(answer), f"colleague mcp probe {name}")
         else:
-            yield Checked(f"MCP server {name}", "ok", f"{len(answer)} tools")
+            yield DoctorCheck(f"MCP server {name}", "ok", f"{len(answer)} tools")
             for finding in findings.get(name, ()):
-                yield Checked(f"MCP server {name}", "warning", finding, f"colleague mcp probe {name}")
+                yield DoctorCheck(f"MCP server {name}", "warning", finding, f"colleague mcp probe {name}")
 
 
-async def _experts(home: Home, settings: Settings) -> AsyncIterator[Checked]:
+async def _experts(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]:
     from colleague.cli.expert_notice import notice
     from colleague.experts.binding_checks import check_bindings, surroundings
     from colleague.experts.expert import discover
@@ -268,18 +272,18 @@ async def _experts(home: Home, settings: Settings) -> AsyncIterator[Checked]:
         errors = [*reading.findings.errors, *findings.errors]
         cure = f"colleague expert validate {expert.name}"
         if errors:
-            yield Checked(f"expert {expert.name}", "error", str(errors[0]), cure)
+            yield DoctorCheck(f"expert {expert.name}", "error", str(errors[0]), cure)
         else:
             state = "enabled" if expert.record.enabled else "disabled: its triggers are off"
-            yield Checked(f"expert {expert.name}", "ok", state)
+            yield DoctorCheck(f"expert {expert.name}", "ok", state)
             for checked in _broken_triggers(expert, settings):
                 yield checked
         said, command = notice(expert)
         if said:
-            yield Checked(f"expert {expert.name}", "warning", said, command)
+            yield DoctorCheck(f"expert {expert.name}", "warning", said, command)
 
 
-def _broken_triggers(expert: Expert, settings: Settings) -> Iterator[Checked]:
+def _broken_triggers(expert: Expert, settings: Settings) -> Iterator[DoctorCheck]:
     """Of an expert whose triggers are on."""
     import os
 
@@ -289,10 +293,10 @@ def _broken_triggers(expert: Expert, settings: Settings) -> Iterator[Checked]:
     for bound_trigger in bind_triggers(expert) if expert.record.enabled else ():
         for problem in trigger_problems(bound_trigger, settings, os.environ):
             about = f"trigger {'/'.join(bound_trigger.key)}"
-            yield Checked(about, "error", problem.message, problem.cure)
+            yield DoctorCheck(about, "error", problem.message, problem.cure)
 
 
-async def _gateway(home: Home, settings: Settings) -> AsyncIterator[Checked]:
+async def _gateway(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]:
     from colleague.errors import HomeBusy
     from colleague.runtime.gateway_file import read_gateway_file
 
@@ -303,17 +307,17 @@ async def _gateway(home: Home, settings: Settings) -> AsyncIterator[Checked]:
     except HomeBusy:
         busy = True
     if busy and running is not None:
-        yield Checked("gateway", "ok", f"pid {running.pid} at {running.url}")
+        yield DoctorCheck("gateway", "ok", f"pid {running.pid} at {running.url}")
         async for each in _gateway_problems(home):
             yield each
     elif busy:
-        yield Checked("gateway", "ok", "another command works on this home")
+        yield DoctorCheck("gateway", "ok", "another command works on this home")
     else:
         async for each in _port(settings):
             yield each
 
 
-async def _gateway_problems(home: Home) -> AsyncIterator[Checked]:
+async def _gateway_problems(home: Home) -> AsyncIterator[DoctorCheck]:
     """What the gateway itself says is wrong."""
     from colleague.errors import ColleagueError
     from colleague.runtime.remote_service import RemoteService
@@ -322,13 +326,13 @@ async def _gateway_problems(home: Home) -> AsyncIterator[Checked]:
         problems = await RemoteService(home).problems()
     except ColleagueError as error:
         cure = "if gateway.auth has changed, start the gateway again"
-        yield Checked("gateway", "warning", error.message, cure)
+        yield DoctorCheck("gateway", "warning", error.message, cure)
         return
     for each in problems:
-        yield Checked("gateway", "warning", each)
+        yield DoctorCheck("gateway", "warning", each)
 
 
-async def _port(settings: Settings) -> AsyncIterator[Checked]:
+async def _port(settings: Settings) -> AsyncIterator[DoctorCheck]:
     from colleague.errors import ColleagueError
     from colleague.gateway.listening import Listening
 
@@ -336,7 +340,7 @@ async def _port(settings: Settings) -> AsyncIterator[Checked]:
         where = Listening.of(settings)
         where.open().close()
     except ColleagueError as error:
-        yield Checked("gateway", "error", error.message, error.hint)
+        yield DoctorCheck("gateway", "error", error.message, error.hint)
         return
     cure = "start it with: colleague serve"
-    yield Checked("gateway", "warning", f"not running, so no trigger fires; {where.url} is free", cure)
+    yield DoctorCheck("gateway", "warning", f"not running, so no trigger fires; {where.url} is free", cure)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from colleague.cli.output import CROSS, plain
-from colleague.run_document import RunBrief, RunDocument, Trouble, short
+from colleague.run_document import RunBrief, RunDocument, TroubleDocument, short
 
 RETRYING = "retrying model"
 
@@ -18,7 +18,7 @@ def retry_line(data: dict[str, Any], run_id: str) -> str:
     return f"  {CROSS} {plain(data['text'])}; next try in {_seconds(data['in_ms'] / 1000)}{cure}"
 
 
-def trouble_line(trouble: Trouble) -> str:
+def trouble_line(trouble: TroubleDocument) -> str:
     """Of a run's document, for whoever looks on."""
     due, since = (datetime.fromisoformat(each or "") for each in (trouble["next_try_at"], trouble["since"]))
     # a clock that was set back meanwhile makes no pause longer than the whole trouble

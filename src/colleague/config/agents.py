@@ -94,12 +94,12 @@ class ThinkingBudget(Section):
     high: Positive = works(default=32768, description="Thinking tokens at level high.")
 
 
-class Thinking(Section):
+class ThinkingSettings(Section):
     level: Level = works(default="medium", description="How long a model may think before it answers.")
     budget: ThinkingBudget = Field(default_factory=ThinkingBudget, description="Tokens for each level.")
 
 
-class ToolNames(Section):
+class ToolLists(Section):
     allow: Names = restricts(
         default=(),
         description="Tools or groups that may be used; empty means all that remain.",
@@ -111,7 +111,7 @@ class ToolNames(Section):
     )
 
 
-class ToolPolicy(ToolNames):
+class ToolPolicy(ToolLists):
     profile: ToolProfile | None = restricts(
         default=None,
         description="The set of tools to start from.",
@@ -120,7 +120,7 @@ class ToolPolicy(ToolNames):
 
 
 class ToolLayer(Section):
-    tools: ToolNames = Field(default_factory=ToolNames, description="What these sessions may use.")
+    tools: ToolLists = Field(default_factory=ToolLists, description="What these sessions may use.")
 
 
 class SubagentChoice(Section):
@@ -173,7 +173,7 @@ class ContextPruning(Section):
         default=0.6, description="The part of them taken from its beginning."
     )
     prune_after_turns: Int = not_yet(default=10, description="Results of the last turns that stay whole.")
-    tools: ToolNames = not_yet(default_factory=ToolNames, description="Tools whose results may be cut.")
+    tools: ToolLists = not_yet(default_factory=ToolLists, description="Tools whose results may be cut.")
 
 
 class ContextLimits(Section):
@@ -284,7 +284,7 @@ class Sandbox(Section):
     workspace_root: PathText | None = not_yet(default=None, description="Where sandboxes keep their files.")
     docker: FreeForm = not_yet(default_factory=dict, description="Container options, as in OpenClaw.")
     browser: FreeForm = not_yet(default_factory=dict, description="Browser options, as in OpenClaw.")
-    tools: ToolNames = not_yet(default_factory=ToolNames, description="Tools inside a sandbox.")
+    tools: ToolLists = not_yet(default_factory=ToolLists, description="Tools inside a sandbox.")
     prune: SandboxPrune = Field(default_factory=SandboxPrune, description="When sandboxes are removed.")
 
 
@@ -330,7 +330,7 @@ class AgentDefaults(Section):
     )
     time_format: Literal["auto", "12", "24"] = not_yet(default="auto", description="How times are written.")
     skills: Names | None = not_yet(default=None, description="Skills the agents may use; all when not set.")
-    thinking: Thinking = Field(default_factory=Thinking, description="Extended thinking.")
+    thinking: ThinkingSettings = Field(default_factory=ThinkingSettings, description="Extended thinking.")
     thinking_default: AnyLevel | None = works(
         default=None, description="OpenClaw's thinking level; used when thinking.level is not set."
     )

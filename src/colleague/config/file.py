@@ -73,7 +73,7 @@ class SettingsWarning:
         return f"{self.file}:{self.line}:{self.column}: {self.message}"
 
 
-class Places:
+class KeyPlaces:
     """Where the keys and values of a JSON5 text stand. The text must be valid."""
 
     def __init__(self, text: str) -> None:
@@ -131,14 +131,14 @@ class _Open:
 
 def locate(text: str, path: Sequence[Key]) -> tuple[int, int]:
     """Line and column of the value at `path` in a valid JSON5 text; of its nearest parent if it is absent."""
-    places, keys = Places(text), tuple(path)
+    places, keys = KeyPlaces(text), tuple(path)
     while keys not in places.values:
         keys = keys[:-1]
     return places.line_column(places.values[keys])
 
 
 @dataclass(frozen=True)
-class Document:
+class SettingsDocument:
     """One file as it was read. Its text may hold secrets, so it is not in the repr."""
 
     file: Path
@@ -146,8 +146,8 @@ class Document:
     value: object = field(repr=False)
 
     @cached_property
-    def places(self) -> Places:
-        return Places(self.text)
+    def places(self) -> KeyPlaces:
+        return KeyPlaces(self.text)
 
     def place(self, path: Keys) -> Place:
         return Place(self.file, *self.places.line_column(self.places.values[path]))
@@ -191,10 +191,10 @@ def dotted(path: Keys) -> str:
     return text.removeprefix(".")
 
 
-def read_document(file: Path) -> Document:
+def read_document(file: Path) -> SettingsDocument:
     """The file as plain values. Raises FileNotFoundError when there is none, ConfigError for all else."""
     text = _read_text(file)
-    return Document(file, text, parse(text, file))
+    return SettingsDocument(file, text, parse(text, file))
 
 
 def _read_text(file: Path) -> str:
@@ -305,7 +305,7 @@ class Node:
     """A value that knows where it was written. Objects hold nodes by key, lists hold nodes."""
 
     value: dict[str, Node] | list[Node] | str | int | float | bool | None = field(repr=False)
-    document: Document
+    document: SettingsDocument
     path: Keys
 
     def plain(self) -> Any:
@@ -379,8 +379,8 @@ def read_settings_file(file: Path, root: Path) -> SettingsFile | None:
 class _Reader:
     """Makes nodes of one document. `chain` is the files that led here, this one last."""
 
-    document: Document
-    documents: list[Document]
+    document: SettingsDocument
+    documents: list[SettingsDocument]
     root: Path
     chain: tuple[Path, ...]
     depth: int = 0

@@ -64,7 +64,7 @@ def _never(_: Any) -> bool:
     return False
 
 
-class Mark(NamedTuple):
+class StatusMark(NamedTuple):
     """The status of a key. `harmless` recognises values of a restriction that restrict nothing, besides the
     default; `tool` is the tool that does not exist yet, for a key that restricts only this tool."""
 
@@ -77,10 +77,10 @@ class _Description(str):
     """The description of a key, with its status: pydantic keeps it as it is, and needs no time for it."""
 
     __slots__ = ("mark",)
-    mark: Mark
+    mark: StatusMark
 
 
-def _marked(mark: Mark, description: str, field: dict[str, Any]) -> Any:
+def _marked(mark: StatusMark, description: str, field: dict[str, Any]) -> Any:
     text = _Description(description)
     text.mark = mark
     return Field(description=text, **field)
@@ -88,20 +88,20 @@ def _marked(mark: Mark, description: str, field: dict[str, Any]) -> Any:
 
 def works(*, description: str, **field: Any) -> Any:
     """A key that the code reads. Takes what `Field` takes."""
-    return _marked(Mark("works"), description, field)
+    return _marked(StatusMark("works"), description, field)
 
 
 def not_yet(*, description: str, tool: str = "", **field: Any) -> Any:
     """A key that is accepted and has no effect yet: whoever sets it is told so."""
-    return _marked(Mark("not yet", tool=tool), description, field)
+    return _marked(StatusMark("not yet", tool=tool), description, field)
 
 
 def restricts(*, description: str, harmless: Callable[[Any], bool] = _never, **field: Any) -> Any:
     """A key that restricts agents and that nothing enforces yet: with it, nothing starts."""
-    return _marked(Mark("restricts", harmless), description, field)
+    return _marked(StatusMark("restricts", harmless), description, field)
 
 
-def mark_of(field: FieldInfo) -> Mark | None:
+def mark_of(field: FieldInfo) -> StatusMark | None:
     """None for a key that only holds other keys, which have a status of their own."""
     return field.description.mark if isinstance(field.description, _Description) else None
 

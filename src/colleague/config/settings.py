@@ -308,7 +308,7 @@ class PingPong(Section):
     max_ping_pong_turns: Int = not_yet(default=5, description="Replies two agents may exchange in a row.")
 
 
-class Session(Section):
+class SessionSettings(Section):
     passed_over = keys(
         "groupScope notifyOnCreate store mainKey maintenance typingIntervalSeconds typingMode sharing"
         " parentForkMaxTokens transcriptRetentionDays maxRecentTurns threadBindings writeLock"
@@ -448,7 +448,7 @@ class GatewayAuth(Section):
     token: Token | None = works(default=None, description="The token callers send, best as ${NAME}.")
 
 
-class Gateway(Section):
+class GatewaySettings(Section):
     passed_over = keys(
         "mode customBindHost controlUi allowRealIpFallback tools webchat tailscale remote"
         " reload tls http push nodes publicOrigin channelHealthCheckMinutes"
@@ -503,7 +503,7 @@ class Settings(Section):
     models: Models = Field(default_factory=Models, description="Model providers.")
     tools: Tools = Field(default_factory=Tools, description="The tools agents may use.")
     mcp: Mcp = Field(default_factory=Mcp, description="MCP servers.")
-    session: Session = Field(default_factory=Session, description="Conversations.")
+    session: SessionSettings = Field(default_factory=SessionSettings, description="Conversations.")
     messages: Messages = Field(default_factory=Messages, description="How messages are taken in.")
     skills: Skills = Field(default_factory=Skills, description="Skills.")
     channels: Mapping[str, FreeForm] = not_yet(
@@ -511,7 +511,7 @@ class Settings(Section):
     )
     auth: Auth = Field(default_factory=Auth, description="Several keys for one provider.")
     hooks: Hooks = Field(default_factory=Hooks, description="Webhooks.")
-    gateway: Gateway = Field(default_factory=Gateway, description="The HTTP server.")
+    gateway: GatewaySettings = Field(default_factory=GatewaySettings, description="The HTTP server.")
     experts: Experts = Field(default_factory=Experts, description="Experts and their runs.")
 
     _home: Path = PrivateAttr(default_factory=lambda: Home.find().root)

@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 
 from colleague.config.agents import AgentEntry, Agents
 from colleague.config.file import Key, Keys, Node, Place, dotted
-from colleague.config.section import Mark, Section, Status, mark_of
+from colleague.config.section import Section, Status, StatusMark, mark_of
 from colleague.config.settings import Settings
 from colleague.errors import ConfigError
 
@@ -69,7 +69,7 @@ class _SetKey(NamedTuple):
     """A key with a status, as it is set. `node` is where."""
 
     path: Keys
-    mark: Mark
+    mark: StatusMark
     default: Any
     value: Any
     node: Node | None
@@ -143,7 +143,7 @@ def _agents(agents: Agents, value: Any, path: Keys, node: Node | None) -> Iterat
         if main is not None and entry.id == main.id:
             yield from _set_keys(entry, at, child)
         else:
-            yield _SetKey(at, Mark("not yet"), None, entry, child)
+            yield _SetKey(at, StatusMark("not yet"), None, entry, child)
 
 
 def _items(value: Any) -> Iterator[tuple[Key, Any]]:

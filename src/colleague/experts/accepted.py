@@ -10,7 +10,7 @@ from colleague.errors import PackageError
 from colleague.experts.expert import Expert, require_valid
 
 if TYPE_CHECKING:
-    from colleague.packages.compare import Change
+    from colleague.packages.compare import PackageChange
     from colleague.packages.package import Package
 
 _MOST_KEPT = 64
@@ -38,7 +38,7 @@ def accepted_package(expert: Expert) -> Package:
     return _read(folder, expert.name)
 
 
-def not_accepted(expert: Expert, package: Package) -> tuple[Change, ...]:
+def not_accepted(expert: Expert, package: Package) -> tuple[PackageChange, ...]:
     """What of a version loosens the accepted one, and so does not count yet."""
     from colleague.packages.compare import changes
 

@@ -13,7 +13,7 @@ from colleague.experts.expert import Expert
 from colleague.experts.skill import FILE_TOOLS, find_skill, skill_folders
 from colleague.experts.workspace.workspace import Workspace
 from colleague.packages.finding import Findings
-from colleague.packages.folder import Folder
+from colleague.packages.folder import PackageFolder
 from colleague.packages.mark import Mark
 from colleague.packages.names import BINDINGS, MANIFEST
 from colleague.packages.package import Package
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class BindingContext:
     """What an expert meets in this home: servers by name, folders with skills, its workspace."""
 
     settings_file: str
@@ -35,8 +35,8 @@ class Surroundings:
     workspace: Workspace
 
 
-def surroundings(settings: Settings, home_root: Path, expert: str) -> Surroundings:
-    return Surroundings(
+def surroundings(settings: Settings, home_root: Path, expert: str) -> BindingContext:
+    return BindingContext(
         settings_file=str(home_root / "colleague.json"),
         servers=tuple(settings.mcp.servers),
         skill_folders=skill_folders(settings.workspace, home_root),
@@ -44,7 +44,7 @@ def surroundings(settings: Settings, home_root: Path, expert: str) -> Surroundin
     )
 
 
-def check_bindings(expert: Expert, package: Package, around: Surroundings, findings: Findings) -> Bindings:
+def check_bindings(expert: Expert, package: Package, around: BindingContext, findings: Findings) -> Bindings:
     bindings = read_bindings(expert.bindings_file, findings)
     _check_required(expert, package, bindings, findings)
     for name, binding in bindings.tools.items():
@@ -99,7 +99,7 @@ def _check_tool(name: str, binding: ToolBinding, package: Package, findings: Fin
 
 
 def _check_skill(
-    name: str, binding: ToolBinding, package: Package, around: Surroundings, findings: Findings
+    name: str, binding: ToolBinding, package: Package, around: BindingContext, findings: Findings
 ) -> None:
     """The skill can be read, its servers are there, and each operation has a tool that it allows."""
     skill = find_skill(around.skill_folders, binding.server)
@@ -128,7 +128,7 @@ def _skill_mark(binding: ToolBinding) -> Mark:
 
 
 def _check_server(
-    name: str, binding: ToolBinding, server: str, around: Surroundings, findings: Findings
+    name: str, binding: ToolBinding, server: str, around: BindingContext, findings: Findings
 ) -> None:
     if server not in around.servers:
         message = f"{name} is bound to MCP server {server!r}, which is not configured"
@@ -144,7 +144,7 @@ def _check_triggers(package: Package, bindings: Bindings, findings: Findings) ->
             findings.add("binding-trigger-unknown", binding.at, message, did_you_mean(name, known))
 
 
-def _check_state(expert: Expert, package: Package, around: Surroundings, findings: Findings) -> None:
+def _check_state(expert: Expert, package: Package, around: BindingContext, findings: Findings) -> None:
     for item in package.state:
         if not (around.workspace.root / item.path).exists():
             message = f"{item.path} is not in {around.workspace.root} yet"
@@ -153,7 +153,7 @@ def _check_state(expert: Expert, package: Package, around: Surroundings, finding
             )
 
 
-def _check_learnings(package: Package, around: Surroundings, findings: Findings) -> None:
-    folder = Folder(around.workspace.root, findings)
+def _check_learnings(package: Package, around: BindingContext, findings: Findings) -> None:
+    folder = PackageFolder(around.workspace.root, findings)
     for file in sorted(around.workspace.learnings.glob("*.md")):
         check_learnings_scope(folder, f"learnings/{file.name}", package)

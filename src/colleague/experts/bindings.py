@@ -12,7 +12,7 @@ from colleague.duration import Duration, parse_duration
 from colleague.experts.safe_regex import Pattern, parse_pattern
 from colleague.packages.fields import Fields
 from colleague.packages.finding import Findings
-from colleague.packages.folder import Folder
+from colleague.packages.folder import PackageFolder
 from colleague.packages.mark import Mark
 from colleague.packages.names import BINDINGS
 from colleague.packages.nodes import Node, NodeError, Scalar, parse, plain
@@ -101,7 +101,7 @@ def read_bindings(file: Path, findings: Findings) -> Bindings:
     """The bindings in `file`; none at all when it does not exist."""
     if not file.exists():
         return Bindings()
-    text = Folder(file.parent, findings).read(BINDINGS, Mark(BINDINGS))
+    text = PackageFolder(file.parent, findings).read(BINDINGS, Mark(BINDINGS))
     try:
         node = parse(text or "", BINDINGS)
     except NodeError as error:

@@ -12,7 +12,7 @@ from colleague.errors import NotFound, PackageError
 from colleague.experts.registry import Record, read_records
 from colleague.home import Home
 from colleague.packages.finding import Findings
-from colleague.packages.folder import Folder
+from colleague.packages.folder import PackageFolder
 from colleague.packages.manifest import Manifest, read_manifest
 from colleague.packages.mark import Mark
 from colleague.packages.names import BINDINGS, LINK, MANIFEST
@@ -58,7 +58,7 @@ class Expert:
 
     def read_manifest(self) -> Manifest | None:
         """Only the manifest, for lists: the rest of the package is neither read nor imported."""
-        return read_manifest(Folder(self.root, Findings()))
+        return read_manifest(PackageFolder(self.root, Findings()))
 
     def load(self) -> Package:
         """The package as far as a person accepted it. Raises PackageError when it does not validate."""
@@ -71,7 +71,7 @@ class Expert:
         """Whether a person accepted the folder as it is now. Only hashes it."""
         from colleague.packages.digest import digest_of
 
-        entries = Folder(self.root, Findings()).entries()
+        entries = PackageFolder(self.root, Findings()).entries()
         try:
             return self.accepts(digest_of(self.root, entries))
         except OSError:

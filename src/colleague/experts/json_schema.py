@@ -83,7 +83,7 @@ def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-class Document:
+class SchemaDocument:
     """A schema with everything its parts refer to. Nothing is ever fetched from elsewhere."""
 
     def __init__(self, root: Any) -> None:

@@ -11,7 +11,7 @@ from colleague.experts.expert import Expert, usable_experts
 from colleague.experts.runs.schema_compare import server_tool_name
 from colleague.home import Home
 from colleague.packages.finding import Findings
-from colleague.packages.folder import Folder, normal_path
+from colleague.packages.folder import PackageFolder, normal_path
 from colleague.packages.manifest import Manifest, read_manifest
 from colleague.packages.policy import Policy
 from colleague.packages.tool import read_tool
@@ -86,14 +86,14 @@ def _bound(home: Home, expert: Expert) -> Iterator[BoundPolicy]:
 def _readable(home: Home, expert: Expert) -> tuple[Path, Manifest | None]:
     """Its package, or the snapshot of the version that was installed when somebody has broken that."""
     for root in (expert.root, home.snapshots / (expert.record.digest or "none")):
-        manifest = read_manifest(Folder(root, Findings())) if root.is_dir() else None
+        manifest = read_manifest(PackageFolder(root, Findings())) if root.is_dir() else None
         if manifest is not None:
             return root, manifest
     return expert.root, None
 
 
 def _declared(root: Path, manifest: Manifest) -> dict[str, tuple[str, ...]]:
-    folder = Folder(root, Findings())
+    folder = PackageFolder(root, Findings())
     listed = manifest.components.lists["tools"]
     found = [read_tool(folder, normal_path(path) or path, at) for path, at in listed]
     tools = [tool for tool in found if tool is not None and tool.operations]

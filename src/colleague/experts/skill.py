@@ -13,7 +13,7 @@ from pathlib import Path
 
 from colleague.experts.bindings import Bindings
 from colleague.packages.finding import Findings
-from colleague.packages.folder import Folder
+from colleague.packages.folder import PackageFolder
 from colleague.packages.mark import Mark
 from colleague.packages.markdown import read_markdown
 from colleague.packages.part_name import is_path
@@ -84,7 +84,7 @@ def bound_skills(bindings: Bindings, folders: Sequence[Path]) -> dict[str, Skill
 
 def _read(folder: Path, name: str) -> Skill | None:
     findings = Findings()
-    file = read_markdown(Folder(folder, findings), SKILL_FILE, Mark(SKILL_FILE), "a skill")
+    file = read_markdown(PackageFolder(folder, findings), SKILL_FILE, Mark(SKILL_FILE), "a skill")
     if file is None:
         return None
     named = file.fields.texts("allowed-tools")

@@ -14,7 +14,7 @@ from colleague.experts.install import changing, settle, stage_package
 from colleague.experts.registry import write_record
 from colleague.failpoints import failpoint
 from colleague.home import Home
-from colleague.packages.compare import Change, Step, changes, version_step
+from colleague.packages.compare import PackageChange, Step, changes, version_step
 from colleague.packages.origin import is_untouched, origin_of
 from colleague.packages.package import Package, read_package
 from colleague.packages.snapshot import take_snapshot
@@ -30,7 +30,7 @@ class Update:
     source: Source | None
     old: Package
     new: Package
-    changes: tuple[Change, ...]
+    changes: tuple[PackageChange, ...]
     in_place: str
     """The digest of what lies in the expert's folder."""
     pinned: bool = False
@@ -65,7 +65,7 @@ class Update:
         return bool(self.expert.record.digest) or not is_untouched(self.expert.folder, self.in_place)
 
     @property
-    def loosens(self) -> tuple[Change, ...]:
+    def loosens(self) -> tuple[PackageChange, ...]:
         return tuple(change for change in self.changes if change.loosens)
 
     @property

@@ -23,7 +23,7 @@ ROOM = 32_768
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckResult:
     """What came of one check, and how long it took."""
 
     ok: bool
@@ -36,17 +36,17 @@ class Readiness:
     def __init__(self, database: Database, health: WorkHealth, background: BackgroundTasks) -> None:
         self._database, self._health, self._background = database, health, background
         self._lock = asyncio.Lock()
-        self._last: dict[str, Checked] = {}
+        self._last: dict[str, CheckResult] = {}
         self._at = float("-inf")
 
-    async def check(self) -> dict[str, Checked]:
+    async def check(self) -> dict[str, CheckResult]:
         async with self._lock:
             if time.monotonic() - self._at > COUNTS_FOR:
                 self._last = await self._look()
                 self._at = time.monotonic()
             return self._last
 
-    async def _look(self) -> dict[str, Checked]:
+    async def _look(self) -> dict[str, CheckResult]:
         checks = {
             "database": self._write_and_read,
             "loop": _turn,
@@ -76,14 +76,14 @@ async def _descriptors_left() -> bool:
     return can_open_another()
 
 
-async def _timed(work: Callable[[], Awaitable[bool]]) -> Checked:
+async def _timed(work: Callable[[], Awaitable[bool]]) -> CheckResult:
     began = time.monotonic()
     try:
         async with asyncio.timeout(PATIENCE):
             fine = await work()
     except Exception:  # noqa: BLE001 - whatever it was, it is not ready
         fine = False
-    return Checked(fine, round((time.monotonic() - began) * 1000, 1))
+    return CheckResult(fine, round((time.monotonic() - began) * 1000, 1))
 
 
 async def _turn() -> bool:

@@ -68,7 +68,7 @@ class EventsAccepted(BaseModel):
     events: list[EventAccepted]
 
 
-class Accepted(BaseModel):
+class AcceptedDocument(BaseModel):
     """A run that was asked for."""
 
     event_id: str
@@ -356,7 +356,7 @@ class Check(BaseModel):
     milliseconds: float
 
 
-class Readiness(BaseModel):
+class ReadinessDocument(BaseModel):
     """`problems` is for callers with the token; it is empty for everybody else."""
 
     ready: bool

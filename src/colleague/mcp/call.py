@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from colleague.mcp.errors import NotSent
+from colleague.mcp.errors import CallNotSent
 
 if TYPE_CHECKING:
     from colleague.mcp.answer import ToolAnswer
@@ -18,7 +18,7 @@ IDEMPOTENCY_KEY = "colleague/idempotency-key"
 
 
 @dataclass(frozen=True)
-class Progress:
+class CallProgress:
     """How far a tool says it is."""
 
     progress: float
@@ -26,12 +26,12 @@ class Progress:
     message: str | None = None
 
 
-OnProgress = Callable[[Progress], Awaitable[None]]
+OnProgress = Callable[[CallProgress], Awaitable[None]]
 OnLate = Callable[[str, "ToolAnswer"], Awaitable[None]]
 
 
 @dataclass(eq=False)
-class Call:
+class McpCall:
     """What the transport notes down while the call passes through it."""
 
     server: str
@@ -59,10 +59,10 @@ class Call:
     async def tell(self, progress: float, total: float | None, message: str | None) -> None:
         if self.on_progress and not self.abandoned:
             under_way.set(None)
-            await self.on_progress(Progress(progress, total, message))
+            await self.on_progress(CallProgress(progress, total, message))
 
 
-under_way: ContextVar[Call | None] = ContextVar("under_way", default=None)
+under_way: ContextVar[McpCall | None] = ContextVar("under_way", default=None)
 """The call whose message is being sent. Transports carry it along with the message."""
 
 
@@ -73,13 +73,13 @@ def encoded(server: str, tool: str, arguments: Mapping[str, Any], key: str) -> d
         f"{text}{key}".encode()
         plain = json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
-        raise NotSent(
+        raise CallNotSent(
             f"{server}/{tool}: the arguments cannot be written as JSON: {_error_text(error)}",
             server=server,
             hint="call it again with plain texts, numbers, lists and objects",
         ) from None
     if not isinstance(plain, dict):
-        raise NotSent(f"{server}/{tool}: the arguments are not an object", server=server)
+        raise CallNotSent(f"{server}/{tool}: the arguments are not an object", server=server)
     return plain
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from colleague import __version__
 from colleague.mcp import diagnosis
 from colleague.mcp.answer import ToolAnswer, asks_for_input, read_answer
-from colleague.mcp.call import IDEMPOTENCY_KEY, Call, OnLate, under_way
-from colleague.mcp.errors import NotSent, ServerDown, Unknown
+from colleague.mcp.call import IDEMPOTENCY_KEY, McpCall, OnLate, under_way
+from colleague.mcp.errors import CallNotSent, ServerDown, Unknown
 from colleague.mcp.launch import Launch
 from colleague.mcp.log import ServerLog
 from colleague.mcp.pid_file import Records
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcp.client import Client
     from mcp.shared.exceptions import MCPError
 
-    from colleague.mcp.http import HttpServer
+    from colleague.mcp.http import HttpConnection
     from colleague.mcp.stdio import StdioServer
 
 LATE_SECONDS = 15 * 60.0
@@ -67,7 +67,7 @@ class Connection:
         self._opened, self._closing = asyncio.Event(), asyncio.Event()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._telling: set[asyncio.Task[None]] = set()
-        self._calls: set[Call] = set()
+        self._calls: set[McpCall] = set()
         self.lost = asyncio.Event()
         self.since = time.monotonic()
         self._server = _transport(parts, self.lost.set)
@@ -217,7 +217,7 @@ class Connection:
             what = self._launch.redact(f"did not list its tools: {reason}")
         raise diagnosis.down(self._launch.name, what, hint)
 
-    async def call(self, call: Call, seconds: float) -> ToolAnswer:
+    async def call(self, call: McpCall, seconds: float) -> ToolAnswer:
         """Sends a call once and waits for its answer. Ends in an answer, NotSent or Unknown."""
         if self.lost.is_set():
             raise self._not_sent(call, "the connection was just lost")
@@ -236,7 +236,7 @@ class Connection:
             raise self._unknown(call, "the connection was closed before an answer came")
         return call.task.result()
 
-    async def _send(self, call: Call) -> ToolAnswer:
+    async def _send(self, call: McpCall) -> ToolAnswer:
         from mcp.shared.exceptions import MCPError
         from pydantic import ValidationError
 
@@ -249,7 +249,7 @@ class Connection:
             text = f"the server's answer is not a valid tool result: {error.error_count()} faults in it"
             return ToolAnswer(text, is_error=True)
 
-    async def _request(self, call: Call) -> ToolAnswer:
+    async def _request(self, call: McpCall) -> ToolAnswer:
         from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult, InputRequiredResult
         from pydantic import TypeAdapter
 
@@ -263,7 +263,7 @@ class Connection:
         )
         return asks_for_input(result) if isinstance(result, InputRequiredResult) else read_answer(result)
 
-    async def _judged(self, call: Call, error: MCPError) -> ToolAnswer:
+    async def _judged(self, call: McpCall, error: MCPError) -> ToolAnswer:
         """An error of the protocol: the server's answer, or the end of the connection."""
         if call.refused:
             raise self._not_sent(call, f"{self._launch.where} {call.refused}")
@@ -283,26 +283,26 @@ class Connection:
         closed = error.message.startswith(("Connection closed", "SSE stream"))
         return "the connection was closed before it answered" if closed else error.message
 
-    def _not_sent(self, call: Call, reason: str) -> NotSent:
-        return NotSent(
+    def _not_sent(self, call: McpCall, reason: str) -> CallNotSent:
+        return CallNotSent(
             f"{call.name} was not sent: {self._launch.redact(reason)}",
             server=call.server,
             hint=f"call it again; if that fails, run colleague mcp probe {call.server}",
         )
 
-    def _unknown(self, call: Call, reason: str) -> Unknown:
+    def _unknown(self, call: McpCall, reason: str) -> Unknown:
         return Unknown(
             f"{call.name} may have happened: {self._launch.redact(reason)}",
             server=call.server,
             hint="look at the other side whether it happened before it is sent again",
         )
 
-    def _abandon(self, call: Call, reason: str) -> None:
+    def _abandon(self, call: McpCall, reason: str) -> None:
         call.abandoned = True
         self._spawn(self._cancel(call, reason))
         self._spawn(self._wait_late(call))
 
-    async def _cancel(self, call: Call, reason: str) -> None:
+    async def _cancel(self, call: McpCall, reason: str) -> None:
         """Asks the server to stop working on it."""
         from mcp_types import CancelledNotification, CancelledNotificationParams
 
@@ -311,7 +311,7 @@ class Connection:
         params = CancelledNotificationParams(request_id=call.request_id, reason=reason)
         await self._client.session.send_notification(CancelledNotification(params=params))
 
-    async def _wait_late(self, call: Call) -> None:
+    async def _wait_late(self, call: McpCall) -> None:
         """A call that is not out yet is stopped; one that is may still be answered."""
         if call.task is None:
             return
@@ -328,7 +328,7 @@ class Connection:
             telling.add_done_callback(self._telling.discard)
 
 
-async def _tell_late(on_late: OnLate, call: Call, answer: ToolAnswer) -> None:
+async def _tell_late(on_late: OnLate, call: McpCall, answer: ToolAnswer) -> None:
     try:
         await on_late(call.key, answer)
     except Exception:
@@ -341,14 +341,14 @@ def load_library() -> None:
         importlib.import_module(name)
 
 
-def _transport(parts: Parts, on_lost: Callable[[], None]) -> StdioServer | HttpServer:
+def _transport(parts: Parts, on_lost: Callable[[], None]) -> StdioServer | HttpConnection:
     if parts.launch.protocol == "stdio":
         from colleague.mcp.stdio import StdioServer
 
         return StdioServer(parts.launch, parts.log, parts.records, on_lost)
-    from colleague.mcp.http import HttpServer
+    from colleague.mcp.http import HttpConnection
 
-    return HttpServer(parts.launch, on_lost)
+    return HttpConnection(parts.launch, on_lost)
 
 
 def _quieten() -> None:

@@ -12,14 +12,14 @@ from colleague.mcp.errors import ServerDown
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from colleague.mcp.http import HttpServer
+    from colleague.mcp.http import HttpConnection
     from colleague.mcp.launch import Launch
     from colleague.mcp.log import ServerLog
     from colleague.mcp.stdio import StdioServer
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """What is wrong, following the server's name in a sentence, and the next thing to do."""
 
     what: str
@@ -39,7 +39,7 @@ def misconfigured(name: str, error: ConfigError) -> ServerDown:
 
 
 async def not_started(
-    launch: Launch, server: StdioServer | HttpServer, log: ServerLog, error: BaseException | None
+    launch: Launch, server: StdioServer | HttpConnection, log: ServerLog, error: BaseException | None
 ) -> ServerDown:
     """The reason for a start that failed with `error`, or timed out (None)."""
     from colleague.mcp.stdio import StdioServer
@@ -51,7 +51,9 @@ async def not_started(
     return down(launch.name, launch.redact(finding.what), finding.hint)
 
 
-async def _stdio(launch: Launch, server: StdioServer, log: ServerLog, error: BaseException | None) -> Finding:
+async def _stdio(
+    launch: Launch, server: StdioServer, log: ServerLog, error: BaseException | None
+) -> Diagnosis:
     if not server.was_started:
         return _not_spawned(launch, error)
     garbage = f"; it printed {server.garbage!r} on stdout, which is not MCP" if server.garbage else ""
@@ -60,22 +62,22 @@ async def _stdio(launch: Launch, server: StdioServer, log: ServerLog, error: Bas
     if error is None:
         seconds = f"{launch.start_seconds:g} s"
         more = f"{look}; mcp.servers.{launch.name}.connectionTimeoutMs gives it more time"
-        return Finding(f"did not answer within {seconds}{garbage}{said}", more)
+        return Diagnosis(f"did not answer within {seconds}{garbage}{said}", more)
     if ended := await server.exit_text():
-        return Finding(f"{ended} before it answered{said}{garbage}", look)
-    return Finding(f"could not be spoken to: {told(error)}{garbage}{said}", look)
+        return Diagnosis(f"{ended} before it answered{said}{garbage}", look)
+    return Diagnosis(f"could not be spoken to: {told(error)}{garbage}{said}", look)
 
 
-def _not_spawned(launch: Launch, error: BaseException | None) -> Finding:
+def _not_spawned(launch: Launch, error: BaseException | None) -> Diagnosis:
     from colleague.mcp.stdio import find_command
 
     if launch.cwd and not launch.cwd.is_dir():
-        return Finding(f"cannot start: its folder {launch.cwd} does not exist", f"correct {launch.key}.cwd")
+        return Diagnosis(f"cannot start: its folder {launch.cwd} does not exist", f"correct {launch.key}.cwd")
     if find_command(launch) is None:
         what = f"cannot start: the command {launch.where!r} is not found"
-        return Finding(what, f"install it, or correct {launch.key}.command")
+        return Diagnosis(what, f"install it, or correct {launch.key}.command")
     reason = str(error) if error is None else _reason(error)
-    return Finding(f"cannot start {launch.where!r}: {reason}", f"mend that, or correct {launch.key}")
+    return Diagnosis(f"cannot start {launch.where!r}: {reason}", f"mend that, or correct {launch.key}")
 
 
 def _reason(error: BaseException) -> str:
@@ -84,13 +86,15 @@ def _reason(error: BaseException) -> str:
     return f"{error.strerror}: {error.filename}" if error.filename else str(error.strerror)
 
 
-def _http(launch: Launch, server: HttpServer, error: BaseException | None) -> Finding:
+def _http(launch: Launch, server: HttpConnection, error: BaseException | None) -> Diagnosis:
     if server.problem:
-        return Finding(f"cannot be used: {launch.where} {server.problem}", _http_hint(launch, server.status))
+        return Diagnosis(
+            f"cannot be used: {launch.where} {server.problem}", _http_hint(launch, server.status)
+        )
     if error is None:
         what = f"did not answer within {launch.start_seconds:g} s at {launch.where}"
-        return Finding(what, f"check that it runs; {launch.key}.connectionTimeoutMs gives it more time")
-    return Finding(
+        return Diagnosis(what, f"check that it runs; {launch.key}.connectionTimeoutMs gives it more time")
+    return Diagnosis(
         f"could not be spoken to at {launch.where}: {told(error)}", f"check that {launch.key}.url is MCP"
     )
 

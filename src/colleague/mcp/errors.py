@@ -13,15 +13,15 @@ class McpError(ColleagueError):
         self.server = server
 
 
-class NotSent(McpError):
+class CallNotSent(McpError):
     """Surely nothing happened: the call never reached the server, or was turned away at its door."""
 
 
-class ServerDown(NotSent):
+class ServerDown(CallNotSent):
     """The server is not there: it is unknown, disabled, stopped, or cannot be started or reached."""
 
 
-class UnknownTool(NotSent):
+class UnknownTool(CallNotSent):
     """The server has no such tool, or its filter hides it."""
 
 

@@ -34,7 +34,7 @@ _TURNED_AWAY = frozenset([401, 403, 404, 405, 406, 413, 414, 415, 429, 431])
 """Statuses that a request gets before any tool is looked at."""
 
 
-class HttpServer:
+class HttpConnection:
     """One HTTP connection to a server. `on_lost` is told when only a new connection can help."""
 
     def __init__(self, launch: Launch, on_lost: Callable[[], None]) -> None:
@@ -95,7 +95,7 @@ class HttpServer:
 class _Client(httpx2.AsyncClient):
     """A failed request is the failure of that request alone; left as it is it would end all others."""
 
-    def __init__(self, server: HttpServer, **options: Any) -> None:
+    def __init__(self, server: HttpConnection, **options: Any) -> None:
         super().__init__(**options)
         self._server = server
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from colleague.errors import ConfigError
 from colleague.mcp import diagnosis
 from colleague.mcp.backoff import Backoff, Pace
-from colleague.mcp.call import Call, OnLate, OnProgress, encoded
+from colleague.mcp.call import McpCall, OnLate, OnProgress, encoded
 from colleague.mcp.connection import Connection, Parts, load_library
-from colleague.mcp.errors import NotSent, ServerDown, UnknownTool
+from colleague.mcp.errors import CallNotSent, ServerDown, UnknownTool
 from colleague.mcp.launch import prepare, shown_command
 from colleague.mcp.launch_digest import launch_digest
 from colleague.mcp.log import ServerLog, log_file
@@ -67,7 +67,7 @@ class ServerStatus:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class ServerContext:
     """What all servers of a process share."""
 
     environ: Mapping[str, str]
@@ -80,7 +80,7 @@ class Surroundings:
 class Server:
     """Holds at most one open link; the task that opens links lives until `stop`."""
 
-    def __init__(self, name: str, settings: McpServer, around: Surroundings, *, held: bool = False) -> None:
+    def __init__(self, name: str, settings: McpServer, around: ServerContext, *, held: bool = False) -> None:
         self.name = name
         self.launch_digest = launch_digest(settings, around.environ)
         self._settings, self._around = settings, around
@@ -91,7 +91,7 @@ class Server:
         self._wanted = asyncio.Event()
         self._waiters: list[asyncio.Future[Connection]] = []
         self._backoff = Backoff(around.pace)
-        self._error: NotSent | None = None
+        self._error: CallNotSent | None = None
         self._state: State = "disabled" if not settings.enabled else "held" if held else "idle"
         self._starts = 0
         self._listed: Sequence[McpTool] | None = None
@@ -125,7 +125,7 @@ class Server:
         timeout: float | None,
         on_progress: OnProgress | None = None,
     ) -> ToolAnswer:
-        call = Call(self.name, tool, encoded(self.name, tool, arguments, key), key, on_progress)
+        call = McpCall(self.name, tool, encoded(self.name, tool, arguments, key), key, on_progress)
         self._check_tool(tool, [each.name for each in await self.tools()])
         seconds = self._seconds if timeout is None else timeout
         if self._turn is None:
@@ -185,7 +185,7 @@ class Server:
         while True:
             try:
                 await self._keep_one()
-            except NotSent as error:
+            except CallNotSent as error:
                 self._failed(error)
             except asyncio.CancelledError:
                 # A library may raise this by itself; only a cancel of this very task ends it.
@@ -239,7 +239,7 @@ class Server:
         for waiter in self._take_waiters():
             waiter.set_result(link)
 
-    def _failed(self, error: NotSent) -> None:
+    def _failed(self, error: CallNotSent) -> None:
         """Tried again when somebody wants it, not before the wait is over."""
         self._error, self._state = error, "waiting"
         self._backoff.failed(0)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Self
 from colleague.mcp import diagnosis
 from colleague.mcp.backoff import Pace
 from colleague.mcp.call import OnLate, OnProgress
-from colleague.mcp.errors import NotSent, ServerDown
+from colleague.mcp.errors import CallNotSent, ServerDown
 from colleague.mcp.pid_file import Records
-from colleague.mcp.server import Server, ServerStatus, Surroundings
+from colleague.mcp.server import Server, ServerContext, ServerStatus
 from colleague.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Servers:
         pace: Pace = Pace(),  # noqa: B008 - frozen
     ) -> None:
         self._records = Records(folder)
-        self._around = Surroundings(dict(environ), self._records, logs, pace, on_late)
+        self._around = ServerContext(dict(environ), self._records, logs, pace, on_late)
         self._wanted = dict(settings.mcp.servers)
         self._held = frozenset(held)
         self._made: dict[str, tuple[McpServer, bool]] = {}
@@ -155,7 +155,7 @@ class Servers:
 def _check_launch(server: Server, launch_digest: str) -> None:
     """A call that was decided on for one server is not sent to another of the same name."""
     if launch_digest and server.launch_digest != launch_digest:
-        raise NotSent(
+        raise CallNotSent(
             f"MCP server {server.name} was configured anew after this call was decided on; nothing was sent",
             server=server.name,
             hint="the run uses the new one when it is continued next time",

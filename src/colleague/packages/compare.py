@@ -19,7 +19,7 @@ Step = Literal["same", "patch", "minor", "major", "older", "unknown"]
 
 
 @dataclass(frozen=True)
-class Change:
+class PackageChange:
     """One line of the difference; `loosens` when an expert may do more than before without being asked."""
 
     what: str
@@ -42,7 +42,7 @@ def version_step(old: str, new: str) -> Step:
     return "minor" if after.minor != before.minor else "patch"
 
 
-def changes(old: Package, new: Package) -> list[Change]:
+def changes(old: Package, new: Package) -> list[PackageChange]:
     return [
         *_policy_changes(old, new),
         *_tool_changes(old, new),
@@ -57,16 +57,16 @@ def changes(old: Package, new: Package) -> list[Change]:
     ]
 
 
-def _policy_changes(old: Package, new: Package) -> Iterator[Change]:
+def _policy_changes(old: Package, new: Package) -> Iterator[PackageChange]:
     before, after = old.manifest.policy, new.manifest.policy
     overridden = [*before.approval.overrides, *after.approval.overrides]
     for operation in dict.fromkeys([*old.operations, *new.operations, *overridden]):
         was, now = old.tier(operation), new.tier(operation)
         if was != now:
-            yield Change(f"tier of {operation}: {was} → {now}", looser(now, was))
+            yield PackageChange(f"tier of {operation}: {was} → {now}", looser(now, was))
     if before.approval.default != after.approval.default:
         was, now = before.approval.default, after.approval.default
-        yield Change(f"default tier: {was} → {now}", looser(now, was))
+        yield PackageChange(f"default tier: {was} → {now}", looser(now, was))
     was_timing, timing = before.approval, after.approval
     yield from _setting("approval timeout", was_timing.timeout, timing.timeout, loosens=True)
     yield from _setting("on approval timeout", was_timing.on_timeout, timing.on_timeout, loosens=True)
@@ -74,54 +74,60 @@ def _policy_changes(old: Package, new: Package) -> Iterator[Change]:
     yield from _learning_changes(old.manifest.learning, new.manifest.learning)
 
 
-def _escalation_changes(old: Package, new: Package) -> Iterator[Change]:
+def _escalation_changes(old: Package, new: Package) -> Iterator[PackageChange]:
     before, after = old.manifest.policy.escalation, new.manifest.policy.escalation
     if before.on_low_confidence != after.on_low_confidence:
-        yield Change(
+        yield PackageChange(
             f"escalates on low confidence: {_yes(after.on_low_confidence)}", not after.on_low_confidence
         )
     if before.on_manual_ready != after.on_manual_ready:
-        yield Change(f"tells when a draft is ready: {_yes(after.on_manual_ready)}", not after.on_manual_ready)
+        yield PackageChange(
+            f"tells when a draft is ready: {_yes(after.on_manual_ready)}", not after.on_manual_ready
+        )
     loosens = loosens_channel(after.channel, before.channel)
     yield from _setting("escalation channel", before.channel, after.channel, loosens=loosens)
 
 
-def _learning_changes(before: Learning, after: Learning) -> Iterator[Change]:
+def _learning_changes(before: Learning, after: Learning) -> Iterator[PackageChange]:
     if before.enabled != after.enabled:
-        yield Change(f"learns: {_yes(after.enabled)}", after.enabled and after.approval == "auto")
+        yield PackageChange(f"learns: {_yes(after.enabled)}", after.enabled and after.approval == "auto")
     if before.approval != after.approval:
         was, now = before.approval, after.approval
-        yield Change(f"approval of learnings: {was} → {now}", looser(now, was))
+        yield PackageChange(f"approval of learnings: {was} → {now}", looser(now, was))
 
 
-def _tool_changes(old: Package, new: Package) -> Iterator[Change]:
+def _tool_changes(old: Package, new: Package) -> Iterator[PackageChange]:
     before, after = old.manifest.requires_tools, new.manifest.requires_tools
     for name in after:
         if name not in before:
-            yield Change(f"new tool: {name}", loosens=True)
+            yield PackageChange(f"new tool: {name}", loosens=True)
     for name in before:
         if name not in after:
-            yield Change(f"tool no longer needed: {name}")
+            yield PackageChange(f"tool no longer needed: {name}")
     for operation in new.operations:
         tool = operation.partition(".")[0]
         if operation not in old.operations and tool in before:
             tier = new.tier(operation)
             loosens = looser(tier, accepted_tier(old, operation))
-            yield Change(f"new operation: {operation} ({tier})", loosens)
+            yield PackageChange(f"new operation: {operation} ({tier})", loosens)
     for name in after:
         was, now = old.tool(name), new.tool(name)
         if name in before and was and was.operations and not (now and now.operations):
-            yield Change(f"{name} lists no operations, so every tool of its server is one", loosens=True)
+            yield PackageChange(
+                f"{name} lists no operations, so every tool of its server is one", loosens=True
+            )
     yield from _part_changes("operation", (o for o in old.operations if o not in new.operations), ())
 
 
-def _trigger_changes(old: Package, new: Package) -> Iterator[Change]:
+def _trigger_changes(old: Package, new: Package) -> Iterator[PackageChange]:
     for trigger in new.triggers:
         was = old.trigger(trigger.name)
         if was is None:
-            yield Change(f"new trigger: {trigger.name} ({trigger.handler}) → {trigger.process}", loosens=True)
+            yield PackageChange(
+                f"new trigger: {trigger.name} ({trigger.handler}) → {trigger.process}", loosens=True
+            )
         elif _describe_trigger(was) != _describe_trigger(trigger):
-            yield Change(
+            yield PackageChange(
                 f"trigger {trigger.name}: {_describe_trigger(was)} → {_describe_trigger(trigger)}",
                 trigger.matches != was.matches,
             )
@@ -134,7 +140,7 @@ def _describe_trigger(trigger: Trigger) -> str:
     return f"{trigger.handler}{tool} → {trigger.process}{session} [{trigger.concurrency}]"
 
 
-def _shared_changes(old: Manifest | Process, new: Manifest | Process) -> Iterator[Change]:
+def _shared_changes(old: Manifest | Process, new: Manifest | Process) -> Iterator[PackageChange]:
     """What a package and each of its processes say."""
     was, now = old.delivery.channel, new.delivery.channel
     yield from _setting("delivery channel", was, now, loosens=loosens_channel(now, was))
@@ -142,10 +148,10 @@ def _shared_changes(old: Manifest | Process, new: Manifest | Process) -> Iterato
     yield from _setting("on failure", old.execution.on_failure, new.execution.on_failure, loosens=silent)
     repeats = new.execution.idempotent
     if old.execution.idempotent != repeats:
-        yield Change(f"repeats every call when it is tried again: {_yes(repeats)}", repeats)
+        yield PackageChange(f"repeats every call when it is tried again: {_yes(repeats)}", repeats)
 
 
-def _process_changes(old: Package, new: Package) -> Iterator[Change]:
+def _process_changes(old: Package, new: Package) -> Iterator[PackageChange]:
     """A new process is compared with the package; what all inherit is told once, of the package."""
     inherited = list(_shared_changes(old.manifest, new.manifest))
     for process in new.processes:
@@ -153,13 +159,13 @@ def _process_changes(old: Package, new: Package) -> Iterator[Change]:
         about = f"process {process.name}: "
         for change in _shared_changes(was or old.manifest, process):
             if change not in inherited:
-                yield Change(about + change.what, change.loosens)
+                yield PackageChange(about + change.what, change.loosens)
         if was is not None:
             yield from _scope_changes(about, reach(old, was), reach(new, process))
             yield from _confidence_changes(about, was, process)
 
 
-def _function_changes(old: Package, new: Package) -> Iterator[Change]:
+def _function_changes(old: Package, new: Package) -> Iterator[PackageChange]:
     for function in new.functions:
         was = old.function(function.name)
         about = f"function {function.name}: "
@@ -168,44 +174,46 @@ def _function_changes(old: Package, new: Package) -> Iterator[Change]:
             yield from _confidence_changes(about, was, function)
 
 
-def _scope_changes(about: str, was: set[str], now: set[str]) -> Iterator[Change]:
+def _scope_changes(about: str, was: set[str], now: set[str]) -> Iterator[PackageChange]:
     if now - was:
-        yield Change(f"{about}may use {', '.join(sorted(now - was))}", loosens=True)
+        yield PackageChange(f"{about}may use {', '.join(sorted(now - was))}", loosens=True)
 
 
-def _confidence_changes(about: str, was: Function | Process, now: Function | Process) -> Iterator[Change]:
+def _confidence_changes(
+    about: str, was: Function | Process, now: Function | Process
+) -> Iterator[PackageChange]:
     before, after = confidence_of(was), confidence_of(now)
     if before is not None and (
         after is None or (after.schema, after.required) != (before.schema, before.required)
     ):
-        yield Change(f"{about}says in another way, or not at all, how sure it is", loosens=True)
+        yield PackageChange(f"{about}says in another way, or not at all, how sure it is", loosens=True)
 
 
-def _knowledge_changes(old: Package, new: Package) -> Iterator[Change]:
+def _knowledge_changes(old: Package, new: Package) -> Iterator[PackageChange]:
     private = {item.path for item in old.knowledge if item.private}
     for item in new.knowledge:
         if item.path in private and not item.private:
-            yield Change(f"{item.path} is private no longer", loosens=True)
+            yield PackageChange(f"{item.path} is private no longer", loosens=True)
 
 
-def _state_changes(old: Package, new: Package) -> Iterator[Change]:
+def _state_changes(old: Package, new: Package) -> Iterator[PackageChange]:
     before = {item.path: item.text for item in old.state}
     for item in new.state:
         if item.path not in before:
-            yield Change(f"new state file: {item.path}")
+            yield PackageChange(f"new state file: {item.path}")
         elif before[item.path] != item.text:
-            yield Change(f"changed template {item.path}: your file stays as it is")
+            yield PackageChange(f"changed template {item.path}: your file stays as it is")
 
 
-def _part_changes(kind: str, old: Iterable[str], new: Iterable[str]) -> Iterator[Change]:
+def _part_changes(kind: str, old: Iterable[str], new: Iterable[str]) -> Iterator[PackageChange]:
     before, after = list(old), list(new)
-    yield from (Change(f"new {kind}: {name}") for name in after if name not in before)
-    yield from (Change(f"{kind} removed: {name}") for name in before if name not in after)
+    yield from (PackageChange(f"new {kind}: {name}") for name in after if name not in before)
+    yield from (PackageChange(f"{kind} removed: {name}") for name in before if name not in after)
 
 
-def _setting(name: str, was: object, now: object, *, loosens: bool = False) -> Iterator[Change]:
+def _setting(name: str, was: object, now: object, *, loosens: bool = False) -> Iterator[PackageChange]:
     if was != now:
-        yield Change(f"{name}: {was or 'none'} → {now or 'none'}", loosens)
+        yield PackageChange(f"{name}: {was or 'none'} → {now or 'none'}", loosens)
 
 
 def _yes(value: bool) -> str:

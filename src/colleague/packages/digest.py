@@ -6,10 +6,10 @@ import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from colleague.packages.folder import Entry
+from colleague.packages.folder import FolderEntry
 
 
-def digest_of(root: Path, entries: Iterable[Entry]) -> str:
+def digest_of(root: Path, entries: Iterable[FolderEntry]) -> str:
     """A SHA-256 over the paths and contents of `entries`; links count by where they point."""
     total = hashlib.sha256()
     for entry in entries:

@@ -18,14 +18,14 @@ LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
 @dataclass(frozen=True)
-class Entry:
+class FolderEntry:
     """A file of the package, or a link that stays inside it."""
 
     path: str
     link_to: str | None = None
 
 
-class Folder:
+class PackageFolder:
     """Reads files by their path in the package and notes what is wrong with them."""
 
     def __init__(self, root: Path, findings: Findings) -> None:
@@ -111,9 +111,9 @@ class Folder:
             return None
         return text.replace("\r\n", "\n").replace("\r", "\n")
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[FolderEntry]:
         """Every file of the package, sorted by path; notes links that leave it, pipes and giants."""
-        found: list[Entry] = []
+        found: list[FolderEntry] = []
         pending = [""]
         while pending:
             for item in self._scan(pending.pop()):
@@ -123,7 +123,7 @@ class Folder:
                 elif item.is_dir():
                     pending.append(path)
                 elif self._is_usable(path, item.stat()):
-                    found.append(Entry(path))
+                    found.append(FolderEntry(path))
             if len(found) > MAX_FILES:
                 message = f"more than {MAX_FILES:,} files in {self.root}"
                 self.findings.add(
@@ -143,14 +143,14 @@ class Folder:
             )
             return []
 
-    def _add_link(self, found: list[Entry], path: str) -> None:
+    def _add_link(self, found: list[FolderEntry], path: str) -> None:
         target = str((self.root / path).readlink())
         lands = normal_path(os.path.join(os.path.dirname(path), target))  # noqa: PTH118, PTH120 - text only
         if lands is None or Path(target).is_absolute():
             message = f"{path} is a link to {target}, outside the package"
             self.findings.add("link-outside-package", Mark(path), message, "copy the file into the package")
         elif self.locate(path, Mark(path)) is not None:
-            found.append(Entry(path, link_to=target))
+            found.append(FolderEntry(path, link_to=target))
 
 
 def normal_path(path: str) -> str | None:

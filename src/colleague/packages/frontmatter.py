@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Document:
+class MarkdownDocument:
     """`head` is None when there is no frontmatter. `body_line` is the body's first line in the file."""
 
     head: str | None
@@ -15,11 +15,11 @@ class Document:
     unclosed: bool = False
 
 
-def split_frontmatter(text: str) -> Document:
+def split_frontmatter(text: str) -> MarkdownDocument:
     lines = text.split("\n")
     if lines[0].rstrip() != "---":
-        return Document(None, text, 1)
+        return MarkdownDocument(None, text, 1)
     for number, line in enumerate(lines[1:], start=1):
         if line.rstrip() in ("---", "..."):
-            return Document("\n".join(lines[1:number]), "\n".join(lines[number + 1 :]), number + 2)
-    return Document(None, text, 1, unclosed=True)
+            return MarkdownDocument("\n".join(lines[1:number]), "\n".join(lines[number + 1 :]), number + 2)
+    return MarkdownDocument(None, text, 1, unclosed=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from colleague.packages.fields import Fields
-from colleague.packages.folder import Folder
+from colleague.packages.folder import PackageFolder
 from colleague.packages.mark import Mark
 from colleague.packages.markdown import Markdown, read_markdown, stem
 from colleague.packages.parameter import Parameter, read_parameters
@@ -32,7 +32,7 @@ class Function(Parsed):
     session: FunctionSession = "inline"
 
 
-def read_function(folder: Folder, path: str, at: Mark) -> Function | None:
+def read_function(folder: PackageFolder, path: str, at: Mark) -> Function | None:
     file = read_markdown(folder, path, at, "a function")
     if file is None or not require_head(file, folder):
         return None
@@ -55,7 +55,7 @@ def read_function(folder: Folder, path: str, at: Mark) -> Function | None:
     return function
 
 
-def require_head(file: Markdown, folder: Folder) -> bool:
+def require_head(file: Markdown, folder: PackageFolder) -> bool:
     """Functions and processes need frontmatter; a broken one has been reported already."""
     if not file.has_head:
         hint = "begin the file with ---, name, description, ---"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from colleague.packages.folder import Folder
+from colleague.packages.folder import PackageFolder
 from colleague.packages.mark import Mark
 from colleague.packages.markdown import read_markdown, stem
 from colleague.packages.parsed import Parsed
@@ -30,7 +30,7 @@ class Knowledge(Parsed):
         return self.type == "private"
 
 
-def read_knowledge(folder: Folder, path: str, at: Mark) -> Knowledge | None:
+def read_knowledge(folder: PackageFolder, path: str, at: Mark) -> Knowledge | None:
     file = read_markdown(folder, path, at, "a knowledge file")
     if file is None:
         return None

@@ -19,7 +19,7 @@ from colleague.packages.package import Package
 from colleague.packages.parameter import Parameter
 from colleague.packages.policy import Escalation, Override, Policy, Tier, looser, stricter
 from colleague.packages.process import Process
-from colleague.packages.tool import Tool
+from colleague.packages.tool import ToolDeclaration
 from colleague.packages.trigger import Trigger
 
 MAIN_CHANNEL = "main"
@@ -131,7 +131,7 @@ def _triggers(current: Package, accepted: Package) -> tuple[Trigger, ...]:
     return tuple(each if each.matches == was.matches else was for each, was in found if was is not None)
 
 
-def _tools(current: Package, accepted: Package) -> tuple[Tool, ...]:
+def _tools(current: Package, accepted: Package) -> tuple[ToolDeclaration, ...]:
     """A tool file that lists nothing any more would open the whole server, so the accepted list counts."""
     described = {tool.name for tool in current.tools if tool.operations}
     kept = [tool for tool in accepted.tools if tool.operations and tool.name not in described]

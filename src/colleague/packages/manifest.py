@@ -9,7 +9,7 @@ from colleague.packages.concurrency import Concurrency, read_concurrency
 from colleague.packages.delivery import Delivery, read_delivery
 from colleague.packages.execution import Execution, read_execution
 from colleague.packages.fields import Fields
-from colleague.packages.folder import Folder
+from colleague.packages.folder import PackageFolder
 from colleague.packages.learning import Learning, read_learning
 from colleague.packages.mark import Mark
 from colleague.packages.names import MANIFEST
@@ -61,7 +61,7 @@ class Manifest(Parsed):
     triggers: tuple[Trigger, ...] = ()
 
 
-def read_manifest(folder: Folder) -> Manifest | None:
+def read_manifest(folder: PackageFolder) -> Manifest | None:
     """None, with findings, when there is nothing to go on with."""
     text = folder.read(MANIFEST, Mark(MANIFEST), missing="manifest-missing")
     if text is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from colleague.packages.fields import Fields
 from colleague.packages.finding import Findings
-from colleague.packages.folder import Folder
+from colleague.packages.folder import PackageFolder
 from colleague.packages.frontmatter import split_frontmatter
 from colleague.packages.mark import Mark
 from colleague.packages.nodes import NodeError, parse
@@ -24,7 +24,7 @@ class Markdown:
     has_head: bool
 
 
-def read_markdown(folder: Folder, path: str, at: Mark, what: str) -> Markdown | None:
+def read_markdown(folder: PackageFolder, path: str, at: Mark, what: str) -> Markdown | None:
     text = folder.read(path, at)
     if text is None:
         return None

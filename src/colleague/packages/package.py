@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 from colleague.packages.checklist import Vocabulary
 from colleague.packages.digest import digest_of
 from colleague.packages.finding import Findings
-from colleague.packages.folder import Entry, Folder, normal_path
+from colleague.packages.folder import FolderEntry, PackageFolder, normal_path
 from colleague.packages.function import Function, read_function
 from colleague.packages.knowledge import Knowledge, read_knowledge
 from colleague.packages.manifest import Listed, Manifest, read_manifest
@@ -18,7 +18,7 @@ from colleague.packages.mark import Mark
 from colleague.packages.policy import TIERS, Tier
 from colleague.packages.process import Inherited, Process, read_process
 from colleague.packages.state import StateTemplate, read_state_template
-from colleague.packages.tool import Tool, read_tool
+from colleague.packages.tool import ToolDeclaration, read_tool
 from colleague.packages.trigger import Trigger
 
 
@@ -41,10 +41,10 @@ class Package:
     persona: tuple[Persona, ...]
     functions: tuple[Function, ...]
     processes: tuple[Process, ...]
-    tools: tuple[Tool, ...]
+    tools: tuple[ToolDeclaration, ...]
     knowledge: tuple[Knowledge, ...]
     state: tuple[StateTemplate, ...]
-    entries: tuple[Entry, ...] = field(repr=False)
+    entries: tuple[FolderEntry, ...] = field(repr=False)
 
     @property
     def name(self) -> str:
@@ -78,7 +78,7 @@ class Package:
     def function(self, name: str) -> Function | None:
         return _first(self.functions, name)
 
-    def tool(self, name: str) -> Tool | None:
+    def tool(self, name: str) -> ToolDeclaration | None:
         return _first(self.tools, name)
 
     def trigger(self, name: str) -> Trigger | None:
@@ -113,7 +113,7 @@ def read_package(root: Path, *, installed: bool = False) -> Reading:
     if not root.is_dir():
         findings.add("package-not-found", Mark(str(root)), f"there is no folder {root}", "check the path")
         return Reading(None, findings)
-    folder = Folder(root, findings)
+    folder = PackageFolder(root, findings)
     manifest = read_manifest(folder)
     if manifest is None:
         return Reading(None, findings)
@@ -122,14 +122,14 @@ def read_package(root: Path, *, installed: bool = False) -> Reading:
     return Reading(package, findings)
 
 
-def _assemble(folder: Folder, manifest: Manifest) -> Package:
+def _assemble(folder: PackageFolder, manifest: Manifest) -> Package:
     lists = manifest.components.lists
     tools = _distinct(_read_all(folder, lists["tools"], read_tool), folder.findings, "tool")
     functions = _distinct(_read_all(folder, lists["functions"], read_function), folder.findings, "function")
     vocabulary = _vocabulary(manifest, tools, functions)
     inherited = Inherited(manifest.execution, manifest.delivery, vocabulary)
 
-    def read_one(folder: Folder, path: str, at: Mark) -> Process | None:
+    def read_one(folder: PackageFolder, path: str, at: Mark) -> Process | None:
         return read_process(folder, path, at, inherited)
 
     entries = folder.entries()
@@ -150,23 +150,27 @@ def _assemble(folder: Folder, manifest: Manifest) -> Package:
     )
 
 
-def _vocabulary(manifest: Manifest, tools: Iterable[Tool], functions: Iterable[Function]) -> Vocabulary:
+def _vocabulary(
+    manifest: Manifest, tools: Iterable[ToolDeclaration], functions: Iterable[Function]
+) -> Vocabulary:
     operations: dict[str, frozenset[str]] = {name: frozenset() for name in manifest.requires_tools}
     operations |= {tool.name: frozenset(each.name for each in tool.operations) for tool in tools}
     return Vocabulary(operations, frozenset(function.name for function in functions))
 
 
-def _read_orchestrator(folder: Folder, manifest: Manifest) -> str:
+def _read_orchestrator(folder: PackageFolder, manifest: Manifest) -> str:
     named = manifest.components.orchestrator
     return (folder.read(*named) or "") if named else ""
 
 
-def _read_persona(folder: Folder, listed: Listed) -> tuple[Persona, ...]:
+def _read_persona(folder: PackageFolder, listed: Listed) -> tuple[Persona, ...]:
     texts = [(path, folder.read(path, at)) for path, at in listed]
     return tuple(Persona(normal_path(path) or path, text) for path, text in texts if text is not None)
 
 
-def _read_all(folder: Folder, listed: Listed, read: Callable[[Folder, str, Mark], T | None]) -> list[T]:
+def _read_all(
+    folder: PackageFolder, listed: Listed, read: Callable[[PackageFolder, str, Mark], T | None]
+) -> list[T]:
     found = [read(folder, normal_path(path) or path, at) for path, at in listed]
     return [item for item in found if item is not None]
 

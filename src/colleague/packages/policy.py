@@ -25,7 +25,7 @@ class Override:
 
 
 @dataclass(frozen=True)
-class Approval:
+class ApprovalPolicy:
     """The tiers, and what happens when nobody answers."""
 
     default: Tier = "confirm"
@@ -47,7 +47,7 @@ class Escalation:
 class Policy:
     """The manifest's `policy` block."""
 
-    approval: Approval = field(default_factory=Approval)
+    approval: ApprovalPolicy = field(default_factory=ApprovalPolicy)
     escalation: Escalation = field(default_factory=Escalation)
 
     def tier(self, operation: str) -> Tier:
@@ -70,8 +70,8 @@ def read_policy(fields: Fields) -> Policy:
     return policy
 
 
-def _read_approval(fields: Fields) -> Approval:
-    approval = Approval(
+def _read_approval(fields: Fields) -> ApprovalPolicy:
+    approval = ApprovalPolicy(
         default=cast(Tier, fields.choice("default", TIERS, "confirm")),
         overrides=_read_overrides(fields.child("overrides")),
         timeout=fields.duration("timeout"),

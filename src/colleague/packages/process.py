@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from colleague.packages.checklist import Step, Vocabulary, read_steps
 from colleague.packages.delivery import Delivery, read_delivery
 from colleague.packages.execution import Execution, read_execution
-from colleague.packages.folder import Folder
+from colleague.packages.folder import PackageFolder
 from colleague.packages.function import named, require_head
 from colleague.packages.mark import Mark
 from colleague.packages.markdown import read_markdown
@@ -52,7 +52,7 @@ class Inherited:
     vocabulary: Vocabulary
 
 
-def read_process(folder: Folder, path: str, at: Mark, inherited: Inherited) -> Process | None:
+def read_process(folder: PackageFolder, path: str, at: Mark, inherited: Inherited) -> Process | None:
     file = read_markdown(folder, path, at, "a process")
     if file is None or not require_head(file, folder):
         return None

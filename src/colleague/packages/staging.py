@@ -10,7 +10,7 @@ from pathlib import Path
 
 from colleague.failpoints import failpoint
 from colleague.files import private_folder, private_opener, sync_folder
-from colleague.packages.folder import Entry
+from colleague.packages.folder import FolderEntry
 
 STAGING = ".staging"
 _OLD = ".old"
@@ -25,7 +25,7 @@ def new_stage(parent: Path) -> Path:
     return stage
 
 
-def copy_entries(root: Path, entries: Iterable[Entry], target: Path) -> None:
+def copy_entries(root: Path, entries: Iterable[FolderEntry], target: Path) -> None:
     """Copies a package's files, flushed to disk, so that the rename after it is never ahead of them."""
     folders: set[Path] = {target}
     files: list[Path] = []

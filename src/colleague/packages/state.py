@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from colleague.packages.folder import Folder
+from colleague.packages.folder import PackageFolder
 from colleague.packages.mark import Mark
 from colleague.packages.markdown import read_markdown, stem
 from colleague.packages.parsed import Parsed
@@ -25,7 +25,7 @@ class StateTemplate(Parsed):
     scope: Scope = "persistent"
 
 
-def read_state_template(folder: Folder, path: str, at: Mark) -> StateTemplate | None:
+def read_state_template(folder: PackageFolder, path: str, at: Mark) -> StateTemplate | None:
     file = read_markdown(folder, path, at, "a state file")
     if file is None:
         return None

@@ -7,7 +7,7 @@ from typing import cast
 
 from colleague.packages.fields import Fields
 from colleague.packages.finding import Findings
-from colleague.packages.folder import Folder
+from colleague.packages.folder import PackageFolder
 from colleague.packages.mark import Mark
 from colleague.packages.nodes import Mapping, Node, NodeError, Scalar, Sequence, parse
 from colleague.packages.parsed import Parsed
@@ -33,7 +33,7 @@ class Operation(Parsed):
 
 
 @dataclass(frozen=True)
-class Tool(Parsed):
+class ToolDeclaration(Parsed):
     """An abstract tool with its operations."""
 
     path: str
@@ -45,7 +45,7 @@ class Tool(Parsed):
         return next((operation for operation in self.operations if operation.name == name), None)
 
 
-def read_tool(folder: Folder, path: str, at: Mark) -> Tool | None:
+def read_tool(folder: PackageFolder, path: str, at: Mark) -> ToolDeclaration | None:
     text = folder.read(path, at)
     if text is None:
         return None
@@ -55,7 +55,7 @@ def read_tool(folder: Folder, path: str, at: Mark) -> Tool | None:
         folder.findings.add(error.code, error.at, error.message, error.hint)
         return None
     fields = Fields(node, "a tool", folder.findings, Mark(path))
-    tool = Tool(
+    tool = ToolDeclaration(
         at=Mark(path),
         node=fields.node,
         path=path,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from colleague.packages.finding import Findings
-from colleague.packages.folder import Folder, normal_path
+from colleague.packages.folder import PackageFolder, normal_path
 from colleague.packages.function import Function
 from colleague.packages.manifest import LISTS
 from colleague.packages.mark import Mark
@@ -220,7 +220,7 @@ def _check_learnings(package: Package, findings: Findings) -> None:
     for path in _learnings(package):
         message = f"{path} is shipped with the package"
         findings.add("learnings-shipped", Mark(path), message, "leave learnings/ out of the package")
-        check_learnings_scope(Folder(package.root, findings), path, package)
+        check_learnings_scope(PackageFolder(package.root, findings), path, package)
 
 
 def _learnings(package: Package) -> Iterator[str]:
@@ -229,7 +229,7 @@ def _learnings(package: Package) -> Iterator[str]:
             yield entry.path
 
 
-def check_learnings_scope(folder: Folder, path: str, package: Package) -> None:
+def check_learnings_scope(folder: PackageFolder, path: str, package: Package) -> None:
     """A learnings file is for the package or for one function."""
     file = read_markdown(folder, path, Mark(path), "a learnings file")
     if file is None or not file.fields.has("scope"):

@@ -17,7 +17,7 @@ from colleague.experts.workspace.snapshots import digests_in_use, forget_snapsho
 from colleague.home import Home
 from colleague.run_event import RunEvent
 from colleague.runtime.cleanup import remove_old_scratch
-from colleague.runtime.host import Agents, Host
+from colleague.runtime.host import AssemblerByKind, Host
 from colleague.store.claims import Taken
 from colleague.store.worker import Worker, is_outside_trouble
 from colleague.triggers.gmail.resolve import Resolver
@@ -51,7 +51,7 @@ class Reins:
     def use(self, settings: Settings) -> None:
         """For what is advanced from now on."""
         agents = self._advancer.assembler
-        if isinstance(agents, Agents):
+        if isinstance(agents, AssemblerByKind):
             self._advancer = replace(self._advancer, assembler=agents.with_settings(settings))
 
     async def drain(self, seconds: float) -> None:

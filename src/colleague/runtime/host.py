@@ -44,7 +44,7 @@ SHORTEST_LOOK, LONGEST_LOOK = 0.02, 0.25
 
 
 @dataclass(frozen=True)
-class Agents:
+class AssemblerByKind:
     """A run's kind, never its name, decides who assembles it: the main agent, or an expert."""
 
     main: MainAgent
@@ -54,11 +54,11 @@ class Agents:
         owner: Assembler = self.main if run.kind == "agent" else self.experts
         return await owner.assemble(run)
 
-    def with_settings(self, settings: Settings) -> Agents:
+    def with_settings(self, settings: Settings) -> AssemblerByKind:
         """The same agents, for what is advanced from now on."""
         restrictions = ExpertRestrictions(self.main.home, settings)
         main = replace(self.main, settings=settings, restrictions=restrictions)
-        return Agents(main, replace(self.experts, settings=settings))
+        return AssemblerByKind(main, replace(self.experts, settings=settings))
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ async def _served(
         await experts.mend_files()
         await remove_leftovers(database, settings.workspace)
         payloads = PayloadLog.of(home.logs, environ)
-        advancer = Advancer(database, Agents(main, experts), bus, connections, payloads)
+        advancer = Advancer(database, AssemblerByKind(main, experts), bus, connections, payloads)
         keep_ms = parse_duration(settings.experts.retention).seconds * 1000
         sender = OutboxSender(database, channels(settings.workspace))
         yield Host(database, servers, bus, advancer, settings.experts.max_concurrent_runs, keep_ms, sender)

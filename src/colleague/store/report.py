@@ -18,8 +18,8 @@ from colleague.run_document import (
     RunDocument,
     SlaDocument,
     StepDocument,
+    TroubleDocument,
 )
-from colleague.run_document import Trouble as TroubleDocument
 from colleague.store.approvals import approvals_of
 from colleague.store.journal import MAIN, Call, all_messages, read_calls, read_messages
 from colleague.store.lanes import head_of

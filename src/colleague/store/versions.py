@@ -65,7 +65,7 @@ class Pending:
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenText:
     """The part of a text that a run was shown: characters `first` to `last` of `size`."""
 
     hash: str
@@ -213,7 +213,7 @@ def forget_session_files(tx: Tx, owner: str, run_id: str) -> None:
     tx.execute(delete(file_versions).where(own, file_versions.c.run_id == run_id))
 
 
-def record_read(tx: Tx, key: FileKey, run_id: str, call_id: str, seen: Seen) -> None:
+def record_read(tx: Tx, key: FileKey, run_id: str, call_id: str, seen: SeenText) -> None:
     """A call showed its run a part of a text. A call that is repeated shows only what it says last."""
     tx.execute(delete(file_reads).where(file_reads.c.run_id == run_id, file_reads.c.call_id == call_id))
     tx.execute(

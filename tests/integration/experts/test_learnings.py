@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from colleague.experts.delivery.sender import LearningsChannel
-from colleague.experts.workspace.learnings import Entry, entries
+from colleague.experts.workspace.learnings import LearningEntry, entries
 from colleague.store.approvals import LEARNINGS, WrongDecision
 from colleague.store.outbox import NO_READER, put_in_outbox, start_sending, waiting_parcels
 from colleague.store.overview import unsent
@@ -38,7 +38,7 @@ def propose(*titles: str, scope: str = "package", **more: Any) -> dict[str, Any]
     return calls(*(("propose_learning", lesson(title, scope, **more)) for title in titles))
 
 
-def kept(stage: Stage, scope: str = "package") -> list[Entry]:
+def kept(stage: Stage, scope: str = "package") -> list[LearningEntry]:
     return entries(stage.workspace().learnings, scope)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from colleague.experts.install import remove_expert
 from colleague.experts.runs.run_package import Policies
 from colleague.packages.mark import Mark
-from colleague.packages.policy import TIERS, Approval, Override, Policy, Tier
+from colleague.packages.policy import TIERS, ApprovalPolicy, Override, Policy, Tier
 from tests.integration.experts.package import Package, function, ledger_package
 from tests.integration.experts.stage import Stage, on_stage
 from tests.office import call, finished
@@ -116,7 +116,7 @@ tiers = st.sampled_from(TIERS)
 
 
 def policy(default: Tier, override: Tier) -> Policy:
-    return Policy(Approval(default, {"a.b": Override("a.b", override, Mark("expert.yaml"))}))
+    return Policy(ApprovalPolicy(default, {"a.b": Override("a.b", override, Mark("expert.yaml"))}))
 
 
 policies = st.builds(policy, tiers, tiers)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from colleague.mcp.call import Progress
-from colleague.mcp.errors import NotSent, ServerDown, Unknown, UnknownTool
+from colleague.mcp.call import CallProgress
+from colleague.mcp.errors import CallNotSent, ServerDown, Unknown, UnknownTool
 from colleague.mcp.servers import Servers
 from tests.integration.mcp.support import BARE, DESK, Bench, marked, until, until_status
 
@@ -110,16 +110,16 @@ def test_a_first_use_by_many_starts_one_server(bench: Bench) -> None:
 @BOTH
 def test_progress_reaches_the_caller(bench: Bench, script: list[str], version: str) -> None:
     bench.stdio("desk", script)
-    heard: list[Progress] = []
+    heard: list[CallProgress] = []
 
-    async def hear(progress: Progress) -> None:
+    async def hear(progress: CallProgress) -> None:
         heard.append(progress)
 
     async def work(servers: Servers) -> None:
         await servers.call("desk", "slow", {"seconds": 0.1, "steps": 2}, key="k", on_progress=hear)
 
     bench.run(work)
-    assert heard == [Progress(1, 2, "step 1"), Progress(2, 2, "step 2")]
+    assert heard == [CallProgress(1, 2, "step 1"), CallProgress(2, 2, "step 2")]
 
 
 def test_a_timeout_is_unknown_and_its_late_answer_is_offered(bench: Bench) -> None:
@@ -169,7 +169,7 @@ def test_arguments_that_are_no_json_are_not_sent(bench: Bench, arguments: dict[s
     bench.stdio("desk", BARE)
 
     async def work(servers: Servers) -> None:
-        with pytest.raises(NotSent, match="cannot be written as JSON"):
+        with pytest.raises(CallNotSent, match="cannot be written as JSON"):
             await servers.call("desk", "write_ledger", arguments, key="k")
         assert marked(bench.mark) == []
 
@@ -180,7 +180,7 @@ def test_a_key_that_is_no_text_is_not_sent(bench: Bench) -> None:
     bench.stdio("desk", BARE)
 
     async def work(servers: Servers) -> None:
-        with pytest.raises(NotSent, match="not valid Unicode"):
+        with pytest.raises(CallNotSent, match="not valid Unicode"):
             await servers.call("desk", "echo", {}, key="\ud800")
 
     bench.run(work)
@@ -193,7 +193,7 @@ def test_an_unknown_tool_is_not_sent(bench: Bench) -> None:
         with pytest.raises(UnknownTool) as error:
             await servers.call("desk", "ecko", {}, key="k")
         assert error.value.hint == "did you mean 'echo'?"
-        assert isinstance(error.value, NotSent)
+        assert isinstance(error.value, CallNotSent)
 
     bench.run(work)
 

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from colleague.mcp.errors import NotSent, ServerDown, Unknown
+from colleague.mcp.errors import CallNotSent, ServerDown, Unknown
 from colleague.mcp.servers import Servers
 from tests.integration.mcp.support import BARE, DESK, Bench, free_port, listening, until
 
@@ -45,7 +45,7 @@ def test_down_then_up_then_dead_in_a_call_then_up_again(bench: Bench, kind: str)
             try:
                 assert await echo(servers, f"again {number}") == f"again {number}"
                 return
-            except (NotSent, Unknown):
+            except (CallNotSent, Unknown):
                 await asyncio.sleep(0.2)
         raise AssertionError("it does not work again")
 
@@ -149,7 +149,7 @@ def test_a_restarted_server_turns_the_old_session_away_unsent(bench: Bench) -> N
         with remote.up():
             await servers.call("remote", "write_ledger", {"line": "one"}, key="k1")
         with remote.up():
-            with pytest.raises((NotSent, Unknown)):
+            with pytest.raises((CallNotSent, Unknown)):
                 await servers.call("remote", "write_ledger", {"line": "two"}, key="k2")
             await servers.call("remote", "write_ledger", {"line": "three"}, key="k3")
 
@@ -218,7 +218,8 @@ def test_one_broken_request_leaves_the_others_alone_and_is_not_repeated(bench: B
 
 
 @pytest.mark.parametrize(
-    ("status", "ending"), [(401, NotSent), (429, NotSent), (400, Unknown), (500, Unknown), (504, Unknown)]
+    ("status", "ending"),
+    [(401, CallNotSent), (429, CallNotSent), (400, Unknown), (500, Unknown), (504, Unknown)],
 )
 def test_a_status_in_place_of_an_answer(bench: Bench, status: int, ending: type[Exception]) -> None:
     remote = Remote(bench, "bare")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from colleague.files import locked
-from colleague.mcp.call import Progress
+from colleague.mcp.call import CallProgress
 from colleague.mcp.servers import Servers
 from tests.integration.mcp.support import Bench
 
@@ -74,9 +74,9 @@ def time_server() -> Path:
 
 def test_the_everything_server(bench: Bench, everything: Path) -> None:
     bench.servers["everything"] = {"command": str(everything), "env": {"BENCH": str(bench.root)}}
-    heard: list[Progress] = []
+    heard: list[CallProgress] = []
 
-    async def hear(progress: Progress) -> None:
+    async def hear(progress: CallProgress) -> None:
         heard.append(progress)
 
     async def work(servers: Servers) -> None:

@@ -12,7 +12,7 @@ from colleague.store.versions import (
     A_PERSON,
     Author,
     FileKey,
-    Seen,
+    SeenText,
     StaleVersion,
     get_version,
     has_seen,
@@ -130,7 +130,7 @@ def test_seen_part_by_part(desk: Desk) -> None:
 
     def note(tx: Tx, run: str, parts: list[tuple[int, int, int]]) -> None:
         for number, part in enumerate(parts):
-            record_read(tx, KEY, run, str(number), Seen("h", *part))
+            record_read(tx, KEY, run, str(number), SeenText("h", *part))
 
     def look(key: FileKey, run: str, version_hash: str, tx: Tx) -> bool:
         return has_seen(tx, key, run, version_hash)

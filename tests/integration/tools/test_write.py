@@ -13,7 +13,7 @@ import pytest
 from colleague.agent.tool import ToolOutput, UnknownEnd
 from colleague.agent.tools.page import MOST_LINES
 from colleague.agent.tools.tree import Root, Tree
-from colleague.agent.tools.versioned import Change, VersionedTree
+from colleague.agent.tools.versioned import FileChange, VersionedTree
 from colleague.store.versions import Author, hash_of
 from tests.integration.tools.desk import Desk, Session
 
@@ -428,7 +428,7 @@ def test_two_owners_share_the_lock_of_a_file(desk: Desk) -> None:
                 author = Author("run-1", f"{name}-{number}")
                 line = f"{author.call_id}\n".encode()
                 await files.change(
-                    path, Change(author, lambda standing, line=line: (standing.data or b"") + line)
+                    path, FileChange(author, lambda standing, line=line: (standing.data or b"") + line)
                 )
 
         await asyncio.gather(

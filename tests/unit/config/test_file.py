@@ -15,7 +15,7 @@ from colleague.config.file import (
     MAX_BYTES,
     MAX_DEPTH,
     MAX_INCLUDES,
-    Places,
+    KeyPlaces,
     SettingsFile,
     lay_over,
     locate,
@@ -89,7 +89,7 @@ class TestLocate:
         self, value: Any, indent: int | str | None, ascii_only: bool, comment: str
     ) -> None:
         text = comment + json.dumps(value, indent=indent, ensure_ascii=ascii_only) + comment
-        places = Places(text)
+        places = KeyPlaces(text)
         for path, expected in walk(value):
             assert json.JSONDecoder().raw_decode(text, places.values[path])[0] == expected
         assert len(places.values) == len(list(walk(value)))

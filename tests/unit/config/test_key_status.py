@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, get_args, get_origin
 import pytest
 
 from colleague.config import Settings, known_settings
-from colleague.config.section import Mark, Section, mark_of, not_yet, restricts, works
+from colleague.config.section import Section, StatusMark, mark_of, not_yet, restricts, works
 from tests.unit.config.reads import SOURCE, Name, modules, reads_in, reads_of_the_code, used
 
 
@@ -21,7 +21,7 @@ class Key(NamedTuple):
     path: str
     steps: tuple[Name, ...]
     marked: Name | None
-    mark: Mark | None
+    mark: StatusMark | None
 
 
 def every_key(model: type[Section], path: str = "", steps: tuple[Name, ...] = ()) -> Iterator[Key]:
@@ -29,7 +29,7 @@ def every_key(model: type[Section], path: str = "", steps: tuple[Name, ...] = ()
 
 
 def _keys(
-    model: type[Section], path: str, steps: tuple[Name, ...], marked: Name | None, mark: Mark | None
+    model: type[Section], path: str, steps: tuple[Name, ...], marked: Name | None, mark: StatusMark | None
 ) -> Iterator[Key]:
     for name, field in model.model_fields.items():
         step, own = (_owner(model, name), name), mark_of(field)

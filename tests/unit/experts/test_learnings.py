@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from colleague.errors import ColleagueError
 from colleague.experts.runs.prompt import PromptSource, assemble_prompt
 from colleague.experts.workspace.learnings import (
-    Entry,
+    LearningEntry,
     append_entry,
     entries,
     function_learnings,
@@ -26,13 +26,13 @@ from colleague.experts.workspace.learnings import (
     package_learnings,
 )
 from colleague.packages.finding import Findings
-from colleague.packages.folder import Folder
+from colleague.packages.folder import PackageFolder
 from colleague.packages.frontmatter import split_frontmatter
 from colleague.packages.package import read_package
 from colleague.packages.validate import check_learnings_scope
 from tests.conftest import EXAMPLE
 
-FIRST = Entry(
+FIRST = LearningEntry(
     id="0197a5f0-0000-7000-8000-000000000001",
     scope="package",
     title="Discounts need a reason",
@@ -69,7 +69,7 @@ HOSTILE = [
 ]
 
 
-def numbered(number: int, scope: str = "package") -> Entry:
+def numbered(number: int, scope: str = "package") -> LearningEntry:
     return replace(FIRST, id=f"id-{number}", title=f"Entry {number}", scope=scope)
 
 
@@ -196,7 +196,7 @@ class TestArchiving:
         ]
 
 
-def crash(folder: Path, entry: Entry, most: int) -> None:
+def crash(folder: Path, entry: LearningEntry, most: int) -> None:
     code = (
         "from pathlib import Path; from colleague.experts.workspace.learnings import Entry, append_entry; "
         f"append_entry(Path({str(folder)!r}), {entry!r}, {most})"
@@ -216,10 +216,10 @@ class TestHostileTexts:
     @pytest.mark.parametrize("text", HOSTILE)
     @pytest.mark.parametrize("name", ["title", "date", "source", "observation", "correction", "confidence"])
     def test_in_every_field(self, folder: Path, name: str, text: str) -> None:
-        entry = Entry(**(vars(FIRST) | {"id": "1st", name: text}))
+        entry = LearningEntry(**(vars(FIRST) | {"id": "1st", name: text}))
         append_entry(folder, numbered(0), 50)
         append_entry(folder, entry, 50)
-        append_entry(folder, Entry(**(vars(numbered(2)) | {name: text})), 50)
+        append_entry(folder, LearningEntry(**(vars(numbered(2)) | {name: text})), 50)
         found = entries(folder, "package")
         assert [each.id for each in found] == ["id-0", "1st", "id-2"]
         assert found[0] == numbered(0)
@@ -232,7 +232,7 @@ class TestHostileTexts:
     @settings(max_examples=30, deadline=None)
     def test_whatever_is_written_is_read(self, texts: list[str], scope: str) -> None:
         title, date, source, observation, correction = texts
-        entry = Entry("id 1/<&>", scope, title, date, source, observation, correction, "low")
+        entry = LearningEntry("id 1/<&>", scope, title, date, source, observation, correction, "low")
         with tempfile.TemporaryDirectory() as parent:
             folder = Path(parent) / "learnings"
             assert append_entry(folder, entry, 2)
@@ -271,7 +271,7 @@ class TestEditedByAPerson:
         assert (first.id, first.title, first.observation) == ("", "Call before you write", "People like it.")
         assert (second.date, second.observation) == ("May", "one\nand two\n- three")
         assert second.confidence == "medium"
-        assert third == Entry("", "package", "", "", "", "", "")
+        assert third == LearningEntry("", "package", "", "", "", "", "")
 
     def test_what_was_written_stays_as_it_is(self, folder: Path) -> None:
         append_entry(folder, numbered(0), 2)
@@ -416,5 +416,5 @@ def test_the_written_scope_validates(package: Path, name: str) -> None:
     for scope in ("package", name):
         append_entry(package / "learnings", numbered(1, scope), 50)
         findings = Findings()
-        check_learnings_scope(Folder(package, findings), f"learnings/{learnings_file(scope)}", read)
+        check_learnings_scope(PackageFolder(package, findings), f"learnings/{learnings_file(scope)}", read)
         assert [str(each) for each in findings] == []

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from colleague.agent.models.tool_name import LONGEST, ToolNames, safe_name, shown_name
+from colleague.agent.models.tool_name import LONGEST, ProviderToolNames, safe_name, shown_name
 
 ACCEPTED = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
 
@@ -58,14 +58,14 @@ def test_a_name_that_fits_comes_back_from_its_form_alone(name: str) -> None:
 
 @given(st.sets(names, max_size=20))
 def test_no_two_names_share_a_form_and_all_come_back(offered: set[str]) -> None:
-    table = ToolNames.of(offered)
+    table = ProviderToolNames.of(offered)
     assert len({safe_name(name) for name in offered}) == len(offered)
     assert {table.shown(safe_name(name)) for name in offered} == offered
 
 
 @given(st.text(max_size=70))
 def test_whatever_a_model_calls_is_shown_somehow(called: str) -> None:
-    assert isinstance(ToolNames.of(["crm.get_contact"]).shown(called), str)
+    assert isinstance(ProviderToolNames.of(["crm.get_contact"]).shown(called), str)
 
 
 @given(st.text(alphabet="ab_.-hx2f", max_size=30))

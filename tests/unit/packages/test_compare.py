@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from colleague.packages.compare import Change, changes, version_step
+from colleague.packages.compare import PackageChange, changes, version_step
 from tests.unit.packages.conftest import PackageOnDisk
 
 MANIFEST = "expert.yaml"
@@ -14,7 +14,7 @@ MANIFEST = "expert.yaml"
 Edit = Callable[[PackageOnDisk], object]
 
 
-def compared(package: PackageOnDisk, edit: Edit) -> list[Change]:
+def compared(package: PackageOnDisk, edit: Edit) -> list[PackageChange]:
     """The changes from the package as it is to the package after `edit`."""
     before = package.read().package
     edit(package)
@@ -43,130 +43,152 @@ def appended(text: str, path: str = MANIFEST) -> Edit:
 
 NEW_TRIGGER = "policy:", "  - {name: nightly, type: cron, expr: 0 2 * * *, process: triage}\npolicy:"
 
-CASES: list[tuple[Edit, list[Change]]] = [
+CASES: list[tuple[Edit, list[PackageChange]]] = [
     (appended("# a comment\n"), []),
     # tiers
-    (with_overrides("crm.get_contact: confirm"), [Change("tier of crm.get_contact: auto → confirm")]),
-    (with_overrides("crm.get_contact: manual"), [Change("tier of crm.get_contact: auto → manual")]),
+    (with_overrides("crm.get_contact: confirm"), [PackageChange("tier of crm.get_contact: auto → confirm")]),
+    (with_overrides("crm.get_contact: manual"), [PackageChange("tier of crm.get_contact: auto → manual")]),
     (
         with_overrides("crm.get_contact: auto", "crm.delete_contact: auto"),
-        [Change("tier of crm.delete_contact: confirm → auto", loosens=True)],
+        [PackageChange("tier of crm.delete_contact: confirm → auto", loosens=True)],
     ),
     (
         with_overrides("crm.get_contact: auto", "crm.not_declared: auto"),
-        [Change("tier of crm.not_declared: confirm → auto", loosens=True)],
+        [PackageChange("tier of crm.not_declared: confirm → auto", loosens=True)],
     ),
     (with_overrides("crm.get_contact: auto", "crm.delete_contact: confirm"), []),
     (
         in_approval("default: auto"),
         [
-            Change("tier of crm.delete_contact: confirm → auto", loosens=True),
-            Change("default tier: confirm → auto", loosens=True),
+            PackageChange("tier of crm.delete_contact: confirm → auto", loosens=True),
+            PackageChange("default tier: confirm → auto", loosens=True),
         ],
     ),
     (
         in_approval("default: manual"),
-        [Change("tier of crm.delete_contact: confirm → manual"), Change("default tier: confirm → manual")],
+        [
+            PackageChange("tier of crm.delete_contact: confirm → manual"),
+            PackageChange("default tier: confirm → manual"),
+        ],
     ),
     # the rest of the policy
-    (in_approval("timeout: 24h"), [Change("approval timeout: none → 24h", loosens=True)]),
-    (in_approval("on_timeout: escalate"), [Change("on approval timeout: reject → escalate", loosens=True)]),
+    (in_approval("timeout: 24h"), [PackageChange("approval timeout: none → 24h", loosens=True)]),
+    (
+        in_approval("on_timeout: escalate"),
+        [PackageChange("on approval timeout: reject → escalate", loosens=True)],
+    ),
     (
         in_policy("  escalation:\n    channel: slack\n"),
-        [Change("escalation channel: main → slack", loosens=True)],
+        [PackageChange("escalation channel: main → slack", loosens=True)],
     ),
     (
         in_policy("  escalation:\n    on_low_confidence: false\n"),
-        [Change("escalates on low confidence: no", loosens=True)],
+        [PackageChange("escalates on low confidence: no", loosens=True)],
     ),
     (
         in_policy("  escalation:\n    on_manual_ready: false\n"),
-        [Change("tells when a draft is ready: no", loosens=True)],
+        [PackageChange("tells when a draft is ready: no", loosens=True)],
     ),
     # learning
     (
         appended("learning: {approval: auto}\n"),
-        [Change("approval of learnings: confirm → auto", loosens=True)],
+        [PackageChange("approval of learnings: confirm → auto", loosens=True)],
     ),
-    (appended("learning: {approval: manual}\n"), [Change("approval of learnings: confirm → manual")]),
-    (appended("learning: {enabled: true}\n"), [Change("learns: yes")]),
+    (appended("learning: {approval: manual}\n"), [PackageChange("approval of learnings: confirm → manual")]),
+    (appended("learning: {enabled: true}\n"), [PackageChange("learns: yes")]),
     (
         appended("learning: {enabled: true, approval: auto}\n"),
-        [Change("learns: yes", loosens=True), Change("approval of learnings: confirm → auto", loosens=True)],
+        [
+            PackageChange("learns: yes", loosens=True),
+            PackageChange("approval of learnings: confirm → auto", loosens=True),
+        ],
     ),
     # tools
-    (in_manifest("tools: [crm]", "tools: [crm, phone]"), [Change("new tool: phone", loosens=True)]),
-    (in_manifest("  tools: [crm]", "  tools: []"), [Change("tool no longer needed: crm")]),
+    (in_manifest("tools: [crm]", "tools: [crm, phone]"), [PackageChange("new tool: phone", loosens=True)]),
+    (in_manifest("  tools: [crm]", "  tools: []"), [PackageChange("tool no longer needed: crm")]),
     (
         appended("  - name: find\n    description: Find\n", "tools/crm.yaml"),
-        [Change("new operation: crm.find (confirm)")],
+        [PackageChange("new operation: crm.find (confirm)")],
     ),
     (
         lambda package: package.replace("tools/crm.yaml", "name: delete_contact", "name: drop_contact"),
         [
-            Change("new operation: crm.drop_contact (confirm)"),
-            Change("operation removed: crm.delete_contact"),
+            PackageChange("new operation: crm.drop_contact (confirm)"),
+            PackageChange("operation removed: crm.delete_contact"),
         ],
     ),
     # triggers
     (
         in_manifest(*NEW_TRIGGER),
-        [Change("new trigger: nightly (cron: 0 2 * * * UTC) → triage", loosens=True)],
+        [PackageChange("new trigger: nightly (cron: 0 2 * * * UTC) → triage", loosens=True)],
     ),
     (
         in_manifest("name: new_mail", "name: mail"),
-        [Change("new trigger: mail (webhook) → triage", loosens=True), Change("trigger removed: new_mail")],
+        [
+            PackageChange("new trigger: mail (webhook) → triage", loosens=True),
+            PackageChange("trigger removed: new_mail"),
+        ],
     ),
     (
         in_manifest("type: webhook", "type: webhook\n    preset: gmail"),
-        [Change("trigger new_mail: webhook → triage [parallel] → webhook/gmail → triage [parallel]", True)],
+        [
+            PackageChange(
+                "trigger new_mail: webhook → triage [parallel] → webhook/gmail → triage [parallel]", True
+            )
+        ],
     ),
     (
         appended("concurrency: {default: serial}\n"),
-        [Change("trigger new_mail: webhook → triage [parallel] → webhook → triage [serial]")],
+        [PackageChange("trigger new_mail: webhook → triage [parallel] → webhook → triage [serial]")],
     ),
     # where results and failures go
-    (appended("delivery: {channel: slack}\n"), [Change("delivery channel: main → slack", loosens=True)]),
+    (
+        appended("delivery: {channel: slack}\n"),
+        [PackageChange("delivery channel: main → slack", loosens=True)],
+    ),
     (
         appended("execution: {on_failure: abandon}\n"),
-        [Change("on failure: escalate → abandon", loosens=True)],
+        [PackageChange("on failure: escalate → abandon", loosens=True)],
     ),
-    (appended("execution: {on_failure: dead_letter}\n"), [Change("on failure: escalate → dead_letter")]),
+    (
+        appended("execution: {on_failure: dead_letter}\n"),
+        [PackageChange("on failure: escalate → dead_letter")],
+    ),
     (
         appended("execution: {idempotent: true}\n"),
-        [Change("repeats every call when it is tried again: yes", loosens=True)],
+        [PackageChange("repeats every call when it is tried again: yes", loosens=True)],
     ),
     (
         lambda package: package.replace(
             "processes/triage.md", "name: triage", "name: triage\ndelivery: {channel: web}"
         ),
-        [Change("process triage: delivery channel: main → web", loosens=True)],
+        [PackageChange("process triage: delivery channel: main → web", loosens=True)],
     ),
     # functions, processes and state
     (
         lambda package: package.replace("functions/classify.md", "name: classify", "name: sort"),
-        [Change("new function: sort"), Change("function removed: classify")],
+        [PackageChange("new function: sort"), PackageChange("function removed: classify")],
     ),
     (
         lambda package: package.replace("processes/triage.md", "name: triage", "name: sift"),
-        [Change("new process: sift"), Change("process removed: triage")],
+        [PackageChange("new process: sift"), PackageChange("process removed: triage")],
     ),
     (
         appended("More.\n", "state/notes.md"),
-        [Change("changed template state/notes.md: your file stays as it is")],
+        [PackageChange("changed template state/notes.md: your file stays as it is")],
     ),
     (
         lambda package: (
             package.write("state/more.md", "# More\n"),
             package.replace(MANIFEST, "[state/notes.md]", "[state/notes.md, state/more.md]"),
         ),
-        [Change("new state file: state/more.md")],
+        [PackageChange("new state file: state/more.md")],
     ),
 ]
 
 
 @pytest.mark.parametrize(("edit", "expected"), CASES)
-def test_each_kind_of_change(clean: PackageOnDisk, edit: Edit, expected: list[Change]) -> None:
+def test_each_kind_of_change(clean: PackageOnDisk, edit: Edit, expected: list[PackageChange]) -> None:
     assert compared(clean, edit) == expected
 
 
@@ -176,7 +198,7 @@ def test_a_new_operation_that_runs_at_once_loosens(clean: PackageOnDisk) -> None
         with_overrides("crm.get_contact: auto", "crm.find: auto")(package)
 
     found = compared(clean, edit)
-    assert Change("new operation: crm.find (auto)", loosens=True) in found
+    assert PackageChange("new operation: crm.find (auto)", loosens=True) in found
 
 
 def test_what_loosens_one_way_tightens_the_other(clean: PackageOnDisk) -> None:

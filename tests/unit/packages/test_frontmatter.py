@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colleague.packages.frontmatter import Document, split_frontmatter
+from colleague.packages.frontmatter import MarkdownDocument, split_frontmatter
 
 
 def test_head_and_body() -> None:
-    assert split_frontmatter("---\nname: a\n---\n# Body\n") == Document("name: a", "# Body\n", 4)
+    assert split_frontmatter("---\nname: a\n---\n# Body\n") == MarkdownDocument("name: a", "# Body\n", 4)
 
 
 def test_the_body_line_is_the_line_in_the_file() -> None:
@@ -19,14 +19,14 @@ def test_the_body_line_is_the_line_in_the_file() -> None:
 
 
 def test_without_frontmatter_all_is_body() -> None:
-    assert split_frontmatter("# Body\n") == Document(None, "# Body\n", 1)
+    assert split_frontmatter("# Body\n") == MarkdownDocument(None, "# Body\n", 1)
 
 
 @pytest.mark.parametrize(
     "text", ["", "\n---\na: 1\n---\n", " ---\na: 1\n---\n", "----\na\n----\n", "text\n---\na\n---\n"]
 )
 def test_it_begins_on_the_first_line_or_not_at_all(text: str) -> None:
-    assert split_frontmatter(text) == Document(None, text, 1)
+    assert split_frontmatter(text) == MarkdownDocument(None, text, 1)
 
 
 @pytest.mark.parametrize("fence", ["---", "--- ", "---\t", "..."])
@@ -35,7 +35,7 @@ def test_blanks_after_the_fence_and_dots_at_the_end(fence: str) -> None:
 
 
 def test_empty_frontmatter() -> None:
-    assert split_frontmatter("---\n---\nbody") == Document("", "body", 3)
+    assert split_frontmatter("---\n---\nbody") == MarkdownDocument("", "body", 3)
 
 
 def test_a_rule_in_the_body_ends_nothing() -> None:
@@ -44,7 +44,7 @@ def test_a_rule_in_the_body_ends_nothing() -> None:
 
 @pytest.mark.parametrize("text", ["---", "---\n", "---\na: 1\n", "---\na: 1\n ---\nbody\n"])
 def test_what_never_ends(text: str) -> None:
-    assert split_frontmatter(text) == Document(None, text, 1, unclosed=True)
+    assert split_frontmatter(text) == MarkdownDocument(None, text, 1, unclosed=True)
 
 
 @given(st.text("-. a:\n", max_size=40))

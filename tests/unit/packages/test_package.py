@@ -17,7 +17,7 @@ from colleague.packages.learning import Learning
 from colleague.packages.package import Package, read_package
 from colleague.packages.parameter import object_schema
 from colleague.packages.payload import parse_payload_path
-from colleague.packages.policy import Approval, Escalation, Policy
+from colleague.packages.policy import ApprovalPolicy, Escalation, Policy
 from colleague.packages.snapshot import take_snapshot
 from tests.unit.packages.conftest import PackageOnDisk
 
@@ -232,7 +232,9 @@ def test_a_process_overrides_delivery_field_by_field(
 def test_what_nobody_says_has_the_defaults_of_the_spec(clean: PackageOnDisk) -> None:
     clean.replace("expert.yaml", "policy:\n  approval:\n    overrides:\n      crm.get_contact: auto\n", "")
     manifest = clean.load().manifest
-    assert manifest.policy == Policy(Approval("confirm", {}, None, "reject"), Escalation("main", True, True))
+    assert manifest.policy == Policy(
+        ApprovalPolicy("confirm", {}, None, "reject"), Escalation("main", True, True)
+    )
     assert manifest.execution == Execution(
         None, False, Retry(1, "exponential", parse_duration("30s")), "escalate", False
     )

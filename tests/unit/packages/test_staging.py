@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from colleague.packages.folder import Entry
+from colleague.packages.folder import FolderEntry
 from colleague.packages.staging import (
     STAGING,
     copy_entries,
@@ -168,7 +168,7 @@ def test_copy_entries_copies_files_and_links(tmp_path: Path) -> None:
     (root / "deep" / "er" / "data.bin").write_bytes(b"\0\xff")
     (root / "not-listed.md").write_text("no")
     target.mkdir()
-    copy_entries(root, [Entry("deep/er/data.bin"), Entry("link", link_to="deep/er")], target)
+    copy_entries(root, [FolderEntry("deep/er/data.bin"), FolderEntry("link", link_to="deep/er")], target)
     assert (target / "deep/er/data.bin").read_bytes() == b"\0\xff"
     assert (target / "link").readlink() == Path("deep/er")
     assert sorted(path.name for path in target.iterdir()) == ["deep", "link"]

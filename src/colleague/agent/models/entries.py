@@ -26,7 +26,7 @@ _DEFAULT = ("agents", "defaults", "model")
 
 
 @dataclass(frozen=True)
-class Kind:
+class ProviderKind:
     """A kind of provider that a person can name. Empty fields have to be given, or are not needed."""
 
     api: Api
@@ -36,11 +36,13 @@ class Kind:
     needs_address: bool = False
 
 
-KINDS: Mapping[str, Kind] = {
-    **{each.id: Kind(each.api, each.variables[0], "", each.first_model) for each in BUILT_IN.values()},
-    "openrouter": Kind("openai-completions", "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1"),
-    "ollama": Kind("openai-completions", "", "http://127.0.0.1:11434/v1"),
-    "openai-compatible": Kind("openai-completions", needs_address=True),
+KINDS: Mapping[str, ProviderKind] = {
+    **{
+        each.id: ProviderKind(each.api, each.variables[0], "", each.first_model) for each in BUILT_IN.values()
+    },
+    "openrouter": ProviderKind("openai-completions", "OPENROUTER_API_KEY", "https://openrouter.ai/api/v1"),
+    "ollama": ProviderKind("openai-completions", "", "http://127.0.0.1:11434/v1"),
+    "openai-compatible": ProviderKind("openai-completions", needs_address=True),
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from colleague.agent.models.tool_name import ToolNames, safe_name
+from colleague.agent.models.tool_name import ProviderToolNames, safe_name
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -31,7 +31,7 @@ def with_safe_names(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     return [_renamed(message, safe_name) for message in messages]
 
 
-def with_shown_names(response: ModelResponse, names: ToolNames) -> ModelResponse:
+def with_shown_names(response: ModelResponse, names: ProviderToolNames) -> ModelResponse:
     """An answer with every tool name as people see it."""
     renamed: ModelResponse = _renamed(response, names.shown)
     return renamed

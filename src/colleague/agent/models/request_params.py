@@ -9,7 +9,7 @@ from colleague.agent.models.messages import with_safe_names
 from colleague.agent.models.request import ThinkRequest
 from colleague.agent.models.resolved import LONGEST_SECONDS, ResolvedModel
 from colleague.agent.models.thinking import Level, choose_thinking
-from colleague.agent.models.tool_name import ToolNames, safe_name
+from colleague.agent.models.tool_name import ProviderToolNames, safe_name
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
@@ -43,7 +43,7 @@ class Wire:
     messages: list[ModelMessage]
     settings: ModelSettings
     parameters: ModelRequestParameters
-    names: ToolNames
+    names: ProviderToolNames
     thinking: Level
 
 
@@ -56,7 +56,7 @@ def wire(model: ResolvedModel, client: Model, request: ThinkRequest) -> Wire:
         with_safe_names(request.messages),
         settings,  # type: ignore[arg-type]
         _parameters(request),
-        ToolNames.of(tool.name for tool in request.tools),
+        ProviderToolNames.of(tool.name for tool in request.tools),
         choice.level,
     )
 

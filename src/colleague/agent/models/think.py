@@ -18,7 +18,7 @@ from colleague.agent.models.reply import Reply, cost_of, usage_of
 from colleague.agent.models.request import ThinkRequest
 from colleague.agent.models.request_params import Wire, wire
 from colleague.agent.models.resolved import ResolvedModel, Usage
-from colleague.agent.models.tool_name import ToolNames
+from colleague.agent.models.tool_name import ProviderToolNames
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse, ModelResponseStreamEvent
@@ -116,7 +116,7 @@ class _Asking:
 class _Reading:
     """From the library's events to ours. The first piece of a part comes with its start."""
 
-    def __init__(self, names: ToolNames) -> None:
+    def __init__(self, names: ProviderToolNames) -> None:
         self._names = names
         self._calls: dict[int, tuple[str, str]] = {}
 

@@ -62,13 +62,13 @@ def _hashed(name: str) -> str:
 
 
 @dataclass(frozen=True)
-class ToolNames:
+class ProviderToolNames:
     """The names of the tools in one request, both ways."""
 
     _shown: Mapping[str, str]
 
     @classmethod
-    def of(cls, names: Iterable[str]) -> ToolNames:
+    def of(cls, names: Iterable[str]) -> ProviderToolNames:
         return cls({safe_name(name): name for name in names})
 
     def shown(self, safe: str) -> str:

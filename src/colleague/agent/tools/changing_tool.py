@@ -9,10 +9,10 @@ from abc import abstractmethod
 from colleague.agent.tool import PreparedTool, ToolOutput, ToolRequest
 from colleague.agent.tools.arguments import Arguments
 from colleague.agent.tools.file_tool import FileTool
-from colleague.agent.tools.page import MOST_LINES, Page, kind_of, page
+from colleague.agent.tools.page import MOST_LINES, TextPage, kind_of, page
 from colleague.agent.tools.path import shown
 from colleague.agent.tools.tree import Content
-from colleague.agent.tools.versioned import Change, ChangeRefused, Standing, VersionedTree, Written
+from colleague.agent.tools.versioned import ChangeRefused, FileChange, Standing, VersionedTree, Written
 from colleague.errors import ColleagueError
 from colleague.store.versions import Author, hash_of
 
@@ -70,7 +70,7 @@ class ChangingTool(FileTool, PreparedTool):
 
         author = Author(self._run_id, request.call_id)
         try:
-            written = await self._files.change(path, Change(author, make, self.whole, expected))
+            written = await self._files.change(path, FileChange(author, make, self.whole, expected))
         except ChangeRefused as refusal:
             return await self._refused(refusal, request)
         return ToolOutput(_summary(written))
@@ -85,10 +85,10 @@ class ChangingTool(FileTool, PreparedTool):
         return ToolOutput(f"{refusal.message}\n{part.shown}", is_error=True, source=self.source(content.path))
 
 
-def _excerpt(content: Content) -> Page:
+def _excerpt(content: Content) -> TextPage:
     kind = kind_of(content.data)
     if kind:
-        return Page(f"[{kind} of {len(content.data):,} bytes]", 0, 0, 0)
+        return TextPage(f"[{kind} of {len(content.data):,} bytes]", 0, 0, 0)
     return page(content.data.decode("utf-8", "replace"), limit=MOST_LINES)
 
 

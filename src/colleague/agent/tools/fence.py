@@ -11,7 +11,7 @@ from colleague.agent.tools.path import composed
 from colleague.protected import FileId, file_id
 
 
-class Places:
+class FencedPlaces:
     """A place is known by its path, for what does not exist yet, and by device and inode, so that no hard
     link and no second mount leads to it. Those are looked up anew for every access."""
 
@@ -34,8 +34,8 @@ class Fence:
     """`closed` places do not exist for the tools; what lies in a `read_only` one is never written."""
 
     def __init__(self, closed: Collection[Path] = (), read_only: Collection[Path] = ()) -> None:
-        self.closed = Places(closed)
-        self.read_only = Places(read_only)
+        self.closed = FencedPlaces(closed)
+        self.read_only = FencedPlaces(read_only)
 
 
 def folded(path: str) -> str:

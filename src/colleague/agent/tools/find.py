@@ -7,7 +7,7 @@ import asyncio
 from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec
 from colleague.agent.tools.arguments import Arguments, number, parameters, text
 from colleague.agent.tools.file_tool import FileTool
-from colleague.agent.tools.folder import Entry
+from colleague.agent.tools.folder import TreeEntry
 from colleague.agent.tools.glob import Glob
 from colleague.agent.tools.path import shown
 from colleague.agent.tools.tree import MOST_ENTRIES_WALKED
@@ -45,7 +45,7 @@ class FindTool(FileTool):
             lines.append(f"[only the first {MOST_ENTRIES_WALKED:,} entries were looked at; name a folder]")
         return ToolOutput("\n".join(lines) or "[nothing matches]", source=self.source(path))
 
-    def _found(self, path: str, glob: Glob) -> tuple[list[Entry], bool]:
+    def _found(self, path: str, glob: Glob) -> tuple[list[TreeEntry], bool]:
         """A pattern may be meant from the top or from the folder; both are looked at."""
         walked = self.tree.walk(path)
         start = "/".join(name for name in path.split("/") if name not in ("", "."))

@@ -19,7 +19,7 @@ _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
-class Entry:
+class TreeEntry:
     """Something in a folder. `size` is that of a file."""
 
     path: str
@@ -32,7 +32,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Folder:
+class OpenFolder:
     """An open folder and its path in the tree. Whoever opened it closes it."""
 
     descriptor: int
@@ -41,14 +41,14 @@ class Folder:
     def close(self) -> None:
         os.close(self.descriptor)
 
-    def entry(self, name: str) -> Entry | None:
+    def entry(self, name: str) -> TreeEntry | None:
         """The entry of exactly this name."""
         try:
             status = self.status(name)
         except FileNotFoundError:
             return None
         kind = _kind(status.st_mode)
-        return Entry(join(self.path, name), kind, status.st_size if kind == "file" else 0)
+        return TreeEntry(join(self.path, name), kind, status.st_size if kind == "file" else 0)
 
     def status(self, name: str) -> os.stat_result:
         return os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
@@ -62,7 +62,7 @@ class Folder:
     def names(self) -> list[str]:
         return os.listdir(self.descriptor)  # noqa: PTH208 - a Path is no descriptor
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[TreeEntry]:
         """All that is here, by name."""
         names = sorted(name for name in self.names() if not is_temporary(name))
         found = [self.entry(name) for name in names]
@@ -83,19 +83,19 @@ class Folder:
             raise Missing(join(self.path, name), self.path, name)
         return actual
 
-    def step(self, name: str, *, create: bool, exact: bool) -> Folder:
+    def step(self, name: str, *, create: bool, exact: bool) -> OpenFolder:
         """A folder in this one, made when it may be; `exact` for a name that was read off the disk."""
         if create and self.spelled(name) is None:
             self.check_new(composed(name))
             self.make_folder(composed(name))
         return self.open_folder(name if exact else self.required(name))
 
-    def open_folder(self, name: str) -> Folder:
+    def open_folder(self, name: str) -> OpenFolder:
         """A folder in this one; `name` as it is on disk."""
         path = join(self.path, name)
         self._check(name, path, "folder")
         try:
-            return Folder(os.open(name, FOLDER_FLAGS, dir_fd=self.descriptor), path)
+            return OpenFolder(os.open(name, FOLDER_FLAGS, dir_fd=self.descriptor), path)
         except FileNotFoundError:
             raise Missing(path, self.path, name) from None
         except OSError as error:
@@ -151,12 +151,14 @@ class Folder:
             raise PathError(_MISTAKES[entry.kind].format(path=shown(path)))
 
 
-def open_real(real: Path, path: str, *, create: bool, through_link: bool = False) -> Folder | None:
+def open_real(real: Path, path: str, *, create: bool, through_link: bool = False) -> OpenFolder | None:
     """A folder of the disk as `path` of the tree; None when it does not exist."""
     if create:
         real.mkdir(parents=True, exist_ok=True)
     try:
-        return Folder(os.open(real, FOLDER_FLAGS & ~os.O_NOFOLLOW if through_link else FOLDER_FLAGS), path)
+        return OpenFolder(
+            os.open(real, FOLDER_FLAGS & ~os.O_NOFOLLOW if through_link else FOLDER_FLAGS), path
+        )
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -7,7 +7,7 @@ import asyncio
 from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec
 from colleague.agent.tools.arguments import Arguments, number, parameters, text
 from colleague.agent.tools.file_tool import FileTool
-from colleague.agent.tools.folder import Entry
+from colleague.agent.tools.folder import TreeEntry
 from colleague.agent.tools.path import shown
 
 _MOST = 500
@@ -36,7 +36,7 @@ class LsTool(FileTool):
             lines.append(f"[{len(entries) - limit} more; raise limit, or use find with a pattern]")
         return ToolOutput("\n".join(lines) or "[the folder is empty]", source=self.source(path))
 
-    def _line(self, entry: Entry) -> str:
+    def _line(self, entry: TreeEntry) -> str:
         name = shown(entry.name)
         if entry.kind == "file":
             return f"{name}  {entry.size:,} bytes"

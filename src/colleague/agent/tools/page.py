@@ -22,7 +22,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True)
-class Page:
+class TextPage:
     """Characters `first` to `last` of a text of `size`; `shown` is what the model gets."""
 
     shown: str
@@ -45,7 +45,7 @@ def count_lines(text: str) -> int:
 
 def page(
     text: str, *, line: int = 1, column: int = 1, limit: int = MOST_LINES, numbered: bool = False
-) -> Page:
+) -> TextPage:
     """From a line (and a column of it) on, as many lines as are asked for and fit. Both count from 1."""
     start = min(_start_of(text, line - 1, 0) + column - 1, len(text))
     end = _start_of(text, limit, start)
@@ -55,7 +55,7 @@ def page(
     body = text[start:end].removeprefix("\ufeff").replace("\r\n", "\n")
     if numbered:
         body = _numbered(body, line)
-    return Page(body + _notes(text, start, end), start, end, len(text))
+    return TextPage(body + _notes(text, start, end), start, end, len(text))
 
 
 def _start_of(text: str, lines: int, start: int) -> int:

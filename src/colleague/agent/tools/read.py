@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec
 from colleague.agent.tools.arguments import ArgumentError, Arguments, flag, number, parameters, text
 from colleague.agent.tools.file_tool import FileTool
-from colleague.agent.tools.page import MOST_LINES, Page, count_lines, kind_of, page
+from colleague.agent.tools.page import MOST_LINES, TextPage, count_lines, kind_of, page
 from colleague.agent.tools.path import shown
 from colleague.agent.tools.tree import Content
 from colleague.agent.tools.versioned import VersionedTree
@@ -44,7 +44,7 @@ class ReadTool(FileTool):
         window = _Window.of(arguments)
         content = await asyncio.to_thread(self.tree.read, arguments.text("path"))
         kind = kind_of(content.data)
-        part = Page("", 0, 0, 0) if kind else await asyncio.to_thread(window.part, content)
+        part = TextPage("", 0, 0, 0) if kind else await asyncio.to_thread(window.part, content)
         await self._files.note_read(self._run_id, request.call_id, content, part)
         if kind:
             size = f"{len(content.data):,} bytes"
@@ -70,7 +70,7 @@ class _Window:
             arguments.flag("line_numbers"),
         )
 
-    def part(self, content: Content) -> Page:
+    def part(self, content: Content) -> TextPage:
         whole = content.data.decode("utf-8", "replace")
         lines = count_lines(whole)
         if self.offset > max(lines, 1):

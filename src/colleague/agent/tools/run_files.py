@@ -6,9 +6,9 @@ import asyncio
 import hashlib
 from pathlib import Path
 
-from colleague.agent.tools.page import Page
+from colleague.agent.tools.page import TextPage
 from colleague.agent.tools.tree import Content, Tree
-from colleague.agent.tools.versioned import Change, VersionedTree, Written
+from colleague.agent.tools.versioned import FileChange, VersionedTree, Written
 from colleague.store.tx import Database
 from colleague.store.versions import A_PERSON, Author
 
@@ -21,7 +21,7 @@ class RunFiles(VersionedTree):
         super().__init__(tree, database, owner, locks)
         self._mounted: dict[str, VersionedTree] = {}
 
-    async def change(self, path: str, change: Change) -> Written:
+    async def change(self, path: str, change: FileChange) -> Written:
         mounted = await self._of(await asyncio.to_thread(self.tree.to_write, path))
         return await (mounted.change(path, change) if mounted else super().change(path, change))
 
@@ -35,7 +35,7 @@ class RunFiles(VersionedTree):
         mounted = await self._of(path)
         await (mounted.settle(path) if mounted else super().settle(path))
 
-    async def note_read(self, run_id: str, call_id: str, content: Content, part: Page) -> None:
+    async def note_read(self, run_id: str, call_id: str, content: Content, part: TextPage) -> None:
         mounted = await self._of(content.path)
         if mounted:
             await mounted.note_read(run_id, call_id, content, part)

@@ -8,7 +8,7 @@ import os
 import stat
 import threading
 
-from colleague.agent.tools.folder import Folder
+from colleague.agent.tools.folder import OpenFolder
 from colleague.agent.tools.path import TEMPORARY_ENDING, TEMPORARY_PREFIX
 from colleague.failpoints import failpoint
 from colleague.file_stamp import FileStamp
@@ -22,7 +22,7 @@ class Staged:
     A file has one temporary name, so what a crash leaves behind is cleared by the next write. Whoever
     stages holds the file's lock."""
 
-    def __init__(self, folder: Folder, name: str, data: bytes) -> None:
+    def __init__(self, folder: OpenFolder, name: str, data: bytes) -> None:
         self._folder = folder
         self._name = name
         self._temporary = temporary_name(name)
@@ -81,6 +81,6 @@ def temporary_name(name: str) -> str:
     return f"{TEMPORARY_PREFIX}{hashlib.sha256(name.encode()).hexdigest()[:16]}{TEMPORARY_ENDING}"
 
 
-def remove_temporary(folder: Folder, name: str) -> None:
+def remove_temporary(folder: OpenFolder, name: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.unlink(temporary_name(name), dir_fd=folder.descriptor)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from colleague.agent.tools.fence import Fence
-from colleague.agent.tools.folder import Entry, Folder, open_real
+from colleague.agent.tools.folder import OpenFolder, TreeEntry, open_real
 from colleague.agent.tools.mounts import Mounts, plain
 from colleague.agent.tools.path import Missing, PathError, composed, join, shown, split
 from colleague.agent.tools.staged import Staged, remove_temporary
@@ -43,7 +43,7 @@ class Content:
 class Walked:
     """All that is below a folder, unless it was too much."""
 
-    entries: list[Entry]
+    entries: list[TreeEntry]
     complete: bool
 
 
@@ -104,7 +104,7 @@ class Tree:
         except Missing:
             return None
 
-    def entries(self, path: str) -> list[Entry]:
+    def entries(self, path: str) -> list[TreeEntry]:
         """What is in a folder. A root that was never written to is empty."""
         return self._entries(self._place(path))
 
@@ -114,12 +114,12 @@ class Tree:
             raise PathError(f"{shown(path)} is left out of every search. Read it.")
         if self.is_file(path):
             return Walked([self._entry(path)], True)
-        found: list[Entry] = []
+        found: list[TreeEntry] = []
         for entry in self.entries(path):
             self._collect(entry, found)
         return Walked(found[:MOST_ENTRIES_WALKED], len(found) < MOST_ENTRIES_WALKED)
 
-    def contents(self, entries: list[Entry]) -> Iterator[Content]:
+    def contents(self, entries: list[TreeEntry]) -> Iterator[Content]:
         """The files among what was walked, as far as they still exist and are not too large."""
         for entry in entries:
             if entry.kind != "file" or entry.size > MOST_BYTES_READ:
@@ -188,7 +188,7 @@ class Tree:
             self._guard(place, folder.status_if_there(name), writes=True)
             if folder.spelled(name) is None:
                 folder.check_new(name)
-            own = Folder(os.dup(folder.descriptor), folder.path)
+            own = OpenFolder(os.dup(folder.descriptor), folder.path)
         return Staged(own, name, data)
 
     def clear_temporary(self, path: str) -> None:
@@ -230,7 +230,7 @@ class Tree:
         names = [f"{name}/" for name, root in sorted(self._roots.items()) if root.writable and name]
         return f"Files can be written in {', '.join(names)}." if names else "Nothing can be written here."
 
-    def _entry(self, path: str, *, writes: bool = False) -> Entry:
+    def _entry(self, path: str, *, writes: bool = False) -> TreeEntry:
         place = self._file_place(path)
         with self._open_around(place, writes=writes) as folder:
             name = folder.required(place.names[-1])
@@ -240,9 +240,9 @@ class Tree:
                 raise Missing(place.path, folder.path, name)
             return entry
 
-    def _entries(self, place: _Place, *, exact: bool = False) -> list[Entry]:
+    def _entries(self, place: _Place, *, exact: bool = False) -> list[TreeEntry]:
         if place.root is None:
-            return [Entry(name, "folder") for name in sorted(self._roots)]
+            return [TreeEntry(name, "folder") for name in sorted(self._roots)]
         mounted = self._mounts.inside(place.path)
         found = [self._mounted(join(place.path, name), is_file) for name, is_file in mounted.items()]
         on_disk = self._on_disk(place, exact=exact, needed=not mounted)
@@ -250,15 +250,15 @@ class Tree:
         there = [entry for entry in found if entry and not self.is_hidden(entry.path)]
         return sorted(there, key=lambda entry: entry.name)
 
-    def _mounted(self, path: str, is_file: bool) -> Entry | None:
+    def _mounted(self, path: str, is_file: bool) -> TreeEntry | None:
         """A mounted file, unless there is none; or a folder on the way to one."""
         if not is_file:
-            return Entry(path, "folder")
+            return TreeEntry(path, "folder")
         with contextlib.suppress(PathError):
             return self._entry(path)
         return None
 
-    def _on_disk(self, place: _Place, *, exact: bool, needed: bool) -> list[Entry]:
+    def _on_disk(self, place: _Place, *, exact: bool, needed: bool) -> list[TreeEntry]:
         try:
             with self._open(place, exact=exact) as folder:
                 return self._unfenced(place, folder)
@@ -267,7 +267,7 @@ class Tree:
                 raise
             return []
 
-    def _unfenced(self, place: _Place, folder: Folder) -> list[Entry]:
+    def _unfenced(self, place: _Place, folder: OpenFolder) -> list[TreeEntry]:
         """What is in a folder, without what the fence closes."""
         entries, closed = folder.entries(), self._fence.closed
         if not closed:
@@ -303,7 +303,7 @@ class Tree:
             what = shown(place.path) or "The top folder"
             raise PathError(f"{what} is read only: it is a package or a program that runs here.")
 
-    def _collect(self, entry: Entry, found: list[Entry]) -> None:
+    def _collect(self, entry: TreeEntry, found: list[TreeEntry]) -> None:
         if len(found) >= MOST_ENTRIES_WALKED:
             return
         found.append(entry)
@@ -319,7 +319,7 @@ class Tree:
     @contextlib.contextmanager
     def _open_around(
         self, place: _Place, *, create: bool = False, exact: bool = False, writes: bool = False
-    ) -> Iterator[Folder]:
+    ) -> Iterator[OpenFolder]:
         """The folder that a file is in; that of a mounted file goes by the path it has in the tree."""
         mounted = self._mounts.at(place.path)
         if mounted is None:
@@ -335,7 +335,7 @@ class Tree:
     @contextlib.contextmanager
     def _open(
         self, place: _Place, *, create: bool = False, exact: bool = False, writes: bool = False
-    ) -> Iterator[Folder]:
+    ) -> Iterator[OpenFolder]:
         """Walks down to a folder, one descriptor after another, each looked at before it is gone into."""
         self._mounts.check_folder(place.path)
         writes = writes or create
@@ -354,12 +354,12 @@ class Tree:
         finally:
             folder.close()
 
-    def _open_root(self, name: str, *, create: bool) -> Folder:
+    def _open_root(self, name: str, *, create: bool) -> OpenFolder:
         folder = open_real(self._roots[name].folder, name, create=create, through_link=not name)
         if folder is None:
             raise Missing(name or "the top folder", "", name)
         return folder
 
-    def _content(self, place: _Place, folder: Folder, name: str) -> Content:
+    def _content(self, place: _Place, folder: OpenFolder, name: str) -> Content:
         self._guard(place, folder.status_if_there(name), writes=False)
         return Content(join(folder.path, name), *folder.read(name, MOST_BYTES_READ))

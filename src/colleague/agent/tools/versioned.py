@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from colleague.agent.tool import UnknownEnd
 from colleague.agent.tools.lock import FileBusy, file_lock
-from colleague.agent.tools.page import Page
+from colleague.agent.tools.page import TextPage
 from colleague.agent.tools.path import shown
 from colleague.agent.tools.tree import Content, Tree
 from colleague.errors import ColleagueError, DatabaseUnavailable
@@ -20,7 +20,16 @@ from colleague.failpoints import failpoint
 from colleague.file_stamp import FileStamp
 from colleague.store import versions
 from colleague.store.tx import Database, Tx
-from colleague.store.versions import A_PERSON, Author, FileKey, Pending, Seen, StaleVersion, Version, hash_of
+from colleague.store.versions import (
+    A_PERSON,
+    Author,
+    FileKey,
+    Pending,
+    SeenText,
+    StaleVersion,
+    Version,
+    hash_of,
+)
 
 _MOST_TRIES = 20
 
@@ -63,7 +72,7 @@ class Written:
 
 
 @dataclass(frozen=True)
-class Change:
+class FileChange:
     """What `author` makes of a file. `whole`: all of the text is the author's own, so it has seen it.
 
     With `expected` only a file of this hash is changed."""
@@ -86,7 +95,7 @@ class VersionedTree:
         self._locks = locks
         self._changes: set[asyncio.Task[Written]] = set()
 
-    async def change(self, path: str, change: Change) -> Written:
+    async def change(self, path: str, change: FileChange) -> Written:
         """Makes a change. A call that has made it before does not make it again.
 
         A caller that is cancelled leaves the change to go on to its end."""
@@ -100,7 +109,7 @@ class VersionedTree:
         """Puts an old version back, as a new one."""
         key = FileKey(self._owner, await asyncio.to_thread(self.tree.to_write, path))
         old = await self._database.read(lambda tx: versions.get_version(tx, key, number))
-        return await self.change(path, Change(author, lambda _: old.data))
+        return await self.change(path, FileChange(author, lambda _: old.data))
 
     async def settle(self, path: str) -> None:
         """Finishes what a crash left between a version and its file. A person's newer edit stays."""
@@ -109,13 +118,13 @@ class VersionedTree:
             await self._standing(key, A_PERSON)
             await asyncio.to_thread(self.tree.clear_temporary, path)
 
-    async def note_read(self, run_id: str, call_id: str, content: Content, part: Page) -> None:
+    async def note_read(self, run_id: str, call_id: str, content: Content, part: TextPage) -> None:
         """Remembers that a run was shown a part of a text."""
         key = FileKey(self._owner, content.path)
-        seen = Seen(hash_of(content.data), part.first, part.last, part.size)
+        seen = SeenText(hash_of(content.data), part.first, part.last, part.size)
         await self._database.write(lambda tx: versions.record_read(tx, key, run_id, call_id, seen))
 
-    async def _change(self, key: FileKey, change: Change) -> Written:
+    async def _change(self, key: FileKey, change: FileChange) -> Written:
         async with file_lock(self._locks, self.tree.real(key.path)):
             for _ in range(_MOST_TRIES):
                 standing = await self._standing(key, change.author)
@@ -124,7 +133,7 @@ class VersionedTree:
                     return written
         raise FileBusy(f"{shown(key.path)} is changed by someone else all the time. Try again later.")
 
-    async def _try(self, standing: Standing, change: Change) -> Written | None:
+    async def _try(self, standing: Standing, change: FileChange) -> Written | None:
         """None when someone else was faster, and nothing has changed then."""
         path, own = standing.key.path, standing.own
         if own is not None:
@@ -168,7 +177,7 @@ class VersionedTree:
         finally:
             staged.close()
 
-    async def _replace(self, standing: Standing, data: bytes, change: Change) -> Version | None:
+    async def _replace(self, standing: Standing, data: bytes, change: FileChange) -> Version | None:
         """Version first, then the file."""
         staged = await asyncio.to_thread(self.tree.stage, standing.key.path, data)
         try:
@@ -187,7 +196,7 @@ class VersionedTree:
             staged.close()
         return version
 
-    async def _record(self, standing: Standing, data: bytes, change: Change) -> Version | None:
+    async def _record(self, standing: Standing, data: bytes, change: FileChange) -> Version | None:
         def record(tx: Tx) -> Version:
             _note_written(tx, standing, change, data)
             return versions.record_change(
@@ -213,11 +222,11 @@ def _look(tx: Tx, key: FileKey, content: Content | None, author: Author) -> Stan
     )
 
 
-def _note_written(tx: Tx, standing: Standing, change: Change, data: bytes) -> None:
+def _note_written(tx: Tx, standing: Standing, change: FileChange, data: bytes) -> None:
     """A run knows what it wrote; of an edit only when it knew the text before."""
     run_id, call_id = change.author.run_id, change.author.call_id
     if run_id and call_id and (change.whole or standing.seen):
-        versions.record_read(tx, standing.key, run_id, call_id, Seen(hash_of(data), 0, 0, 0))
+        versions.record_read(tx, standing.key, run_id, call_id, SeenText(hash_of(data), 0, 0, 0))
 
 
 def _changed_meanwhile(standing: Standing) -> ChangeRefused:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from colleague.errors import ColleagueError
-from colleague.experts.workspace.learnings import Entry, append_entry
+from colleague.experts.workspace.learnings import LearningEntry, append_entry
 from colleague.experts.workspace.workspace import Workspace
 from colleague.failpoints import failpoint
 from colleague.store.activity_lines import tell_delivered, tell_unread
@@ -54,7 +54,7 @@ class LearningsChannel:
         body = json.loads(parcel.body)
         expert, most = body.pop("expert"), body.pop("most")
         folder = Workspace.of(self.workspace, expert).learnings
-        await asyncio.to_thread(append_entry, folder, Entry(**body), most)
+        await asyncio.to_thread(append_entry, folder, LearningEntry(**body), most)
 
 
 Channels = Mapping[str, Channel | None]

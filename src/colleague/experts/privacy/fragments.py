@@ -30,7 +30,7 @@ _MONEY_BEFORE = re.compile(rf"(?:\$|(?<![a-z0-9])(?:{CURRENCIES}))\s{{0,3}}\Z")
 _MONEY_AFTER = re.compile(rf"\s{{0,3}}(?:\$|(?:{CURRENCIES}|euros?|dollars?|pounds?|francs?)(?![a-z0-9]))")
 
 
-class Kind(IntEnum):
+class PassageKind(IntEnum):
     """Where the words of a passage count; of two kinds the lower one counts more often."""
 
     ANYWHERE = 0
@@ -43,13 +43,13 @@ class Kind(IntEnum):
 
     def fits(self, text: str, wording: Wording, first: int, end: int) -> bool:
         """Whether the words from `first` up to `end` stand as they should."""
-        if self is Kind.ANYWHERE:
+        if self is PassageKind.ANYWHERE:
             return True
-        if self is Kind.CAPITAL:
+        if self is PassageKind.CAPITAL:
             written = text[wording.place(first, end)]
             return written != written.lower()
         gaps = [wording.gap(index) for index in range(first + 1, end)]
-        if self is Kind.SPACED:
+        if self is PassageKind.SPACED:
             return all(gap == " " for gap in gaps)
         return not any(char.isspace() for gap in gaps for char in gap)
 
@@ -58,13 +58,13 @@ class Kind(IntEnum):
 class Passages:
     """Passages by their words, and the values of the sums among them."""
 
-    kinds: dict[OpeningMessages, Kind]
+    kinds: dict[OpeningMessages, PassageKind]
     values: set[str]
 
 
 def passages_of(texts: Iterable[str]) -> Passages:
     """Everything private in the bodies of private files."""
-    kinds: dict[OpeningMessages, Kind] = {}
+    kinds: dict[OpeningMessages, PassageKind] = {}
     values: set[str] = set()
     for text in texts:
         for wording in wordings(text):
@@ -74,7 +74,7 @@ def passages_of(texts: Iterable[str]) -> Passages:
             values.update(_spaced_sums(wording))
     for groups in map(groups_of, values):
         if 1 < len(groups) <= _LONGEST:
-            kinds.setdefault(groups, Kind.SPACED)
+            kinds.setdefault(groups, PassageKind.SPACED)
     for words in [words for words in kinds if MARK in words]:
         del kinds[words]
     return Passages(kinds, values)
@@ -148,9 +148,9 @@ class _Source:
     def written(self, first: int, end: int) -> str:
         return self.text[self.wording.place(first, end)]
 
-    def passages(self) -> Iterator[tuple[OpeningMessages, Kind]]:
+    def passages(self) -> Iterator[tuple[OpeningMessages, PassageKind]]:
         for words in self._runs():
-            yield words, Kind.ANYWHERE
+            yield words, PassageKind.ANYWHERE
         for find in (self._cells, self._codes, self._emails, self._urls):
             for words, kind in find():
                 for first in range(max(1, len(words) - _LONGEST + 1)):
@@ -168,7 +168,7 @@ class _Source:
             if end <= len(words):
                 yield words[first:end]
 
-    def _cells(self) -> Iterator[tuple[OpeningMessages, Kind]]:
+    def _cells(self) -> Iterator[tuple[OpeningMessages, PassageKind]]:
         """Lines and cells of tables, also those that are too short to hold a run."""
         for begin, end in self.chains(_IN_CELL):
             first = begin + self._is_numbering(begin, end)
@@ -176,13 +176,13 @@ class _Source:
             if len(words) > _LONGEST or len(" ".join(words)) < _SHORTEST_CELL:
                 continue
             name = len(words) == 1 and words[0].isalpha() and not self.written(first, end).islower()
-            yield words, Kind.CAPITAL if name else Kind.ANYWHERE
+            yield words, PassageKind.CAPITAL if name else PassageKind.ANYWHERE
 
     def _is_numbering(self, first: int, end: int) -> bool:
         numbered = self.wording.words[first].isdigit() and first + 1 < end
         return numbered and self.gaps[first + 1].startswith((". ", ") "))
 
-    def _codes(self) -> Iterator[tuple[OpeningMessages, Kind]]:
+    def _codes(self) -> Iterator[tuple[OpeningMessages, PassageKind]]:
         for first, end in self.chains(_IN_CODE):
             written = self.written(first, end)
             if len(written) < _SHORTEST_CODE:
@@ -191,36 +191,39 @@ class _Source:
             if not all(map(str.isalpha, words)):
                 yield from _codes_of(words)
             elif written.isupper() and sum(map(str.isalpha, written)) >= _SHORTEST_CODE:
-                yield words, Kind.CAPITAL
+                yield words, PassageKind.CAPITAL
 
-    def _emails(self) -> Iterator[tuple[OpeningMessages, Kind]]:
+    def _emails(self) -> Iterator[tuple[OpeningMessages, PassageKind]]:
         for first, end in self.chains(_IN_EMAIL) if "@" in self.wording.view else ():
             if any("@" in gap for gap in self.gaps[first + 1 : end]):
-                yield self.wording.words[first:end], Kind.GLUED
+                yield self.wording.words[first:end], PassageKind.GLUED
 
-    def _urls(self) -> Iterator[tuple[OpeningMessages, Kind]]:
+    def _urls(self) -> Iterator[tuple[OpeningMessages, PassageKind]]:
         words = self.wording.words
         for first, end in self.chains(_IN_URL):
             begin = next((at for at in range(first, end - 1) if self._begins_url(at)), end)
             host = begin + 2 if words[begin + 1 : begin + 2] == ("www",) else begin + 1
             if begin < end:
-                yield words[host if end - host > 1 else begin : end], Kind.GLUED
+                yield words[host if end - host > 1 else begin : end], PassageKind.GLUED
 
     def _begins_url(self, index: int) -> bool:
         gap = self.gaps[index + 1]
         return gap.startswith("://") or (self.wording.words[index] == "www" and gap == ".")
 
 
-def _codes_of(words: OpeningMessages) -> Iterator[tuple[OpeningMessages, Kind]]:
+def _codes_of(words: OpeningMessages) -> Iterator[tuple[OpeningMessages, PassageKind]]:
     """A code, the same without its hyphens, and those of its parts that are codes by themselves."""
     mixed = [word for word in words if _is_mixed(word)]
     if mixed or _is_numbered(words):
-        yield words, Kind.ANYWHERE if any(len(word) >= _TELLING_PART for word in mixed) else Kind.GLUED
+        yield (
+            words,
+            PassageKind.ANYWHERE if any(len(word) >= _TELLING_PART for word in mixed) else PassageKind.GLUED,
+        )
         if any(map(str.isalpha, words)):
-            yield ("".join(words),), Kind.GLUED
+            yield ("".join(words),), PassageKind.GLUED
     for word in mixed:
         if len(word) >= _SHORTEST_CODE:
-            yield (word,), Kind.GLUED
+            yield (word,), PassageKind.GLUED
 
 
 def _is_mixed(word: str) -> bool:

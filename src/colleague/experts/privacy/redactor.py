@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colleague.experts.privacy.encoding import SHORTEST, Hidden, encoded_texts, spaced_texts, squeezed
-from colleague.experts.privacy.fragments import Kind, OpeningMessages, Passages, passages_of, sums_in
+from colleague.experts.privacy.fragments import OpeningMessages, PassageKind, Passages, passages_of, sums_in
 from colleague.experts.privacy.mirrored import Reversed
 from colleague.experts.privacy.normalize import decoded, folded
 from colleague.experts.privacy.private_file import private_bodies
@@ -20,7 +20,7 @@ from colleague.experts.privacy.tokens import MARK, Wording, wordings
 from colleague.experts.registry import Record, read_records
 from colleague.home import Home
 from colleague.packages.finding import Findings
-from colleague.packages.folder import Folder
+from colleague.packages.folder import PackageFolder
 from colleague.packages.frontmatter import split_frontmatter
 from colleague.packages.mark import Mark
 from colleague.packages.names import MANIFEST
@@ -115,7 +115,7 @@ class PrivateText:
         """What stands in a public text, be it in small letters, is not private."""
         for wording in wordings(text) if self else ():
             for first, end, kind in self._candidates(wording):
-                if kind is Kind.CAPITAL or kind.fits(text, wording, first, end):
+                if kind is PassageKind.CAPITAL or kind.fits(text, wording, first, end):
                     del self._passages.kinds[wording.words[first:end]]
             for word in self._alone.intersection(wording.words):
                 del self._passages.kinds[word,]
@@ -167,7 +167,7 @@ class PrivateText:
     @cached_property
     def _squeezed(self) -> Squeezed:
         kinds = self._passages.kinds
-        joined = ("".join(words) for words, kind in kinds.items() if kind is not Kind.CAPITAL)
+        joined = ("".join(words) for words, kind in kinds.items() if kind is not PassageKind.CAPITAL)
         return Squeezed.of([*joined, *(value.replace(".", "") for value in self._passages.values)])
 
     @cached_property
@@ -178,7 +178,7 @@ class PrivateText:
         """Places of words, those of one kind in their order."""
         begin = reached = 0
         for first, end, kind in self._candidates(wording):
-            if end > reached and (kind is Kind.ANYWHERE or kind.fits(text, wording, first, end)):
+            if end > reached and (kind is PassageKind.ANYWHERE or kind.fits(text, wording, first, end)):
                 if first > reached > begin:
                     yield begin, reached
                 begin, reached = (first if first > reached else begin), end
@@ -191,7 +191,7 @@ class PrivateText:
         if self._passages.values:
             yield from ((index, index + 1) for index, _ in sums_in(wording, self._passages.values))
 
-    def _candidates(self, wording: Wording) -> Iterator[tuple[int, int, Kind]]:
+    def _candidates(self, wording: Wording) -> Iterator[tuple[int, int, PassageKind]]:
         """Every passage of two words and more, whether or not it stands as it should."""
         words, kinds, sizes = wording.words, self._passages.kinds, self._sizes
         begins = [(first, sizes[pair]) for first, pair in enumerate(pairwise(words)) if pair in sizes]
@@ -296,7 +296,7 @@ def _public_paths(package: Package) -> Iterator[str]:
 
 
 def _reader(root: Path) -> Callable[[str], str]:
-    folder = Folder(root, Findings())
+    folder = PackageFolder(root, Findings())
     return lambda path: folder.read(path, Mark(path)) or ""
 
 

@@ -12,7 +12,7 @@ _MARK = "mark_step"
 _FILE_TOOLS = ("read", "write")
 
 
-class Progress:
+class StepProgress:
     """The place of the next move, and the `failure` that stands in its way.
 
     `told` says that the failure has been marked already."""
@@ -100,9 +100,9 @@ def key_of(call: Made) -> tuple[str, str]:
     return call.tool, str(call.arguments.get("step", "")) if call.is_of(_MARK) else ""
 
 
-def progress(plan: Sequence[Move], history: Iterable[Event]) -> Progress:
+def progress(plan: Sequence[Move], history: Iterable[Event]) -> StepProgress:
     """How far a walk along `plan` has come."""
-    walked = Progress(plan)
+    walked = StepProgress(plan)
     for event in history:
         walked.note(event)
     return walked

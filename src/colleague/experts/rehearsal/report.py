@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from colleague.experts.json_schema import Document
+from colleague.experts.json_schema import SchemaDocument
 from colleague.experts.rehearsal.planned_call import PlannedCall, type_of
 from colleague.experts.rehearsal.planned_step import PlannedStep, is_operation, planned_steps
 from colleague.packages.package import Package
@@ -184,7 +184,7 @@ def _outputs(process: Process, outputs: Any) -> ReturnedOutputs:
         )
         for name in names
     ]
-    problems = Document(object_schema(process.outputs)).problems(values) if came else []
+    problems = SchemaDocument(object_schema(process.outputs)).problems(values) if came else []
     return ReturnedOutputs(tuple(listed), tuple(problems[:_MOST_PROBLEMS]), came)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from colleague.experts.json_schema import Document, Schema, is_number, merge
+from colleague.experts.json_schema import Schema, SchemaDocument, is_number, merge
 from colleague.experts.rehearsal.naming import singular
 from colleague.experts.rehearsal.number import numbers
 from colleague.experts.rehearsal.text import described, may_be_empty, texts
@@ -47,13 +47,13 @@ class NothingKnown:
 
 def sample(schema: Any, name: str = "") -> Any:
     """A made-up value that fits the schema."""
-    return Sampler(Document(schema), NothingKnown()).value(name, schema)
+    return Sampler(SchemaDocument(schema), NothingKnown()).value(name, schema)
 
 
 class Sampler:
     """Makes the values of one document. It tries so often and no more, whatever the schema."""
 
-    def __init__(self, document: Document, known: Lookup) -> None:
+    def __init__(self, document: SchemaDocument, known: Lookup) -> None:
         self._document = document
         self._known = known
         self._left = _MOST_TRIES

@@ -8,13 +8,13 @@ from functools import cached_property
 from typing import Any
 
 from colleague.agent.models.failure import ModelFailure
-from colleague.agent.models.tool_name import ToolNames, safe_name
-from colleague.experts.json_schema import Document
+from colleague.agent.models.tool_name import ProviderToolNames, safe_name
+from colleague.experts.json_schema import SchemaDocument
 from colleague.experts.rehearsal.history import Event, Made
 from colleague.experts.rehearsal.known import Known, Told
 from colleague.experts.rehearsal.narrative import narrative, said_of
 from colleague.experts.rehearsal.plan import SCRATCH, STATE, Move, plan_function, plan_process
-from colleague.experts.rehearsal.progress import Progress, progress
+from colleague.experts.rehearsal.progress import StepProgress, progress
 from colleague.experts.rehearsal.values import arguments_for, outputs_for
 from colleague.experts.rehearsal.written import scratch_text, state_text
 from colleague.packages.function import Function
@@ -27,7 +27,7 @@ _FUNCTION = "function."
 
 
 @dataclass(frozen=True)
-class Answer:
+class PlannedAnswer:
     """What the stand-in says, and the one call it makes; without a tool it only speaks."""
 
     text: str
@@ -45,7 +45,7 @@ class Turn:
     history: tuple[Event, ...]
     offered: Mapping[str, dict[str, Any]]
 
-    def answer(self) -> Answer:
+    def answer(self) -> PlannedAnswer:
         """The next call. Raises ModelFailure when the walk cannot go on in this attempt."""
         walked = progress(self._plan(), self.history)
         if walked.failure is not None:
@@ -54,8 +54,8 @@ class Turn:
             walked.go_past()
         move = walked.move
         if not self._offers(move.tool):
-            return Answer(f"Rehearsal: {self._narrative(walked)}")
-        return Answer(said_of(move), move.tool, self._arguments(move, walked))
+            return PlannedAnswer(f"Rehearsal: {self._narrative(walked)}")
+        return PlannedAnswer(said_of(move), move.tool, self._arguments(move, walked))
 
     def _plan(self) -> tuple[Move, ...]:
         if isinstance(self.subject, Function):
@@ -65,14 +65,16 @@ class Turn:
     def _offers(self, name: str) -> bool:
         return safe_name(name) in self.offered
 
-    def _after(self, walked: Progress, failure: Made) -> Answer:
+    def _after(self, walked: StepProgress, failure: Made) -> PlannedAnswer:
         """A refused write is answered by a look at the file; anything else has failed the step."""
         move = walked.move
         if walked.can_read_again and self._offers("read"):
-            return Answer(f"Rehearsal: reads what {move.subject} holds.", "read", {"path": move.subject})
+            return PlannedAnswer(
+                f"Rehearsal: reads what {move.subject} holds.", "read", {"path": move.subject}
+            )
         if move.step and not walked.told and self._offers("mark_step"):
             arguments = {"step": move.step, "status": "failed", "note": failure.first_line}
-            return Answer(f"Rehearsal: step {move.step} failed.", "mark_step", arguments)
+            return PlannedAnswer(f"Rehearsal: step {move.step} failed.", "mark_step", arguments)
         raise ModelFailure("unknown", f"{NAME}: {self._describe_call(failure)} failed: {failure.first_line}")
 
     def _is_possible(self, move: Move) -> bool:
@@ -85,9 +87,9 @@ class Turn:
     def _takes_outputs_of(self, function: str) -> bool:
         """A process may record only the functions it declares."""
         schema = self.offered["function_result"].get("properties", {}).get("function", {})
-        return Document(schema).fits(schema, function)
+        return SchemaDocument(schema).fits(schema, function)
 
-    def _arguments(self, move: Move, walked: Progress) -> dict[str, Any]:
+    def _arguments(self, move: Move, walked: StepProgress) -> dict[str, Any]:
         if move.tool == "read":
             return {"path": move.subject}
         if move.tool == "write":
@@ -103,7 +105,7 @@ class Turn:
             return {"narrative": self._narrative(walked), "outputs": outputs}
         return arguments_for(self.offered[safe_name(move.tool)], self._known())
 
-    def _narrative(self, walked: Progress) -> str:
+    def _narrative(self, walked: StepProgress) -> str:
         called = [
             (self._describe_call(call), call) for call in self._calls if call.ok and self._is_operation(call)
         ]
@@ -143,9 +145,9 @@ class Turn:
         return [event for event in self.history if isinstance(event, Made)]
 
     @cached_property
-    def _names(self) -> ToolNames:
+    def _names(self) -> ProviderToolNames:
         functions = (f"{_FUNCTION}{function.name}" for function in self.package.functions)
-        return ToolNames.of([*self.package.operations, *functions])
+        return ProviderToolNames.of([*self.package.operations, *functions])
 
     def _describe_call(self, call: Made) -> str:
         return self._names.shown(call.tool)
@@ -160,7 +162,7 @@ def _is_of_state(move: Move) -> bool:
     return move.tool == "write" and move.subject.startswith(STATE)
 
 
-def _mark(move: Move, walked: Progress) -> dict[str, Any]:
+def _mark(move: Move, walked: StepProgress) -> dict[str, Any]:
     missing = [each.shown for each in walked.left_out(move.step)]
     if not missing:
         return {"step": move.step, "status": "done", "note": "rehearsed"}

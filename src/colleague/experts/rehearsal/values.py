@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from colleague.experts.json_schema import Document
+from colleague.experts.json_schema import SchemaDocument
 from colleague.experts.rehearsal.known import Known
 from colleague.experts.rehearsal.sample import NothingKnown, Sampler, Want
 from colleague.packages.parameter import Parameter, object_schema
@@ -14,7 +14,7 @@ from colleague.packages.parameter import Parameter, object_schema
 
 def arguments_for(schema: Any, known: Known) -> dict[str, Any]:
     """Required arguments always; optional ones only where a value is known."""
-    document = Document(schema)
+    document = SchemaDocument(schema)
     chosen = _chosen(document, Sampler(document, known))
     if document.fits(schema, chosen):
         return chosen
@@ -25,11 +25,11 @@ def arguments_for(schema: Any, known: Known) -> dict[str, Any]:
 def outputs_for(parameters: Iterable[Parameter], known: Known) -> dict[str, Any]:
     """A value for each output."""
     schema = object_schema(parameters)
-    sampler = Sampler(Document(schema), _Outputs(known))
+    sampler = Sampler(SchemaDocument(schema), _Outputs(known))
     return {name: sampler.value(name, part) for name, part in schema["properties"].items()}
 
 
-def _chosen(document: Document, sampler: Sampler) -> dict[str, Any]:
+def _chosen(document: SchemaDocument, sampler: Sampler) -> dict[str, Any]:
     schema = document.plain(document.root) or {}
     properties, required = schema.get("properties"), schema.get("required")
     properties = properties if isinstance(properties, dict) else {}

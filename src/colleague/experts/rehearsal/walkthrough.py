@@ -11,7 +11,7 @@ from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.models.tool_name import safe_name
 from colleague.experts.rehearsal.history import read_history
 from colleague.experts.rehearsal.narrative import nobody_read
-from colleague.experts.rehearsal.turn import NAME, Answer, Turn
+from colleague.experts.rehearsal.turn import NAME, PlannedAnswer, Turn
 from colleague.packages.function import Function
 from colleague.packages.package import Package
 from colleague.packages.process import Process
@@ -58,10 +58,10 @@ class Walkthrough:
             arguments = json.dumps(answer.arguments, default=str)
             yield {1: DeltaToolCall(safe_name(answer.tool), arguments, tool_call_id=f"walk-{number}")}
 
-    def answer(self, messages: Sequence[ModelMessage], tools: Sequence[ToolDefinition]) -> Answer:
+    def answer(self, messages: Sequence[ModelMessage], tools: Sequence[ToolDefinition]) -> PlannedAnswer:
         """The next call, by what the transcript shows. Raises ModelFailure when the walk cannot go on."""
         subject = self.function or self.process
         if subject is None:
-            return Answer(nobody_read(self.package))
+            return PlannedAnswer(nobody_read(self.package))
         offered = {tool.name: dict(tool.parameters_json_schema) for tool in tools}
         return Turn(self.package, subject, self.inputs, read_history(messages), offered).answer()

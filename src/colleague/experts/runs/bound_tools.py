@@ -24,7 +24,7 @@ from colleague.mcp.tool import McpTool
 from colleague.packages.package import Package
 from colleague.packages.shape import Schema
 from colleague.packages.tool import Operation
-from colleague.packages.tool import Tool as AbstractTool
+from colleague.packages.tool import ToolDeclaration as AbstractTool
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from colleague.experts.expert import Expert, require_valid
 from colleague.file_cache import FileCache
 from colleague.home import Home
 from colleague.packages.finding import Findings
-from colleague.packages.folder import Folder
+from colleague.packages.folder import PackageFolder
 from colleague.packages.manifest import Manifest, read_manifest
 from colleague.packages.names import MANIFEST
 from colleague.packages.package import Package, read_package
@@ -21,7 +21,7 @@ MOST_KEPT = 64
 
 
 def _manifest(file: Path) -> Manifest | None:
-    return read_manifest(Folder(file.parent, Findings()))
+    return read_manifest(PackageFolder(file.parent, Findings()))
 
 
 @dataclass(frozen=True)

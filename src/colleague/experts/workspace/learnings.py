@@ -32,7 +32,7 @@ _PLAIN_SCOPE = re.compile(r"(?!(?:true|false|null|yes|no|on|off|y|n)$)[a-z][a-z0
 
 
 @dataclass(frozen=True)
-class Entry:
+class LearningEntry:
     """One learning. `scope` is "package" or the name of a function; `date` is YYYY-MM-DD.
 
     Texts are kept tidy: plain line ends, nothing that cannot be printed, title and date on one line. An
@@ -55,7 +55,7 @@ class Entry:
         object.__setattr__(self, "confidence", _confidence(self.confidence))
 
 
-def append_entry(folder: Path, entry: Entry, most: int) -> bool:
+def append_entry(folder: Path, entry: LearningEntry, most: int) -> bool:
     """Adds an entry to the learnings of its scope. False when its id is there, and then nothing changes.
 
     Over `most` entries the oldest go to the archive. They are written there first, so that a crash leaves
@@ -76,7 +76,7 @@ def append_entry(folder: Path, entry: Entry, most: int) -> bool:
     return True
 
 
-def entries(folder: Path, scope: str) -> list[Entry]:
+def entries(folder: Path, scope: str) -> list[LearningEntry]:
     """The entries of a scope, oldest first, as far as they can be read after a person has edited them."""
     _, blocks = _split(_read(folder / learnings_file(scope)))
     return [_parsed(block, scope) for block in blocks]
@@ -151,7 +151,7 @@ def _ids(text: str) -> set[str]:
     return {unquote(found) for found in _ID.findall(text)}
 
 
-def _rendered(entry: Entry) -> str:
+def _rendered(entry: LearningEntry) -> str:
     lines = [
         f"### {entry.title}".rstrip(),
         f"<!-- learning: {quote(entry.id, safe=':')} -->",
@@ -171,7 +171,7 @@ def _field(name: str, text: str) -> str:
     return "\n".join([f"- {name}: {first}".rstrip(), *(f"  {line}".rstrip() for line in rest)])
 
 
-def _parsed(block: str, scope: str) -> Entry:
+def _parsed(block: str, scope: str) -> LearningEntry:
     """Text that belongs to no field counts as observed."""
     heading, *lines = block.split("\n")
     values: dict[str, list[str]] = {}
@@ -183,7 +183,7 @@ def _parsed(block: str, scope: str) -> Entry:
         if not _ID.match(line):
             values.setdefault(name, []).append(field.group(2).strip() if field else _outdented(line))
     texts = {each: "\n".join(found) for each, found in values.items()}
-    return Entry(
+    return LearningEntry(
         id=min(ids, default=""),
         scope=scope,
         title=heading.lstrip("#"),

@@ -13,7 +13,7 @@ import stat
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from colleague.agent.tools.folder import Folder, open_real
+from colleague.agent.tools.folder import OpenFolder, open_real
 from colleague.agent.tools.path import PathError, join, split
 from colleague.experts.workspace.file_name import file_name_part
 from colleague.experts.workspace.workspace import Workspace
@@ -110,7 +110,7 @@ def _removed(workspace: Workspace, path: str) -> bool:
         return False
 
 
-def _remove_in(folder: Folder, names: list[str]) -> bool:
+def _remove_in(folder: OpenFolder, names: list[str]) -> bool:
     name = folder.required(names[0])
     if len(names) == 1:
         entry = folder.entry(name)
@@ -122,7 +122,7 @@ def _remove_in(folder: Folder, names: list[str]) -> bool:
     return removed
 
 
-def _unlink(folder: Folder, name: str) -> bool:
+def _unlink(folder: OpenFolder, name: str) -> bool:
     try:
         os.unlink(name, dir_fd=folder.descriptor)
     except FileNotFoundError:
@@ -133,12 +133,12 @@ def _unlink(folder: Folder, name: str) -> bool:
     return True
 
 
-def _remove_if_empty(folder: Folder, name: str) -> None:
+def _remove_if_empty(folder: OpenFolder, name: str) -> None:
     with contextlib.suppress(OSError):
         os.rmdir(name, dir_fd=folder.descriptor)
 
 
-def _forget_files(folder: Folder, limit: int, keep: Keep) -> list[str]:
+def _forget_files(folder: OpenFolder, limit: int, keep: Keep) -> list[str]:
     removed: list[str] = []
     for name in sorted(folder.names()):
         with contextlib.suppress(FileNotFoundError, PathError):
@@ -150,7 +150,7 @@ def _forget_files(folder: Folder, limit: int, keep: Keep) -> list[str]:
     return removed
 
 
-def _forget_in(folder: Folder, name: str, limit: int, keep: Keep) -> list[str]:
+def _forget_in(folder: OpenFolder, name: str, limit: int, keep: Keep) -> list[str]:
     with contextlib.closing(folder.open_folder(name)) as inner:
         removed = _forget_files(inner, limit, keep)
     if removed:
@@ -158,7 +158,7 @@ def _forget_in(folder: Folder, name: str, limit: int, keep: Keep) -> list[str]:
     return removed
 
 
-def _forget_sessions(folder: Folder, limit: int, keep: Keep) -> list[str]:
+def _forget_sessions(folder: OpenFolder, limit: int, keep: Keep) -> list[str]:
     removed: list[str] = []
     for entry in folder.entries():
         if entry.kind != "folder" or _newest_ms(folder, entry.name) >= limit or keep(entry.path):
@@ -171,7 +171,7 @@ def _forget_sessions(folder: Folder, limit: int, keep: Keep) -> list[str]:
     return removed
 
 
-def _newest_ms(folder: Folder, name: str) -> int:
+def _newest_ms(folder: OpenFolder, name: str) -> int:
     """When something below a folder was written last."""
     newest = 0
     for _, _, files, descriptor in os.fwalk(name, dir_fd=folder.descriptor):

@@ -9,7 +9,7 @@ from colleague.agent.tools.fence import Fence
 from colleague.agent.tools.tree import Root, Tree
 from colleague.experts.workspace.workspace import Workspace
 from colleague.packages.finding import Findings
-from colleague.packages.folder import Folder, normal_path
+from colleague.packages.folder import PackageFolder, normal_path
 from colleague.packages.manifest import LISTS, read_manifest
 
 PACKAGED = ("functions", "processes", "knowledge", "persona")
@@ -43,7 +43,7 @@ def _folders(package_root: Path) -> tuple[set[str], set[str]]:
     """The folders that components of the package lie in, and those that its state files do.
 
     A manifest that cannot be read leaves the folders that every package has."""
-    manifest = read_manifest(Folder(package_root, Findings()))
+    manifest = read_manifest(PackageFolder(package_root, Findings()))
     lists = manifest.components.lists if manifest else {}
     tops = {name: {_top(normal_path(path) or "") for path, _ in lists.get(name, [])} for name in LISTS}
     state = tops.pop("state") - {""}

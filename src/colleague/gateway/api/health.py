@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.metrics import CONTENT_TYPE, StoredGauge
 from colleague.gateway.openapi import errors, with_token
-from colleague.gateway.schemas import Check, Health, Readiness
+from colleague.gateway.schemas import Check, Health, ReadinessDocument
 from colleague.store.outbox import count_unread
 from colleague.store.overview import pending_by_kind, runs_by_status, unsent
 from colleague.store.tables import runs
@@ -29,10 +29,10 @@ async def healthz() -> Health:
 
 @router.get(
     "/readyz",
-    response_model=Readiness,
-    responses={503: {"model": Readiness, "description": "Not ready"}, **errors()},
+    response_model=ReadinessDocument,
+    responses={503: {"model": ReadinessDocument, "description": "Not ready"}, **errors()},
 )
-async def readyz(request: Request, response: Response, here: GatewayDep) -> Readiness:
+async def readyz(request: Request, response: Response, here: GatewayDep) -> ReadinessDocument:
     """Writes to the database and reads it back; looks whether loop and worker keep going."""
     found = await here.readiness.check()
     checks = {name: Check(ok=each.ok, milliseconds=each.milliseconds) for name, each in found.items()}
@@ -40,7 +40,7 @@ async def readyz(request: Request, response: Response, here: GatewayDep) -> Read
     response.status_code = 200 if ready else 503
     given = request.headers.get("authorization", "").encode("latin-1")
     trusted = not here.live.keys.gateway or here.live.keys.opens(given)
-    return Readiness(ready=ready, checks=checks, problems=here.problems if trusted else [])
+    return ReadinessDocument(ready=ready, checks=checks, problems=here.problems if trusted else [])
 
 
 @guarded.get(

@@ -11,7 +11,7 @@ from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.paging import PageAfter, link_next
 from colleague.gateway.schemas import (
-    Accepted,
+    AcceptedDocument,
     CancelAsked,
     RetryAsked,
     RunAsked,
@@ -36,14 +36,14 @@ EVENT_STREAM = "text/event-stream"
 @router.post(
     "/experts/{name}/runs",
     status_code=202,
-    response_model=Accepted,
+    response_model=AcceptedDocument,
     responses=with_token(404, 409),
 )
-async def start(name: str, asked: RunAsked, here: GatewayDep) -> Accepted:
+async def start(name: str, asked: RunAsked, here: GatewayDep) -> AcceptedDocument:
     """Have an expert do something: a task in words, or a process with its inputs."""
     wanted = (asked.task, asked.process, asked.inputs, asked.model, asked.dry_run)
     accepted = await here.service.start(RunRequest(name, *wanted))
-    return Accepted(event_id=accepted.event_id, run_id=accepted.run_id, duplicate=accepted.duplicate)
+    return AcceptedDocument(event_id=accepted.event_id, run_id=accepted.run_id, duplicate=accepted.duplicate)
 
 
 @router.get("/runs", response_model=list[RunBrief], responses=with_token(404))

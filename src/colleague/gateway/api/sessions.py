@@ -12,7 +12,7 @@ from colleague.errors import NotFound
 from colleague.experts.runs.report import trajectory_report
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import Accepted, MessageAsked, SessionDocument, SessionMessage
+from colleague.gateway.schemas import AcceptedDocument, MessageAsked, SessionDocument, SessionMessage
 from colleague.store.report import sessions
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"])
@@ -35,13 +35,13 @@ async def messages(key: str, here: GatewayDep) -> list[dict[str, Any]]:
     return [said for each in records if each["type"] == "message" for said in _message_items(each)]
 
 
-@router.post("/{key}/messages", status_code=202, response_model=Accepted, responses=with_token(404))
-async def say(key: str, asked: MessageAsked, here: GatewayDep) -> Accepted:
+@router.post("/{key}/messages", status_code=202, response_model=AcceptedDocument, responses=with_token(404))
+async def say(key: str, asked: MessageAsked, here: GatewayDep) -> AcceptedDocument:
     """One turn of the main agent."""
     if key != MAIN_SESSION:
         raise NotFound(f"nothing can be said to {key!r}", hint=f"the session to talk to is {MAIN_SESSION}")
     accepted = await here.service.say(asked.text, model=asked.model)
-    return Accepted(event_id=accepted.event_id, run_id=accepted.run_id)
+    return AcceptedDocument(event_id=accepted.event_id, run_id=accepted.run_id)
 
 
 def _message_items(record: dict[str, Any]) -> Iterator[dict[str, Any]]:

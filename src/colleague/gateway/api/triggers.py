@@ -8,7 +8,7 @@ from fastapi import APIRouter
 
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import Accepted, Changed, FireAsked, PauseAsked, TriggerDocument
+from colleague.gateway.schemas import AcceptedDocument, Changed, FireAsked, PauseAsked, TriggerDocument
 from colleague.triggers.trigger_list import trigger_documents
 
 router = APIRouter(prefix="/api", tags=["triggers"])
@@ -23,15 +23,17 @@ async def list_triggers(here: GatewayDep) -> list[dict[str, Any]]:
 @router.post(
     "/triggers/{expert}/{trigger}/fire",
     status_code=202,
-    response_model=Accepted,
+    response_model=AcceptedDocument,
     responses=with_token(404, 409),
 )
-async def fire(expert: str, trigger: str, here: GatewayDep, asked: FireAsked | None = None) -> Accepted:
+async def fire(
+    expert: str, trigger: str, here: GatewayDep, asked: FireAsked | None = None
+) -> AcceptedDocument:
     """An event by hand, in the way a real one takes."""
     payload = (asked or FireAsked()).payload
     accepted = await here.service.fire(expert, trigger, payload)
     held = accepted.run_id is None and not accepted.duplicate
-    return Accepted(
+    return AcceptedDocument(
         event_id=accepted.event_id, run_id=accepted.run_id, duplicate=accepted.duplicate, held=held
     )
 
