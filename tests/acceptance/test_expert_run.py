@@ -219,14 +219,14 @@ def test_learnings(pair: list[Terminal]) -> None:
     on_both(pair, story)
 
 
-@pytest.mark.parametrize("point", ["parcel.started", "parcel.sent"])
+@pytest.mark.parametrize("point", ["outbox.started", "outbox.sent"])
 def test_a_learning_is_written_once_when_the_process_dies(terminal: Terminal, point: str) -> None:
     terminal.update(learning={"enabled": True})
     assert terminal.run(LESSON, DONE).code == 0
     [proposal] = terminal.type("learning", "list", "--json").json
     died = terminal.colleague("learning", "approve", proposal["id"], COLLEAGUE_FAILPOINT=point)
     assert died.code == -9
-    assert terminal.learned.count("Write on Tuesdays") == (1 if point == "parcel.sent" else 0)
+    assert terminal.learned.count("Write on Tuesdays") == (1 if point == "outbox.sent" else 0)
     assert terminal.type("learning", "approve", proposal["id"]).code == 1
     assert terminal.run(DONE).code == 0
     assert terminal.learned.count("Write on Tuesdays") == 1

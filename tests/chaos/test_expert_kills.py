@@ -27,8 +27,8 @@ def test_every_failpoint_of_the_loader_is_tried() -> None:
             named.update(re.findall(r'failpoint\("([^"]+)"\)', file.read_text()))
     elsewhere = {
         "learning.archived",
-        "parcel.started",
-        "parcel.sent",
+        "outbox.started",
+        "outbox.sent",
     }  # of runs: test_learnings, test_process_kills
     assert named - elsewhere == {*INSTALL, *UPDATE, *REMOVE, *PURGE, *BETWEEN}
 

@@ -25,7 +25,7 @@ from colleague.runtime.host import Host, open_host
 from colleague.store import lease, outbox, sweep, worker
 from colleague.store.accept import Arrival, accept
 from colleague.store.approvals import Answer, Approval, decide, pending_approvals
-from colleague.store.outbox import UNREAD, parcels_of
+from colleague.store.outbox import UNREAD, outbox_of
 from tests.chaos.process import EXPERT, INPUTS, PROCESS
 from tests.forked import FORKED
 
@@ -103,8 +103,8 @@ async def _work(home: Home, operator: Operator) -> None:
 
 
 async def _all_told(host: Host, run_id: str) -> bool:
-    parcels = await host.database.read(lambda tx: parcels_of(tx, run_id))
-    return all(each.status in ("sent", UNREAD) for each in parcels)
+    messages = await host.database.read(lambda tx: outbox_of(tx, run_id))
+    return all(each.status in ("sent", UNREAD) for each in messages)
 
 
 async def _goes_on(host: Host, operator: Operator, run_id: str) -> bool:

@@ -126,22 +126,22 @@ async def _read(using: Client, found: list[MessageDocument], *, as_json: bool) -
 
 
 def _page(tx: Tx, home: Home, *, unread: bool, limit: int, after: str | None = None) -> Page[MessageDocument]:
-    from colleague.experts.runs.report import parcel_report
+    from colleague.experts.runs.report import outbox_report
     from colleague.store.outbox import deliveries_page
     from colleague.store.paging import Page
 
     page = deliveries_page(tx, unread=unread, limit=limit, after=after)
-    return Page([parcel_report(tx, home, each) for each in page.items], page.next_after)
+    return Page([outbox_report(tx, home, each) for each in page.items], page.next_after)
 
 
 def _documents(tx: Tx, home: Home, endings: list[str]) -> list[MessageDocument]:
-    from colleague.experts.runs.report import parcel_report
+    from colleague.experts.runs.report import outbox_report
     from colleague.store.lookup import full_id
     from colleague.store.outbox import get_delivery
     from colleague.store.tables import outbox
 
     ids = [full_id(tx, outbox, "delivery", ending) for ending in endings]
-    return [parcel_report(tx, home, get_delivery(tx, each)) for each in ids]
+    return [outbox_report(tx, home, get_delivery(tx, each)) for each in ids]
 
 
 def _expert(document: MessageDocument) -> str:

@@ -45,11 +45,11 @@ def _document(tx: Tx, home: Home, settings: Settings) -> dict[str, Any]:
 
     from colleague.clock import iso
     from colleague.clock_file import home_clock
-    from colleague.experts.runs.report import approval_report, parcel_report
+    from colleague.experts.runs.report import approval_report, outbox_report
     from colleague.run_document import QUESTIONS
     from colleague.store.approvals import count_approvals, pending_approvals
     from colleague.store.event_report import skipped_lately, unresolved
-    from colleague.store.outbox import UNREAD, count_unread, deliveries_page, recent_parcels
+    from colleague.store.outbox import UNREAD, count_unread, deliveries_page, recent_outbox
     from colleague.store.overview import (
         count_dead_letters,
         dead_letters,
@@ -59,9 +59,9 @@ def _document(tx: Tx, home: Home, settings: Settings) -> dict[str, Any]:
         workers,
     )
 
-    told = [parcel for parcel in recent_parcels(tx, 50) if parcel.kind not in QUESTIONS][:MOST_TOLD]
-    sent = [parcel for parcel in told if parcel.status == "sent"]
-    open_ = [parcel for parcel in told if parcel.status not in ("sent", UNREAD)]
+    told = [message for message in recent_outbox(tx, 50) if message.kind not in QUESTIONS][:MOST_TOLD]
+    sent = [message for message in told if message.status == "sent"]
+    open_ = [message for message in told if message.status not in ("sent", UNREAD)]
     unread = deliveries_page(tx, unread=True, limit=MOST_TOLD).items
     triggers = _triggers(tx, home, settings)
     return {
@@ -75,10 +75,10 @@ def _document(tx: Tx, home: Home, settings: Settings) -> dict[str, Any]:
         "approvals_total": count_approvals(tx),
         "dead_letters": [run.id for run in dead_letters(tx, limit=MOST_LISTED).items],
         "dead_letters_total": count_dead_letters(tx),
-        "delivered": [parcel_report(tx, home, parcel) for parcel in sent],
-        "not_delivered": [parcel_report(tx, home, parcel) for parcel in open_],
+        "delivered": [outbox_report(tx, home, message) for message in sent],
+        "not_delivered": [outbox_report(tx, home, message) for message in open_],
         "undelivered": unsent(tx),
-        "unread": [parcel_report(tx, home, parcel) for parcel in unread],
+        "unread": [outbox_report(tx, home, message) for message in unread],
         "unread_total": count_unread(tx),
         "schedules": _schedules(triggers),
         "broken_triggers": [_broken(each) for each in triggers if each["enabled"] and each["problems"]],
@@ -233,11 +233,11 @@ def _unread_lines(unread: list[dict[str, Any]], total: int) -> list[str]:
     ]
 
 
-def _message_line(parcel: dict[str, Any]) -> str:
+def _message_line(message: dict[str, Any]) -> str:
     from colleague.run_document import short
 
-    body = parcel["body"]
+    body = message["body"]
     text = body.get("narrative") or body.get("reason") or body.get("title") or ""
-    where = "" if parcel["channel"] == "main" else f" to {parcel['channel']}"
-    head = f"{parcel['kind'].capitalize()} of run {short(parcel['run_id'])} ({body.get('expert', '')})"
-    return f"{head}, {parcel['status']}{where}: {' '.join(str(text).split())[:300]}"
+    where = "" if message["channel"] == "main" else f" to {message['channel']}"
+    head = f"{message['kind'].capitalize()} of run {short(message['run_id'])} ({body.get('expert', '')})"
+    return f"{head}, {message['status']}{where}: {' '.join(str(text).split())[:300]}"

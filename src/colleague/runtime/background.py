@@ -1,4 +1,4 @@
-"""Everything that works on a home by itself: worker, postman, schedules, upkeep."""
+"""Everything that works on a home by itself: worker, sender, schedules, cleanup."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import logging
 from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, field, replace
 
-from colleague.agent.advance import Advancer
 from colleague.background import STOP_SECONDS, BackgroundTasks
 from colleague.clock import Clock
 from colleague.config import Settings
@@ -28,39 +27,7 @@ from colleague.triggers.scheduler import Scheduler
 log = logging.getLogger(__name__)
 
 POST_EVERY = 2.0
-UPKEEP_EVERY = 3600.0
-
-
-class Reins:
-    """Between the worker and the runs: with the settings of now, and none that is new while draining."""
-
-    def __init__(self, advancer: Advancer) -> None:
-        self._advancer = advancer
-        self._draining = False
-        self.active = 0
-
-    async def __call__(self, taken: Taken) -> None:
-        if self._draining:
-            await asyncio.Event().wait()  # held, not begun; the stop gives it back
-        self.active += 1
-        try:
-            await self._advancer(taken)
-        finally:
-            self.active -= 1
-
-    def use(self, settings: Settings) -> None:
-        """For what is advanced from now on."""
-        agents = self._advancer.assembler
-        if isinstance(agents, AssemblerByKind):
-            self._advancer = replace(self._advancer, assembler=agents.with_settings(settings))
-
-    async def drain(self, seconds: float) -> None:
-        """Lets what is under way come to its end, for so long."""
-        self._draining = True
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                while self.active:
-                    await asyncio.sleep(0.05)
+CLEANUP_EVERY = 3600.0
 
 
 @dataclass
@@ -77,9 +44,11 @@ class BackgroundServices:
 
     def __post_init__(self) -> None:
         host = self.host
-        self.reins = Reins(host.advancer)
+        self._advancer = host.advancer
+        self._draining = False
+        self.active = 0
         self.worker = Worker(
-            host.database, self.reins, limit=host.limit, keep_ms=host.keep_ms, background=self.background
+            host.database, self._advance, limit=host.limit, keep_ms=host.keep_ms, background=self.background
         )
         window = self.settings.experts.dedupe_window
         self.resolver = Resolver(self.home, host.database, host.servers, self.registry, self.clock, window)
@@ -89,7 +58,9 @@ class BackgroundServices:
     def use(self, settings: Settings, held: Collection[str] = ()) -> None:
         """New settings, for what begins from now on. Servers that are `held` wait for a yes."""
         self.settings = settings
-        self.reins.use(settings)
+        agents = self._advancer.assembler
+        if isinstance(agents, AssemblerByKind):
+            self._advancer = replace(self._advancer, assembler=agents.with_settings(settings))
         self.scheduler.dedupe_window = self.resolver.dedupe_window = settings.experts.dedupe_window
         self.host.servers.reconfigure(settings, held)
 
@@ -100,20 +71,38 @@ class BackgroundServices:
     async def open(self) -> AsyncIterator[None]:
         unwatch = self.host.bus.watch(self._on_event)
         working = self.background.start("worker", self.worker.run)
-        self.background.start("postman", self._deliver)
+        self.background.start("sender", self._deliver)
         self.background.start("scheduler", self.scheduler.run)
         self.background.start("resolver", self.resolver.run)
-        self.background.start("upkeep", self._keep_up)
+        self.background.start("cleanup", self._clean_up)
         try:
             yield
         finally:
             unwatch()
-            await self.background.stop("scheduler", "resolver", "upkeep")
-            await self.reins.drain(self.drain_seconds)
+            await self.background.stop("scheduler", "resolver", "cleanup")
+            await self._drain()
             self.worker.stop()
             await asyncio.wait([working], timeout=STOP_SECONDS)
-            await self.background.stop("worker", "postman")
+            await self.background.stop("worker", "sender")
             await self._deliver_the_rest()
+
+    async def _advance(self, taken: Taken) -> None:
+        """With the settings of now; while draining nothing new is begun, and the stop gives it back."""
+        if self._draining:
+            await asyncio.Event().wait()
+        self.active += 1
+        try:
+            await self._advancer(taken)
+        finally:
+            self.active -= 1
+
+    async def _drain(self) -> None:
+        """Lets what is under way come to its end, for so long."""
+        self._draining = True
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self.drain_seconds):
+                while self.active:
+                    await asyncio.sleep(0.05)
 
     async def _deliver_the_rest(self) -> None:
         """What cannot be delivered now waits in the store for the next start."""
@@ -136,10 +125,10 @@ class BackgroundServices:
                 async with asyncio.timeout(POST_EVERY):
                     await self._post.wait()
 
-    async def _keep_up(self) -> None:
+    async def _clean_up(self) -> None:
         while True:
             await remove_old_scratch(self.home, self.host.database, self.settings, self.clock)
             await self.host.database.write(lambda tx: end_removed(tx, self.registry))
             needed = await self.host.database.read(digests_in_use)
             await asyncio.to_thread(forget_snapshots, self.home, needed, self.clock.now())
-            await asyncio.sleep(UPKEEP_EVERY)
+            await asyncio.sleep(CLEANUP_EVERY)

@@ -16,7 +16,7 @@ from colleague.run_document import ApprovalKind, ApprovalStatus, Decision
 from colleague.store.activity_lines import tell_asked, tell_decided
 from colleague.store.claims import wake_run
 from colleague.store.ids import new_id
-from colleague.store.outbox import mark_answered, parcel_about, put_in_outbox
+from colleague.store.outbox import mark_answered, outbox_about, put_in_outbox
 from colleague.store.paging import Order, Page, count_rows
 from colleague.store.record import columns_of, record
 from colleague.store.run import Hold, Run, fenced, lock_run
@@ -368,7 +368,7 @@ def expire(tx: Tx, approval_id: str) -> None:
 
 def _escalate(tx: Tx, run: Run, approval: Approval) -> None:
     """Nobody answered in time: people are told again, and a late answer still counts."""
-    first = parcel_about(tx, run.id, _NOTICE[approval.kind], approval.id)
+    first = outbox_about(tx, run.id, _NOTICE[approval.kind], approval.id)
     arguments = json.loads(first.body)["arguments"] if first else json.loads(approval.arguments)
     body = {
         "expert": run.expert,

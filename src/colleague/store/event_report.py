@@ -11,10 +11,10 @@ from colleague.clock import iso
 from colleague.errors import NotFound
 from colleague.run_document import MessageDocument
 from colleague.store.accept import Event
-from colleague.store.outbox import parcels_of
+from colleague.store.outbox import outbox_of
 from colleague.store.paging import Order, Page
 from colleague.store.record import columns_of, record
-from colleague.store.report import brief_document, parcel_document, runs_ahead
+from colleague.store.report import brief_document, outbox_document, runs_ahead
 from colleague.store.run import Run
 from colleague.store.tables import events, runs, sql_literal
 from colleague.store.tx import Tx
@@ -65,8 +65,8 @@ def _run(tx: Tx, run: Run) -> dict[str, Any]:
 
 
 def _delivery(tx: Tx, run: Run) -> MessageDocument | None:
-    found = [each for each in parcels_of(tx, run.id) if each.kind in ("delivery", "escalation")]
-    return parcel_document(found[-1]) if found else None
+    found = [each for each in outbox_of(tx, run.id) if each.kind in ("delivery", "escalation")]
+    return outbox_document(found[-1]) if found else None
 
 
 @dataclass(frozen=True)

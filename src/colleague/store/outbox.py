@@ -68,7 +68,7 @@ def put_in_outbox(tx: Tx, run_id: str, kind: str, subject: str, channel: str, bo
     )
 
 
-def waiting_parcels(tx: Tx, limit: int = 100) -> list[OutboxMessage]:
+def waiting_outbox(tx: Tx, limit: int = 100) -> list[OutboxMessage]:
     """What can be sent now: everything that was not sent, and whose next try is due.
 
     A pause longer than the longest was begun by a clock that was ahead, and is over."""
@@ -78,26 +78,26 @@ def waiting_parcels(tx: Tx, limit: int = 100) -> list[OutboxMessage]:
     return [record(OutboxMessage, row) for row in tx.all(query.order_by(outbox.c.created_at).limit(limit))]
 
 
-def parcels_of(tx: Tx, run_id: str) -> list[OutboxMessage]:
+def outbox_of(tx: Tx, run_id: str) -> list[OutboxMessage]:
     return tx.find(OutboxMessage, outbox, {"run_id": run_id}, order=("created_at", "id"))
 
 
-def parcel_about(tx: Tx, run_id: str, kind: str, subject: str) -> OutboxMessage | None:
+def outbox_about(tx: Tx, run_id: str, kind: str, subject: str) -> OutboxMessage | None:
     """How something was told first; None when it was not."""
     found = tx.find(OutboxMessage, outbox, {"run_id": run_id, "kind": kind, "subject": subject})
     return found[0] if found else None
 
 
-def recent_parcels(tx: Tx, limit: int = 20) -> list[OutboxMessage]:
+def recent_outbox(tx: Tx, limit: int = 20) -> list[OutboxMessage]:
     """The newest first."""
     query = select(*_COLUMNS).order_by(outbox.c.created_at.desc(), outbox.c.id.desc()).limit(limit)
     return [record(OutboxMessage, row) for row in tx.all(query)]
 
 
-def start_sending(tx: Tx, parcel: OutboxMessage) -> bool:
+def start_sending(tx: Tx, message: OutboxMessage) -> bool:
     """Claims one send; False when someone else did. Nobody else tries it while it may be under way."""
-    same = (outbox.c.id == parcel.id, outbox.c.sends == parcel.sends, outbox.c.status != "sent")
-    claimed = {"status": "sending", "sends": parcel.sends + 1, "retry_at": tx.now + LONGEST_SEND_MS}
+    same = (outbox.c.id == message.id, outbox.c.sends == message.sends, outbox.c.status != "sent")
+    claimed = {"status": "sending", "sends": message.sends + 1, "retry_at": tx.now + LONGEST_SEND_MS}
     return tx.changed(update(outbox).where(*same).values(**claimed))
 
 
@@ -156,13 +156,13 @@ def get_delivery(tx: Tx, message_id: str) -> OutboxMessage:
     return found[0]
 
 
-def sent(tx: Tx, parcel_id: str) -> None:
+def sent(tx: Tx, message_id: str) -> None:
     tx.execute(
-        update(outbox).where(outbox.c.id == parcel_id).values(status="sent", sent_at=tx.now, error=None)
+        update(outbox).where(outbox.c.id == message_id).values(status="sent", sent_at=tx.now, error=None)
     )
 
 
-def not_sent(tx: Tx, parcel_id: str, error: str, *, again_in_ms: int) -> None:
-    same = (outbox.c.id == parcel_id, outbox.c.status != "sent")
+def not_sent(tx: Tx, message_id: str, error: str, *, again_in_ms: int) -> None:
+    same = (outbox.c.id == message_id, outbox.c.status != "sent")
     failed = {"status": "failed", "error": error, "retry_at": tx.now + again_in_ms}
     tx.execute(update(outbox).where(*same).values(**failed))

@@ -23,7 +23,7 @@ from colleague.run_document import (
 from colleague.store.approvals import approvals_of
 from colleague.store.journal import MAIN, Call, all_messages, read_calls, read_messages
 from colleague.store.lanes import head_of
-from colleague.store.outbox import UNREAD, OutboxMessage, parcels_of
+from colleague.store.outbox import UNREAD, OutboxMessage, outbox_of
 from colleague.store.paging import Order, Page
 from colleague.store.run import Run, get_run
 from colleague.store.sla import Sla
@@ -71,7 +71,7 @@ def run_document(tx: Tx, run_id: str) -> RunDocument:
         "outputs": json.loads(run.outputs) if run.outputs else None,
         "narrative": run.narrative,
         "delivery": _delivery(tx, run_id),
-        "notices": [parcel_document(each) for each in parcels_of(tx, run_id) if each.kind != "delivery"],
+        "notices": [outbox_document(each) for each in outbox_of(tx, run_id) if each.kind != "delivery"],
         "sla": _sla(run),
         "dry_run": run.dryness,
         "usage": {"input_tokens": used.input_tokens, "output_tokens": used.output_tokens, "cost": used.cost},
@@ -138,26 +138,26 @@ def _step(step: StepMark) -> StepDocument:
 
 
 def _delivery(tx: Tx, run_id: str) -> MessageDocument | None:
-    found = [each for each in parcels_of(tx, run_id) if each.kind == "delivery"]
-    return parcel_document(found[-1]) if found else None
+    found = [each for each in outbox_of(tx, run_id) if each.kind == "delivery"]
+    return outbox_document(found[-1]) if found else None
 
 
 _SHOWN = {"sent": "delivered", UNREAD: "waiting"}
 
 
-def parcel_document(parcel: OutboxMessage) -> MessageDocument:
+def outbox_document(message: OutboxMessage) -> MessageDocument:
     """What was, or is to be, told to people. `delivered` is only said of what somebody got."""
     return {
-        "id": parcel.id,
-        "kind": parcel.kind,
-        "subject": parcel.subject,
-        "run_id": parcel.run_id,
-        "status": _SHOWN.get(parcel.status, parcel.status),
-        "channel": parcel.channel,
-        "at": iso(parcel.sent_at),
-        "read_by": parcel.read_by,
-        "error": parcel.error,
-        "body": json.loads(parcel.body),
+        "id": message.id,
+        "kind": message.kind,
+        "subject": message.subject,
+        "run_id": message.run_id,
+        "status": _SHOWN.get(message.status, message.status),
+        "channel": message.channel,
+        "at": iso(message.sent_at),
+        "read_by": message.read_by,
+        "error": message.error,
+        "body": json.loads(message.body),
     }
 
 

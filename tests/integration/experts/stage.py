@@ -43,7 +43,7 @@ from colleague.runtime.host import record_late_answer
 from colleague.store.accept import Arrival, accept
 from colleague.store.approvals import Answer, Approval, approvals_of, decide
 from colleague.store.journal import Call
-from colleague.store.outbox import OutboxMessage, parcels_of
+from colleague.store.outbox import OutboxMessage, outbox_of
 from colleague.store.report import calls_in_order
 from colleague.store.run import Run, get_run
 from colleague.store.sweep import release_all, sweep
@@ -246,14 +246,14 @@ class Stage:
         found = await self.database.read(lambda tx: calls_in_order(tx, run_id or self.run_id))
         return [call for call in found if operation in ("", call.operation)]
 
-    async def parcels(self, kind: str = "", run_id: str = "") -> list[OutboxMessage]:
-        found = await self.database.read(lambda tx: parcels_of(tx, run_id or self.run_id))
-        return [parcel for parcel in found if kind in ("", parcel.kind)]
+    async def messages(self, kind: str = "", run_id: str = "") -> list[OutboxMessage]:
+        found = await self.database.read(lambda tx: outbox_of(tx, run_id or self.run_id))
+        return [message for message in found if kind in ("", message.kind)]
 
     async def notice(self, kind: str) -> dict[str, Any]:
-        """The body of the only parcel of its kind."""
-        [parcel] = await self.parcels(kind)
-        body: dict[str, Any] = json.loads(parcel.body)
+        """The body of the only message of its kind."""
+        [message] = await self.messages(kind)
+        body: dict[str, Any] = json.loads(message.body)
         return body
 
     async def approvals(self, run_id: str = "") -> list[Approval]:

@@ -80,9 +80,9 @@ async def test_after_the_last_attempt(stage: Stage, on_failure: str, outcome: st
 
     assert (run.status, run.outcome, run.error, run.attempt) == ("done", outcome, REASON, 2)
     assert run.retry_at is None
-    told = await stage.parcels("escalation")
+    told = await stage.messages("escalation")
     assert len(told) == (0 if on_failure == "abandon" else 1)
-    assert await stage.parcels("delivery") == []
+    assert await stage.messages("delivery") == []
 
 
 @on_stage
@@ -99,8 +99,8 @@ async def test_an_escalation_says_what_a_person_needs(stage: Stage) -> None:
     assert told["context"]["steps"] == ["1. Look at the book.: done", "2. Write the line.: failed"]
     assert told["context"]["calls"] == ["ledger.append: finished"]
     assert f"colleague run retry {run.id[-8:]}" in told["recommendation"]
-    [parcel] = await stage.parcels("escalation")
-    assert (parcel.channel, parcel.status) == ("main", "sent")
+    [message] = await stage.messages("escalation")
+    assert (message.channel, message.status) == ("main", "sent")
 
 
 @on_stage
@@ -108,8 +108,8 @@ async def test_an_escalation_goes_to_its_channel(stage: Stage) -> None:
     policy = {"escalation": {"channel": "slack"}}
     stage.install(Package(files={"processes/work.md": process()}, manifest={"policy": policy}))
     await stage.run(FAILED)
-    [parcel] = await stage.parcels("escalation")
-    assert (parcel.channel, parcel.status) == ("slack", "failed")
+    [message] = await stage.messages("escalation")
+    assert (message.channel, message.status) == ("slack", "failed")
 
 
 @on_stage
@@ -322,7 +322,7 @@ async def test_a_second_end_with_open_steps_fails_the_attempt(stage: Stage, end:
     assert (run.status, run.narrative) == ("retrying", None)
     [attempt] = (await stage.report())["attempts"]
     assert attempt["error"] == "it ended with steps left open: 2. Write the line"
-    assert await stage.parcels("delivery") == []
+    assert await stage.messages("delivery") == []
 
     run = await stage.later(seconds=30)
 

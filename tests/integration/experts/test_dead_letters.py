@@ -75,7 +75,7 @@ async def test_a_retry_is_the_same_run_with_the_next_attempt(stage: Stage) -> No
     assert stage.shown()[3].texts[-1].startswith("[The last attempt failed.]\n")
     assert "step 2 failed" in stage.shown()[3].texts[-1]
     assert await stage.database.read(all_dead_letters) == []
-    assert len(await stage.parcels("delivery")) == 1
+    assert len(await stage.messages("delivery")) == 1
 
 
 @on_stage
@@ -85,7 +85,7 @@ async def test_a_second_failure_is_told_again(stage: Stage) -> None:
     await retry(stage)
     run = await stage.go_on()
     assert (run.outcome, run.attempt) == ("dead_letter", 2)
-    assert [each.subject for each in await stage.parcels("escalation")] == ["1", "2"]
+    assert [each.subject for each in await stage.messages("escalation")] == ["1", "2"]
 
 
 @on_stage

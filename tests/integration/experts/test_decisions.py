@@ -136,7 +136,7 @@ async def test_silence_is_escalated_and_a_late_yes_counts(stage: Stage) -> None:
     assert asked.id[-8:] in told["recommendation"]
 
     await stage.later(days=30)
-    assert len(await stage.parcels("escalation")) == 1
+    assert len(await stage.messages("escalation")) == 1
     run = await stage.decided("approve")
     assert run.outcome == "completed", run.error
     assert stage.book == ["one"]
@@ -211,7 +211,7 @@ async def test_low_confidence_in_a_result_is_asked(stage: Stage) -> None:
     outputs = {"verdict": "guilty", "confidence": "low"}
     run = await stage.run(finished("Guilty.", outputs=outputs))
     assert run.status == "waiting"
-    assert await stage.parcels("delivery") == []
+    assert await stage.messages("delivery") == []
     run = await stage.decided("approve")
     assert (run.outcome, json.loads(run.outputs or "")) == ("completed", outputs)
 
@@ -278,7 +278,7 @@ async def test_a_draft_is_delivered_and_the_run_goes_on(stage: Stage, tells: boo
     assert stage.shown()[1].texts[-1] == "Left as a draft for a person; this step is done."
     draft = await stage.pending()
     assert (draft.kind, json.loads(draft.arguments)) == ("draft", {"line": "one"})
-    told = await stage.parcels("draft")
+    told = await stage.messages("draft")
     assert [(each.channel, each.status) for each in told] == ([("main", "sent")] if tells else [])
     with pytest.raises(WrongDecision, match="approve is no answer to a question of kind draft"):
         await stage.decide("approve")

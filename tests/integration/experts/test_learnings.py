@@ -9,7 +9,7 @@ import pytest
 from colleague.experts.delivery.sender import LearningsChannel
 from colleague.experts.workspace.learnings import LearningEntry, entries
 from colleague.store.approvals import LEARNINGS, WrongDecision
-from colleague.store.outbox import NO_READER, put_in_outbox, start_sending, waiting_parcels
+from colleague.store.outbox import NO_READER, put_in_outbox, start_sending, waiting_outbox
 from colleague.store.overview import unsent
 from tests.integration.experts.package import Package, function, process, text
 from tests.integration.experts.stage import Stage, on_stage
@@ -86,7 +86,7 @@ async def test_a_no_learns_nothing(stage: Stage) -> None:
     await stage.decided("reject", note="it was a holiday")
     await stage.later(days=1)
     assert kept(stage) == []
-    assert await stage.parcels("learning") == []
+    assert await stage.messages("learning") == []
 
 
 @pytest.mark.parametrize("decision", ["done", "not_done"])
@@ -115,8 +115,8 @@ async def test_the_process_dies_before_the_file_is_written(stage: Stage) -> None
     stage.install(learning("confirm"))
     await stage.run(propose("Mondays"), DONE)
     await stage.decide("approve")
-    [parcel] = await stage.database.read(waiting_parcels)
-    assert await stage.database.write(lambda tx: start_sending(tx, parcel))
+    [message] = await stage.database.read(waiting_outbox)
+    assert await stage.database.write(lambda tx: start_sending(tx, message))
 
     await stage.restart()
     await stage.later(seconds=121)
@@ -130,9 +130,9 @@ async def test_the_process_dies_after_the_file_is_written(stage: Stage) -> None:
     stage.install(learning("confirm"))
     await stage.run(propose("Mondays"), DONE)
     await stage.decide("approve")
-    [parcel] = await stage.database.read(waiting_parcels)
-    assert await stage.database.write(lambda tx: start_sending(tx, parcel))
-    await LearningsChannel(stage.settings.workspace).send(parcel)
+    [message] = await stage.database.read(waiting_outbox)
+    assert await stage.database.write(lambda tx: start_sending(tx, message))
+    await LearningsChannel(stage.settings.workspace).send(message)
     assert titles(stage) == ["Mondays"]
 
     await stage.restart()

@@ -21,7 +21,7 @@ from colleague.store.outbox import (
     put_in_outbox,
     start_sending,
     unread_of,
-    waiting_parcels,
+    waiting_outbox,
 )
 from colleague.store.overview import unsent
 from tests.integration.experts.package import Package, ledger_package, process
@@ -39,10 +39,10 @@ class Recorder:
     seconds: float = 0.0
     broken: bool = False
 
-    async def send(self, parcel: OutboxMessage) -> None:
+    async def send(self, message: OutboxMessage) -> None:
         if self.broken:
             raise ColleagueError("slack is down")
-        self.kept.append(parcel.id)
+        self.kept.append(message.id)
         await asyncio.sleep(self.seconds)
 
 
@@ -94,13 +94,13 @@ async def test_two_who_read_at_once_are_one_reader(stage: Stage) -> None:
 async def test_an_escalation_to_main_waits_and_a_decided_question_was_read(stage: Stage) -> None:
     stage.install(ledger_package(tiers={"append": "confirm"}))
     await stage.run(call("ledger.append", line="one"), step(1, "failed", "no"))
-    [question] = await stage.parcels("approval")
+    [question] = await stage.messages("approval")
     assert question.status == UNREAD
     assert await stage.database.read(count_unread) == 0, "questions are in the list of approvals"
     await stage.decided("approve")
-    [question] = await stage.parcels("approval")
+    [question] = await stage.messages("approval")
     assert (question.status, bool(question.read_by)) == ("sent", True)
-    [escalation] = await stage.parcels("escalation")
+    [escalation] = await stage.messages("escalation")
     assert (escalation.status, escalation.error) == (UNREAD, NO_READER)
     assert await stage.database.read(count_unread) == 1
 
@@ -109,8 +109,8 @@ async def test_an_escalation_to_main_waits_and_a_decided_question_was_read(stage
 async def test_reading_takes_nothing_from_a_channel(stage: Stage) -> None:
     stage.install(to_slack())
     await stage.run(DONE)
-    [parcel] = await stage.parcels("delivery")
-    assert await stage.database.write(lambda tx: mark_read(tx, [parcel.id], "ann")) == 0
+    [message] = await stage.messages("delivery")
+    assert await stage.database.write(lambda tx: mark_read(tx, [message.id], "ann")) == 0
     assert (await stage.report())["delivery"]["status"] == "failed"
 
 
@@ -136,8 +136,8 @@ async def test_it_is_tried_again_after_longer_and_longer_pauses(stage: Stage) ->
     await stage.run(DONE)
     tried = []
     for _ in range(40):
-        [parcel] = await stage.parcels("delivery")
-        tried.append(parcel.sends)
+        [message] = await stage.messages("delivery")
+        tried.append(message.sends)
         await stage.later(seconds=5)
     assert tried == sorted(tried)
     assert 4 <= tried[-1] <= 6
@@ -166,7 +166,7 @@ async def test_once_connected_it_is_delivered(stage: Stage) -> None:
 
 
 @on_stage
-async def test_each_parcel_is_sent_once_over_restarts(stage: Stage) -> None:
+async def test_each_message_is_sent_once_over_restarts(stage: Stage) -> None:
     recorder = Recorder()
     stage.connected["main"] = recorder
     await stage.restart()
@@ -186,18 +186,18 @@ async def test_what_a_dead_process_was_sending_is_sent(stage: Stage) -> None:
     stage.install(Package())
     await stage.run(DONE)
     await stage.database.write(lambda tx: put_in_outbox(tx, stage.run_id, "note", "1", "main", "{}"))
-    [parcel] = await stage.database.read(waiting_parcels)
-    assert await stage.database.write(lambda tx: start_sending(tx, parcel))
+    [message] = await stage.database.read(waiting_outbox)
+    assert await stage.database.write(lambda tx: start_sending(tx, message))
 
     await stage.restart()
     await stage.later(seconds=0 if alone else 121)
 
-    assert recorder.kept == [parcel.id]
+    assert recorder.kept == [message.id]
     assert await stage.database.read(unsent) == 0
 
 
 @on_stage
-async def test_two_postmen_do_not_carry_the_same_parcel(stage: Stage) -> None:
+async def test_two_senders_do_not_send_the_same_message(stage: Stage) -> None:
     """The second comes while the first is still at the door."""
     stage.install(Package())
     await stage.run(DONE)
@@ -242,7 +242,7 @@ async def test_a_slow_run_is_reported_and_goes_on(stage: Stage, breach: str) -> 
     stage.install(ledger_package(tiers={"append": "confirm"}, work={"delivery": delivery}))
     await stage.run(call("ledger.append", line="one"), DONE)
     run = await stage.later(seconds=3599)
-    assert (run.status, await stage.parcels("sla")) == ("waiting", [])
+    assert (run.status, await stage.messages("sla")) == ("waiting", [])
     assert (await stage.report())["sla"] == {"limit": "3600s", "breached": False, "at": None}
 
     await stage.restart()
@@ -258,7 +258,7 @@ async def test_a_slow_run_is_reported_and_goes_on(stage: Stage, breach: str) -> 
     await stage.later(days=1)
     run = await stage.decided("approve")
     assert run.outcome == "completed", run.error
-    assert len(await stage.parcels("sla")) == 1
+    assert len(await stage.messages("sla")) == 1
     assert (await stage.report())["sla"] == late
     assert (await stage.report())["delivery"]["error"] == NO_READER
 
@@ -268,7 +268,7 @@ async def test_a_result_in_time_is_not_reported_later(stage: Stage) -> None:
     stage.install(Package(files={"processes/work.md": process(delivery={"sla": "1h"})}))
     await stage.run(DONE)
     await stage.later(days=1)
-    assert await stage.parcels("sla") == []
+    assert await stage.messages("sla") == []
     assert not (await stage.report())["sla"]["breached"]
 
 
@@ -283,7 +283,7 @@ async def test_a_run_that_ends_late_is_late_whether_or_not_anyone_looked(stage: 
         while (await stage.current()).status != "done":
             await asyncio.sleep(0.01)
     assert (await stage.report())["sla"]["breached"]
-    assert len(await stage.parcels("sla")) == 1
+    assert len(await stage.messages("sla")) == 1
 
 
 @on_stage
@@ -294,16 +294,16 @@ async def test_the_limit_counts_from_the_event_over_all_attempts(stage: Stage) -
     stage.clock.move(seconds=1)
     await stage.run(step(1, "failed"), step(1, "failed"))
     run = await stage.later(seconds=2400)
-    assert (run.outcome, await stage.parcels("sla")) == ("failed", [])
+    assert (run.outcome, await stage.messages("sla")) == ("failed", [])
 
     await stage.ask()
     stage.clock.move(seconds=3000)
     stage.play(step(1, "failed"), DONE)
     assert (await stage.go_on()).status == "retrying"
-    assert await stage.parcels("sla") == []
+    assert await stage.messages("sla") == []
     run = await stage.later(seconds=2400)
     assert run.outcome == "completed"
-    assert len(await stage.parcels("sla")) == 1
+    assert len(await stage.messages("sla")) == 1
 
 
 @on_stage
@@ -313,9 +313,9 @@ async def test_hostile_text_is_delivered_as_it_is(stage: Stage) -> None:
     run = await stage.run(step(1, "skipped", nasty), finished(nasty))
     assert run.outcome == "completed", run.error
     assert run.narrative == nasty.replace("\0", "\ufffd")
-    [parcel] = await stage.parcels("delivery")
-    assert json.loads(parcel.body)["narrative"] == nasty
-    assert parcel.status == UNREAD
+    [message] = await stage.messages("delivery")
+    assert json.loads(message.body)["narrative"] == nasty
+    assert message.status == UNREAD
 
 
 @on_stage

@@ -80,7 +80,7 @@ async def test_a_last_word_without_outputs_is_asked_for_them_once(stage: Stage) 
     run = await stage.run({"text": "I am done."}, {"text": "I said so."})
     assert run.outcome == "failed"
     assert run.error == "it ended without its outputs: complete was not called"
-    assert await stage.parcels("delivery") == []
+    assert await stage.messages("delivery") == []
 
 
 @on_stage
@@ -134,9 +134,9 @@ async def test_a_process_overrides_the_form_and_keeps_the_channel(stage: Stage) 
     package.manifest["delivery"] = {"format": "structured", "channel": "slack"}
     stage.install(package)
     await stage.run(complete(**GOOD))
-    [parcel] = await stage.parcels("delivery")
-    assert parcel.channel == "slack"
-    assert "outputs" not in json.loads(parcel.body)
+    [message] = await stage.messages("delivery")
+    assert message.channel == "slack"
+    assert "outputs" not in json.loads(message.body)
 
 
 @on_stage

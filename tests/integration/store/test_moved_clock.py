@@ -15,7 +15,7 @@ from colleague.store.accept import Arrival, accept
 from colleague.store.approvals import Ask, get_approval, wait
 from colleague.store.call_target import CallTarget
 from colleague.store.grants import give_grant, live_grants
-from colleague.store.outbox import not_sent, put_in_outbox, waiting_parcels
+from colleague.store.outbox import not_sent, put_in_outbox, waiting_outbox
 from colleague.store.run import get_run
 from colleague.store.sla import Sla
 from colleague.store.spend import Spent, add_spend, spent_today
@@ -162,10 +162,10 @@ class TestWrongAtBoot:
     def test_nor_does_one_between_deliveries(self, opener: Opener) -> None:
         async def acts(database: Database, watch: Watch) -> None:
             await database.write(lambda tx: put_in_outbox(tx, "r", "narrative", "1", "main", "{}"))
-            [parcel] = await database.read(waiting_parcels)
-            await database.write(lambda tx: not_sent(tx, parcel.id, "away", again_in_ms=3_600_000))
-            assert await database.read(waiting_parcels) == []
+            [message] = await database.read(waiting_outbox)
+            await database.write(lambda tx: not_sent(tx, message.id, "away", again_in_ms=3_600_000))
+            assert await database.read(waiting_outbox) == []
             await self.put_right(watch, database)
-            assert [each.id for each in await database.read(waiting_parcels)] == [parcel.id]
+            assert [each.id for each in await database.read(waiting_outbox)] == [message.id]
 
         on(opener, acts)

@@ -23,7 +23,7 @@ from colleague.store.ids import new_id, short
 from colleague.store.journal import Message, append
 from colleague.store.lookup import full_id
 from colleague.store.migrate import NewerDatabase, migrate
-from colleague.store.outbox import put_in_outbox, sent, start_sending, waiting_parcels
+from colleague.store.outbox import put_in_outbox, sent, start_sending, waiting_outbox
 from colleague.store.retention import DAY_MS, forget_old
 from colleague.store.run import get_run
 from colleague.store.spend import Spent, add_spend, spent_by_run, spent_today
@@ -319,15 +319,15 @@ def test_spend_adds_up_by_run_and_by_day(opener: Opener) -> None:
     on(opener, acts)
 
 
-def test_a_parcel_is_told_once(opener: Opener) -> None:
+def test_a_message_is_told_once(opener: Opener) -> None:
     async def acts(database: Database, clock: MovableClock) -> None:
         for _ in range(2):
             await database.write(lambda tx: put_in_outbox(tx, "r", "result", "1", "main", "{}"))
-        [parcel] = await database.read(waiting_parcels)
-        claims = [await database.write(lambda tx: start_sending(tx, parcel)) for _ in range(2)]
+        [message] = await database.read(waiting_outbox)
+        claims = [await database.write(lambda tx: start_sending(tx, message)) for _ in range(2)]
         assert claims == [True, False]
-        await database.write(lambda tx: sent(tx, parcel.id))
-        assert await database.read(waiting_parcels) == []
+        await database.write(lambda tx: sent(tx, message.id))
+        assert await database.read(waiting_outbox) == []
 
     on(opener, acts)
 

@@ -24,7 +24,7 @@ from colleague.store.outbox import (
     not_sent,
     sent,
     start_sending,
-    waiting_parcels,
+    waiting_outbox,
 )
 from colleague.store.tx import Database
 
@@ -37,9 +37,9 @@ SHORTEST_PAUSE_MS = 5_000
 
 
 class Channel(Protocol):
-    """A way to people. Sending the same parcel twice must do no harm: a crash may come before *sent*."""
+    """A way to people. Sending the same message twice must do no harm: a crash may come before *sent*."""
 
-    async def send(self, parcel: OutboxMessage) -> None:
+    async def send(self, message: OutboxMessage) -> None:
         """Raises ColleagueError when it cannot be sent now."""
         ...
 
@@ -50,8 +50,8 @@ class LearningsChannel:
 
     workspace: Path
 
-    async def send(self, parcel: OutboxMessage) -> None:
-        body = json.loads(parcel.body)
+    async def send(self, message: OutboxMessage) -> None:
+        body = json.loads(message.body)
         expert, most = body.pop("expert"), body.pop("most")
         folder = Workspace.of(self.workspace, expert).learnings
         await asyncio.to_thread(append_entry, folder, LearningEntry(**body), most)
@@ -69,63 +69,63 @@ def channels(workspace: Path) -> dict[str, Channel | None]:
 
 @dataclass(frozen=True)
 class OutboxSender:
-    """Takes parcels to their channels; what cannot be sent is tried again, and stays visible."""
+    """Takes messages to their channels; what cannot be sent is tried again, and stays visible."""
 
     database: Database
     channels: Channels
     _unrecorded: set[str] = field(default_factory=set)
-    """Parcels that were sent while the database could not take it down."""
+    """Messages that were sent while the database could not take it down."""
 
     async def deliver_all(self) -> int:
         """Everything that can be sent now, or left to be read; returns how much it was."""
-        for parcel_id in tuple(self._unrecorded):
-            await self._record(parcel_id)
-        parcels = await self.database.read(waiting_parcels)
-        to_read = [parcel.id for parcel in parcels if self.channels.get(parcel.channel, parcel) is None]
+        for message_id in tuple(self._unrecorded):
+            await self._record(message_id)
+        messages = await self.database.read(waiting_outbox)
+        to_read = [message.id for message in messages if self.channels.get(message.channel, message) is None]
         done = await self.database.write(lambda tx: leave_unread(tx, to_read)) if to_read else 0
-        for parcel in parcels:
-            if parcel.id in to_read:
-                tell_unread(parcel)
+        for message in messages:
+            if message.id in to_read:
+                tell_unread(message)
             else:
-                done += await self._deliver(parcel)
+                done += await self._deliver(message)
         return done
 
-    async def _deliver(self, parcel: OutboxMessage) -> bool:
-        if not await self.database.write(lambda tx: start_sending(tx, parcel)):
+    async def _deliver(self, message: OutboxMessage) -> bool:
+        if not await self.database.write(lambda tx: start_sending(tx, message)):
             return False
-        failpoint("parcel.started")
+        failpoint("outbox.started")
         try:
-            await self._channel(parcel).send(parcel)
+            await self._channel(message).send(message)
         except (ColleagueError, OSError) as error:
             reason = error.message if isinstance(error, ColleagueError) else str(error)
-            log.warning("%s of run %s was not delivered: %s", parcel.kind, parcel.run_id, reason)
-            await self._later(parcel, reason)
+            log.warning("%s of run %s was not delivered: %s", message.kind, message.run_id, reason)
+            await self._later(message, reason)
             return False
         except Exception as error:
-            log.exception("%s of run %s cannot be delivered", parcel.kind, parcel.run_id)
-            await self._later(parcel, f"{type(error).__name__}: {error}")
+            log.exception("%s of run %s cannot be delivered", message.kind, message.run_id)
+            await self._later(message, f"{type(error).__name__}: {error}")
             return False
-        failpoint("parcel.sent")
-        self._unrecorded.add(parcel.id)
-        await self._record(parcel.id)
-        tell_delivered(parcel)
+        failpoint("outbox.sent")
+        self._unrecorded.add(message.id)
+        await self._record(message.id)
+        tell_delivered(message)
         return True
 
-    async def _record(self, parcel_id: str) -> None:
-        await self.database.write(lambda tx: sent(tx, parcel_id))
-        self._unrecorded.discard(parcel_id)
+    async def _record(self, message_id: str) -> None:
+        await self.database.write(lambda tx: sent(tx, message_id))
+        self._unrecorded.discard(message_id)
 
-    async def _later(self, parcel: OutboxMessage, reason: str) -> None:
+    async def _later(self, message: OutboxMessage, reason: str) -> None:
         """It waits longer each time; the others go their way."""
-        pause = min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** min(parcel.sends, 20))
-        await self.database.write(lambda tx: not_sent(tx, parcel.id, reason, again_in_ms=pause))
+        pause = min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** min(message.sends, 20))
+        await self.database.write(lambda tx: not_sent(tx, message.id, reason, again_in_ms=pause))
 
-    def _channel(self, parcel: OutboxMessage) -> Channel:
+    def _channel(self, message: OutboxMessage) -> Channel:
         """Learnings have a channel of their own, for nothing else: a package may name any channel."""
-        channel = self.channels.get(parcel.channel)
-        if channel is None or (parcel.channel == LEARNINGS and parcel.kind != LEARNING):
+        channel = self.channels.get(message.channel)
+        if channel is None or (message.channel == LEARNINGS and message.kind != LEARNING):
             raise ColleagueError(
-                f"the channel {parcel.channel!r} is not connected here",
+                f"the channel {message.channel!r} is not connected here",
                 hint=f"connected: {', '.join(self.channels)}",
             )
         return channel

@@ -64,8 +64,8 @@ def granted_text(tx: Tx, home: Home, grant_id: str) -> str:
     return private.redact(covers_text(grant)) if private else covers_text(grant)
 
 
-def parcel_report(tx: Tx, home: Home, parcel: OutboxMessage) -> MessageDocument:
-    return _public(home, get_run(tx, parcel.run_id), report.parcel_document(parcel))
+def outbox_report(tx: Tx, home: Home, message: OutboxMessage) -> MessageDocument:
+    return _public(home, get_run(tx, message.run_id), report.outbox_document(message))
 
 
 def _public(home: Home, run: Run, document: D) -> D:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from colleague.experts.runs.report import parcel_report
+from colleague.experts.runs.report import outbox_report
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.paging import PageAfter, PageSize, link_next
@@ -34,7 +34,7 @@ async def list_deliveries(
         start = None if after is None else full_id(tx, outbox, "delivery", after)
         response.headers["X-Total-Count"] = str(count_deliveries(tx) if all else count_unread(tx))
         page = deliveries_page(tx, unread=not all, limit=limit, after=start)
-        return Page([parcel_report(tx, here.home, each) for each in page.items], page.next_after)
+        return Page([outbox_report(tx, here.home, each) for each in page.items], page.next_after)
 
     page = await here.database.read(work)
     link_next(request, response, page)
@@ -46,7 +46,7 @@ async def show(id: str, here: GatewayDep) -> MessageDocument:  # noqa: A002 - as
     """One of them. Looking does not make it read."""
 
     def work(tx: Tx) -> MessageDocument:
-        return parcel_report(tx, here.home, get_delivery(tx, full_id(tx, outbox, "delivery", id)))
+        return outbox_report(tx, here.home, get_delivery(tx, full_id(tx, outbox, "delivery", id)))
 
     return await here.database.read(work)
 
