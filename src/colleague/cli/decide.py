@@ -114,13 +114,16 @@ async def _decide(using: Client, requests: Sequence[DecisionRequest], edits: Edi
 async def _follow_decided(
     using: Client, answers: Sequence[DecisionAnswer], before: Sequence[RunDocument] = (), *, as_json: bool
 ) -> int:
-    """Says what each decision did, and shows what comes of it. A run that had ended before says no more."""
+    """Says what each decision did, and shows what comes of it. A run that had ended before is worked on, too
+    (its learning is written down), and says no more."""
     for answer in answers:
         _say_answer(answer)
+    runs = decided_runs(answers)
     ended = {document["id"] for document in before if document["status"] == "done"}
-    open_runs = [each for each in decided_runs(answers) if as_json or each not in ended]
-    documents = await using.follow(open_runs, quiet=as_json, before=before)
-    return await say_documents(using.service, documents, as_json=as_json) if documents or as_json else 0
+    documents = await using.follow([each for each in runs if each not in ended], quiet=as_json, before=before)
+    past = await using.follow([each for each in runs if each in ended], quiet=True, before=before)
+    told = [*documents, *past] if as_json else documents
+    return await say_documents(using.service, told, as_json=as_json) if told or as_json else 0
 
 
 async def _seen(using: Client, requests: Sequence[DecisionRequest]) -> dict[str, Seen]:

@@ -244,6 +244,7 @@ async def serve_until_signalled(
 
     stop = Stop(at_once=at_once)
     with stop.on_signals():
+        _import_model_layer()
         await serve(home, settings, listening, stop, on_ready=lambda ready: say(str(ready)))
 
 
@@ -254,6 +255,7 @@ async def work_until_signalled(home: Home, settings: Settings, say: Callable[[st
     raise_descriptor_limit()
     stop, clock = Stop(), home_clock(home)
     with stop.on_signals():
+        _import_model_layer()
         async with open_host(home, settings, clock=clock) as host:
             registry = LiveTriggerRegistry(home)
             await registry.renew()
@@ -265,6 +267,11 @@ async def work_until_signalled(home: Home, settings: Settings, say: Callable[[st
                 say(f"A worker for {home.root} is at work")
                 await stop.asked.wait()
                 await services.background.stop("triggers", "log counts")
+
+
+def _import_model_layer() -> None:
+    """Before anybody is answered: with the first run the loop would stand still for it."""
+    import pydantic_ai.direct  # noqa: F401
 
 
 async def _write_log_counts() -> None:
