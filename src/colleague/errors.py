@@ -4,8 +4,9 @@ from __future__ import annotations
 
 
 class ColleagueError(Exception):
-    """An error for a person: what is wrong, where, and the next thing to do."""
+    """An error for a person: what is wrong, where, and the next thing to do. `code` is for programs."""
 
+    code: str = "conflict"
     exit_code = 1
 
     def __init__(self, message: str, *, hint: str = "") -> None:
@@ -17,23 +18,32 @@ class ColleagueError(Exception):
 class UsageError(ColleagueError):
     """The command was typed in a way that makes no sense."""
 
+    code = "bad-request"
     exit_code = 2
 
 
 class Declined(ColleagueError):
     """A person said no, or nobody was there to say yes."""
 
+    code = "declined"
+
 
 class NotFound(ColleagueError):
     """The thing that was named does not exist."""
+
+    code = "not-found"
 
 
 class ConfigError(ColleagueError):
     """A settings file cannot be used."""
 
+    code = "misconfigured"
+
 
 class PackageError(ColleagueError):
     """A package cannot be read, installed or updated."""
+
+    code = "package-invalid"
 
 
 class BindingsError(ColleagueError):
@@ -43,6 +53,7 @@ class BindingsError(ColleagueError):
 class HomeBusy(ColleagueError):
     """Another process is changing this home."""
 
+    code = "busy"
     exit_code = 3
 
 
@@ -51,6 +62,7 @@ class DatabaseUnavailable(Exception):
 
     Not a ColleagueError: those end a run as failed, and this is no fault of any run."""
 
+    code = "database-unavailable"
     exit_code = 3
 
     def __init__(self, message: str, *, hint: str = "") -> None:

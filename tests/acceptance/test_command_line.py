@@ -58,13 +58,13 @@ class TestHome:
 
 ERRORS = [
     (("expert", "show", "nobody", "--json"), 1, "not-found"),
-    (("expert", "install", "/no/such/folder", "--json"), 1, "package"),
-    (("expert", "update", "--json"), 2, "usage"),
-    (("expert", "list", "--json", "--nothing"), 2, "usage"),
-    (("expert", "lst", "--json"), 2, "usage"),
-    (("nothing", "--json"), 2, "usage"),
-    (("run", "list", "--limit", "many", "--json"), 2, "usage"),
-    (("expert", "show", "--json"), 2, "usage"),
+    (("expert", "install", "/no/such/folder", "--json"), 1, "package-invalid"),
+    (("expert", "update", "--json"), 2, "bad-request"),
+    (("expert", "list", "--json", "--nothing"), 2, "bad-request"),
+    (("expert", "lst", "--json"), 2, "bad-request"),
+    (("nothing", "--json"), 2, "bad-request"),
+    (("run", "list", "--limit", "many", "--json"), 2, "bad-request"),
+    (("expert", "show", "--json"), 2, "bad-request"),
     (("run", "show", "0123abcd", "--json"), 1, "not-found"),
 ]
 

@@ -61,7 +61,7 @@ def _run_for_json(app: Typer, arguments: Sequence[str]) -> object:
             raise
         context = getattr(error, "ctx", None)
         path = context.command_path if context else "colleague"
-        say_failure("usage", error.format_message(), f"see: {path} --help")
+        say_failure("bad-request", error.format_message(), f"see: {path} --help")
         return getattr(error, "exit_code", 2)
 
 

@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 import typer
 
-from colleague.cli.error_document import error_code, error_document
+from colleague.cli.error_document import error_document
 from colleague.cli.typed import typed, with_home
 from colleague.errors import ColleagueError, DatabaseUnavailable, Declined
 from colleague.plain_text import plain as plain  # for the views, which take it from here
@@ -77,7 +77,7 @@ def mark(good: bool) -> str:
 
 
 def say_error(error: ColleagueError | DatabaseUnavailable) -> None:
-    say_failure(error_code(error), error.message, error.hint)
+    say_failure(error.code, error.message, error.hint)
 
 
 def say_failure(code: str, message: str, hint: str = "") -> None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from colleague.errors import ColleagueError, CommitUnknown, DatabaseUnavailable
-from colleague.runtime.error_code import code_of
 from colleague.triggers.errors import BadSignature
 
 QUEUE_PAUSE = 30
@@ -18,7 +17,6 @@ _STATUS = {
     "not-found": 404,
     "bad-request": 400,
     "bad-payload": 400,
-    "bad-signature": 401,
     "keys-unreachable": 503,
     "wrong-decision": 400,
     "wrong-arguments": 422,
@@ -58,13 +56,10 @@ def status_of(code: str) -> int:
 
 def refusal_of(error: ColleagueError) -> ApiError:
     """What an error of ours is to somebody outside."""
-    code = code_of(error)
-    status = status_of(code)
-    if isinstance(error, BadSignature):
-        code = error.code
+    status = 401 if isinstance(error, BadSignature) else status_of(error.code)
     headers = {"Retry-After": str(QUEUE_PAUSE)} if status == 429 else {}
     headers |= {"WWW-Authenticate": "Bearer"} if status == 401 else {}
-    return ApiError(status, code, error.message, headers, {"hint": error.hint} if error.hint else {})
+    return ApiError(status, error.code, error.message, headers, {"hint": error.hint} if error.hint else {})
 
 
 def unavailable(error: DatabaseUnavailable) -> ApiError:

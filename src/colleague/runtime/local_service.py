@@ -29,7 +29,6 @@ from colleague.experts.workspace.restore import restore_file
 from colleague.home import Home
 from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
-from colleague.runtime.error_code import code_of
 from colleague.runtime.host import Host
 from colleague.runtime.merge_patch import merged
 from colleague.runtime.requests import (
@@ -101,7 +100,7 @@ class LocalService:
         try:
             approval, grant = await self.database.write(lambda tx: self._decided(tx, request))
         except ColleagueError as error:
-            refusal = Refusal(code_of(error), error.message, error.hint)
+            refusal = Refusal(error.code, error.message, error.hint)
             now = await self.approval(request.approval) if isinstance(error, AlreadyDecided) else None
             return DecisionAnswer(request.approval, now, refusal=refusal)
         return DecisionAnswer(request.approval, approval, grant)

@@ -45,13 +45,7 @@ BACK_SECONDS = 10.0
 MOST_AT_ONCE = 200
 WHOLE_ID = 36
 
-_ERRORS: dict[str, type[ColleagueError]] = {
-    "not-found": NotFound,
-    "bad-request": UsageError,
-    "package-invalid": PackageError,
-    "misconfigured": ConfigError,
-    "busy": HomeBusy,
-}
+_ERRORS = {kind.code: kind for kind in (NotFound, UsageError, PackageError, ConfigError, HomeBusy)}
 
 
 class GatewayUnreachable(ColleagueError):
@@ -89,8 +83,7 @@ class RemoteService:
         try:
             digest = request.digest or (await self.approval(request.approval))["digest"]
         except (NotFound, UsageError) as error:
-            code = next(code for code, kind in _ERRORS.items() if isinstance(error, kind))
-            return DecisionAnswer(request.approval, refusal=Refusal(code, error.message, error.hint))
+            return DecisionAnswer(request.approval, refusal=Refusal(error.code, error.message, error.hint))
         return _decision(request, digest)
 
     async def start(self, asked: RunRequest) -> AcceptedEvent:
@@ -329,4 +322,6 @@ def _refused(status: int, body: bytes) -> ColleagueError | DatabaseUnavailable:
         )
     if code == "database-unavailable":
         return DatabaseUnavailable(message)
-    return _ERRORS.get(code, ColleagueError)(message, hint=hint)
+    error = _ERRORS.get(code, ColleagueError)(message, hint=hint)
+    error.code = code or error.code
+    return error

@@ -27,6 +27,8 @@ from colleague.store.tx import Tx
 class QueueFull(ColleagueError):
     """Too much is waiting for this trigger already."""
 
+    code = "queue-full"
+
 
 @dataclass(frozen=True)
 class Arrival:

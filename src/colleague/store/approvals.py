@@ -55,17 +55,25 @@ FREE: tuple[Kind, ...] = ("draft", "learning")
 class AlreadyDecided(ColleagueError):
     """Someone was quicker."""
 
+    code = "already-decided"
+
 
 class WrongDigest(ColleagueError):
     """What the person saw is not what would run."""
+
+    code = "wrong-digest"
 
 
 class WrongDecision(ColleagueError):
     """This kind of question has other answers."""
 
+    code = "wrong-decision"
+
 
 class WrongArguments(ColleagueError):
     """What a person made of the arguments does not fit the tool."""
+
+    code = "wrong-arguments"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from colleague.errors import ColleagueError
 
-ApiError = Literal[
+SignatureProblem = Literal[
     "no-secret",
     "secret-unusable",
     "header-missing",
@@ -22,7 +22,7 @@ ApiError = Literal[
 class BadSignature(ColleagueError):
     """A request that is not from who it says, or not from now. `code` is to count by."""
 
-    def __init__(self, code: ApiError, message: str, *, hint: str = "") -> None:
+    def __init__(self, code: SignatureProblem, message: str, *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.code = code
 
@@ -30,6 +30,10 @@ class BadSignature(ColleagueError):
 class KeysUnreachable(ColleagueError):
     """Whether a request is from who it says cannot be told now; its sender sends it again."""
 
+    code = "keys-unreachable"
+
 
 class BadPayload(ColleagueError):
     """A payload that has not the shape its source promises."""
+
+    code = "bad-payload"

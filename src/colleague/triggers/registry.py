@@ -27,6 +27,8 @@ LOOK_EVERY = 1.0
 class Inactive(ColleagueError):
     """The trigger is there and does not fire as things are."""
 
+    code = "inactive"
+
 
 @dataclass(frozen=True)
 class BoundTrigger:

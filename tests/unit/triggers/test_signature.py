@@ -16,7 +16,7 @@ from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 from starlette.datastructures import Headers as HttpHeaders
 
 from colleague.experts.bindings import SIGNATURES, HeaderNames, Signature
-from colleague.triggers.errors import ApiError, BadSignature
+from colleague.triggers.errors import BadSignature, SignatureProblem
 from colleague.triggers.signature import RepeatKeys, Verified, sign, verify
 
 NOW = 1_767_225_600_000  # 2026-01-01 00:00 UTC
@@ -38,7 +38,7 @@ def signed(scheme: Signature, body: bytes = BODY, secret: str = SECRET, **more: 
 def refusal(scheme: Signature, headers: Mapping[str, str], body: bytes = BODY, **more: Any) -> BadSignature:
     with pytest.raises(BadSignature) as error:
         check(scheme, headers, body, **more)
-    assert error.value.code in get_args(ApiError)
+    assert error.value.code in get_args(SignatureProblem)
     return error.value
 
 

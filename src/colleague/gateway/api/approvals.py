@@ -16,7 +16,6 @@ from colleague.gateway.openapi import with_token
 from colleague.gateway.paging import PageAfter, PageSize, link_next
 from colleague.gateway.schemas import BatchAnswer, BatchAsked, BatchItem, DecisionAsked, Error, GrantGiven
 from colleague.run_document import ApprovalDocument
-from colleague.runtime.error_code import code_of
 from colleague.runtime.requests import DecisionAnswer, DecisionRequest, Refusal
 from colleague.store.approvals import approvals_page, count_approvals
 from colleague.store.lookup import full_id
@@ -88,7 +87,7 @@ async def _decide(here: Gateway, ending: str, asked: DecisionAsked) -> DecisionA
     try:
         said = _answer(asked)
     except UsageError as error:
-        return DecisionAnswer(ending, refusal=Refusal(code_of(error), error.message, error.hint))
+        return DecisionAnswer(ending, refusal=Refusal(error.code, error.message, error.hint))
     grant = (asked.grant_ms, tuple(asked.grant_only))
     seen = (ending, asked.decision, by, asked.digest, asked.note)
     request = DecisionRequest(*seen, said, *grant, asked.changes)
