@@ -121,6 +121,7 @@ def test_prompt_has_the_sections_in_order(installed: Colleague) -> None:
         "State Files",
         "Tool Approval Policy",
         "Instructions",
+        "Current Date and Time",
     ]
     assert "- state/pipeline.md (persistent)" in prompt
     assert "- state/session-notes.md (session)" in prompt
@@ -416,7 +417,7 @@ def test_new_validates_without_a_warning(colleague: Colleague, tmp_path: Path) -
 def test_the_demo_plays_to_the_end(colleague: Colleague) -> None:
     said = colleague.ok("demo", "--yes", timeout=240)
     for words in (
-        "next attempt in 3 s",
+        "next attempt in ",
         "waits for you",
         "update_deal_stage",
         "create_note",

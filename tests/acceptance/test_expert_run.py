@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
@@ -67,7 +68,7 @@ def test_a_story_of_questions(pair: list[Terminal]) -> None:
         )
         assert said.code == 4, said.err
         assert "waits for you:" in said.err
-        assert "because: The first line." in said.err
+        assert "why  │ The first line." in said.err
         assert said.out == ""
         assert terminal.book == []
 
@@ -111,7 +112,7 @@ def test_a_story_of_troubles(pair: list[Terminal]) -> None:
         assert terminal.book == ["one"]
 
         terminal.run(call("ledger.append", line="two"), call("ledger.append", line="three"), DONE)
-        said = terminal.printed("reject", WHY="'not today'")
+        said = terminal.printed("reject", WHY="not today")
         assert said.code == 1
         assert "ledger.append was rejected by" in said.err
         document = terminal.last()
@@ -271,7 +272,7 @@ def test_what_cannot_be_asked_is_refused_and_leaves_nothing(terminal: Terminal) 
     answers = [terminal.type(*each[0], "--json") for each in commands]
     for (arguments, code, words), said in zip(commands, answers, strict=True):
         assert (said.code, said.out) == (code, ""), f"{arguments}: {said}"
-        assert words in said.err
+        assert words in json.loads(said.err)["error"]["message"]
         assert "Traceback" not in said.err
     assert "did you mean" in answers[0].err
     assert "work takes: mail (string), count (integer)" in answers[1].err

@@ -12,8 +12,8 @@ from colleague.run_document import ApprovalDocument, short
 
 SUMMARY_CHARS = 60
 _COMMANDS: dict[str, tuple[str, ...]] = {
-    "confirm": ("approve {id}", 'reject {id} --note "why"', 'respond {id} "TEXT"', "approve {id} --edit"),
-    "low_confidence": ("approve {id}", 'reject {id} --note "why"', 'respond {id} "TEXT"'),
+    "confirm": ("approve {id}", 'reject {id} --note "WHY"', 'respond {id} "TEXT"', "approve {id} --edit"),
+    "low_confidence": ("approve {id}", 'reject {id} --note "WHY"', 'respond {id} "TEXT"'),
     "draft": ("done {id}", "not-done {id}"),
     "uncertain": ("resolve {id} happened", "resolve {id} again", "resolve {id} give-up"),
     "learning": ("learning approve {id}", "learning reject {id}"),
@@ -44,7 +44,8 @@ def question_lines(approval: ApprovalDocument) -> Iterator[str]:
         yield from _block("why", approval["reasoning"], 4)
     yield ""
     run, own = short(approval["run_id"]), short(approval["id"])
-    yield f"  process {approval['process'] or 'none'}, run {run}, approval {own}"
+    process = f", process {approval['process']}" if approval["process"] else ""
+    yield f"  {approval['kind']} {own}, run {run}{process}"
     yield f"  digest {approval['digest']}"
 
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from math import ceil
 from typing import TYPE_CHECKING, Any, Self
 
 import typer
@@ -260,7 +261,7 @@ def _in_time(moment: str | None) -> str:
     if moment is None:
         return "soon"
     seconds = (datetime.fromisoformat(moment) - datetime.now(UTC)).total_seconds()
-    return f"in {max(seconds, 0):.0f} s"
+    return f"in {max(ceil(seconds), 0)} s"
 
 
 async def say_documents(service: Service, documents: Sequence[RunDocument], *, as_json: bool) -> int:

@@ -20,7 +20,7 @@ from colleague.errors import ColleagueError, UsageError
 from colleague.experts.expert import find_expert
 from colleague.experts.launch_acceptance import accept_one
 from colleague.experts.runs.inputs import find_process
-from colleague.experts.runs.invoke import Invocation
+from colleague.experts.runs.invoke import Invocation, checked_inputs
 from colleague.experts.runs.model_name import model_name
 from colleague.experts.runs.preflight import Preflight
 from colleague.experts.runs.report import approval_report, granted_text, run_report
@@ -123,6 +123,8 @@ class LocalService:
             found = find_expert(self.home, asked.expert)
             invoked = Invocation(self.home, found, found.load(), asked.model, asked.dry_run)
             process = find_process(invoked.package, asked.process) if asked.process else None
+            if process is not None:
+                checked_inputs(process, asked.inputs)
             self._preflight.check_expert(
                 found, invoked.package, process, asked.model, dry_run=bool(asked.dry_run)
             )

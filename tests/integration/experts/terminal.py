@@ -29,6 +29,8 @@ VARYING = [
     (re.compile(r"\b[0-9a-f]{12}\b"), "TAIL"),
     (re.compile(r"\b[0-9a-f]{8}\b"), "SHORT"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00"), "TIME"),
+    (re.compile(r"\w+, \d+ \w+ \d{4}, \d\d:\d\d \("), "NOW ("),
+    (re.compile(r"finished after \d+ s"), "finished"),
 ]
 
 
@@ -105,7 +107,7 @@ class Terminal:
     def printed(self, verb: str, **words: str) -> Said:
         """Types the command with this verb from what was printed last, with words put in where it leaves
         them open."""
-        [line] = [line.strip() for line in self.said[-1].err.splitlines() if f"colleague {verb} " in line]
+        line = next(line.strip() for line in self.said[-1].err.splitlines() if f"colleague {verb} " in line)
         command = line[line.index("colleague ") :].rstrip(")")
         for gap, word in words.items():
             assert gap in command
