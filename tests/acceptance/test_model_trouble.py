@@ -24,7 +24,7 @@ from tests.forked import forked_command
 from tests.integration.models import openai_wire as wire
 from tests.integration.models.server import Page, Stream
 
-AT_ONCE = 4.0
+AT_ONCE = 25.0
 """Seconds within which a command ends after Ctrl-C, on a busy machine."""
 TRY = re.compile(
     r"local/m1 answers 500 \(Overloaded, come back later\); next try in \d+ s; "
@@ -45,14 +45,14 @@ class Started:
             assert stream is not None
             threading.Thread(target=_read, args=(stream, lines), daemon=True).start()
 
-    def until(self, condition: Callable[[Started], object], seconds: float = 30) -> None:
+    def until(self, condition: Callable[[Started], object], seconds: float = 90) -> None:
         _until(lambda: condition(self), seconds, lambda: f"{self.out}\n{self.err}")
 
     def interrupt(self, number: int = signal.SIGINT) -> tuple[int, float]:
         """Its exit code, and how long it took to end."""
         began = time.monotonic()
         self.child.send_signal(number)
-        return self.child.wait(30), time.monotonic() - began
+        return self.child.wait(60), time.monotonic() - began
 
 
 def _read(stream: TextIO, lines: list[str]) -> None:
@@ -125,7 +125,7 @@ def test_every_command_tells_of_the_trouble_of_another_process(
     colleague: Colleague, provider: Provider
 ) -> None:
     with started(colleague, "agent", "hello") as process:
-        process.until(tries, seconds=10)
+        process.until(tries)
         run = newest(colleague)
         assert run["status"] == "running"
         assert run["trouble"]["text"] == "local/m1 answers 500 (Overloaded, come back later)"
