@@ -295,9 +295,15 @@ def _status(document: RunDocument) -> dict[str, Any]:
         "status": document["status"],
         "outcome": document["outcome"],
         "attempt": max((each["number"] for each in document["attempts"]), default=1),
-        "error": document["error"],
+        "error": document["error"] or _failed_attempt(document),
         "waiting_on": document["waiting_on"],
         "retry_at": document["retry_at"],
         "blocked_by": document["blocked_by"],
         "trouble": document["trouble"],
     }
+
+
+def _failed_attempt(document: RunDocument) -> str | None:
+    """Why a run that pauses between two attempts does so."""
+    attempts = document["attempts"]
+    return attempts[-1]["error"] if attempts and document["status"] == "retrying" else None
