@@ -212,7 +212,7 @@ def test_each_decision_of_several_is_answered(colleague: Colleague) -> None:
     lines = [re.sub(r"[\d-]+T[\d:+]+", "THEN", no_ids(each.err)).splitlines() for each in (alone, asked)]
     assert lines[0] == lines[1]
     first, unknown, again, second = lines[0][:4]
-    assert first == second == "✓ ID: crm.update_deal_stage is approved"
+    assert first == second == "✓ ID crm.update_deal_stage: approved"
     assert unknown.startswith("✗ ID: there is no approval 'ID'")
     assert re.match(r"✗ ID: approval ID was approved by \S+ already, at THEN", again)
     assert office.effects == ["update_deal_stage"] * 4
