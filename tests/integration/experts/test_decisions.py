@@ -279,7 +279,7 @@ async def test_a_draft_is_delivered_and_the_run_goes_on(stage: Stage, tells: boo
     draft = await stage.pending()
     assert (draft.kind, json.loads(draft.arguments)) == ("draft", {"line": "one"})
     told = await stage.messages("draft")
-    assert [(each.channel, each.status) for each in told] == ([("main", "sent")] if tells else [])
+    assert [(each.channel, each.status) for each in told] == ([("main", "unread")] if tells else [])
     with pytest.raises(WrongDecision, match="approve is no answer to a question of kind draft"):
         await stage.decide("approve")
 
