@@ -325,10 +325,10 @@ class AgentDefaults(Section):
         default=60_000, description="Characters of all bootstrap files."
     )
     additional_system_prompt: str | None = not_yet(default=None, description="Added to every system prompt.")
-    user_timezone: str | None = not_yet(
+    user_timezone: str | None = works(
         default=None, description="The user's time zone; the machine's when not set."
     )
-    time_format: Literal["auto", "12", "24"] = not_yet(default="auto", description="How times are written.")
+    time_format: Literal["auto", "12", "24"] = works(default="auto", description="How times are written.")
     skills: Names | None = not_yet(default=None, description="Skills the agents may use; all when not set.")
     thinking: ThinkingSettings = Field(default_factory=ThinkingSettings, description="Extended thinking.")
     thinking_default: AnyLevel | None = works(

@@ -104,7 +104,7 @@ class TestUntrueIsFoundOut:
     @pytest.mark.parametrize(
         ("name", "said"),
         [
-            (("ToolNames", "deny"), "tools.deny is marked restricts, and ToolNames.deny is read"),
+            (("ToolLists", "deny"), "tools.deny is marked restricts, and ToolLists.deny is read"),
             (
                 ("Sandbox", "mode"),
                 "agents.defaults.sandbox.mode is marked restricts, and Sandbox.mode is read",
@@ -159,16 +159,16 @@ def two(other: Other) -> str:
         assert self.found(tmp_path, code) == {
             ("Settings", "tools"),
             ("AgentTools", "by_provider"),
-            ("ToolNames", "deny"),
+            ("ToolLists", "deny"),
             ("Settings", "gateway"),
-            ("Gateway", "auth"),
+            ("GatewaySettings", "auth"),
             ("GatewayAuth", "mode"),
         }
 
     def test_a_method_of_the_settings_reads_for_whoever_calls_it(self) -> None:
         names = used(reads_of_the_code())
         assert ("AgentDefaults", "thinking_level") in names
-        assert ("Thinking", "level") in names
+        assert ("ThinkingSettings", "level") in names
 
     def test_comparing_is_no_use(self) -> None:
         everything = {each.name for each in reads_of_the_code()}

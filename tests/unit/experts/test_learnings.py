@@ -198,7 +198,7 @@ class TestArchiving:
 
 def crash(folder: Path, entry: LearningEntry, most: int) -> None:
     code = (
-        "from pathlib import Path; from colleague.experts.workspace.learnings import Entry, append_entry; "
+        "from pathlib import Path; from colleague.experts.workspace.learnings import LearningEntry, append_entry; "
         f"append_entry(Path({str(folder)!r}), {entry!r}, {most})"
     )
     environment = os.environ | {"COLLEAGUE_FAILPOINT": "learning.archived"}
