@@ -198,7 +198,8 @@ class TestArchiving:
 
 def crash(folder: Path, entry: LearningEntry, most: int) -> None:
     code = (
-        "from pathlib import Path; from colleague.experts.workspace.learnings import LearningEntry, append_entry; "
+        "from pathlib import Path; "
+        "from colleague.experts.workspace.learnings import LearningEntry, append_entry; "
         f"append_entry(Path({str(folder)!r}), {entry!r}, {most})"
     )
     environment = os.environ | {"COLLEAGUE_FAILPOINT": "learning.archived"}
