@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from colleague.packages.fields import Fields
 from colleague.packages.finding import Findings
 from colleague.packages.mark import Mark
 
-_SEPARATORS = ("/", "\\")
+DRIVE = re.compile(r"[A-Za-z]:")
 
 
 def part_name(fields: Fields, *, required: bool = True) -> str:
@@ -26,4 +28,6 @@ def require_no_path(name: str, at: Mark, findings: Findings) -> bool:
 
 
 def is_path(name: str) -> bool:
-    return name.strip() in (".", "..") or any(each in name for each in _SEPARATORS)
+    """Whether a file system would take `name` for more than the name of one file."""
+    apart = any(each in name for each in "/\\\0")
+    return apart or name.strip() in (".", "..") or name.startswith("~") or bool(DRIVE.match(name))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from colleague.packages.finding import Findings
@@ -10,9 +9,8 @@ from colleague.packages.folder import normal_path
 from colleague.packages.function import Function
 from colleague.packages.mark import Mark
 from colleague.packages.package import Package
+from colleague.packages.part_name import DRIVE, is_path
 from colleague.packages.process import Process
-
-_DRIVE = re.compile(r"[A-Za-z]:")
 
 
 def check_references(package: Package, findings: Findings) -> None:
@@ -22,16 +20,10 @@ def check_references(package: Package, findings: Findings) -> None:
             findings.add("reference-path", at, message, "write the plain name, such as inbound-email-triage")
     for function in package.functions:
         for index, path in enumerate(function.knowledge):
-            if normal_path(path) is None or _DRIVE.match(path):
+            if normal_path(path) is None or DRIVE.match(path):
                 message = f"knowledge {path[:80]!r} leads out of the package"
                 hint = "use a path such as knowledge/facts.md"
                 findings.add("path-outside-package", function.mark("knowledge", index), message, hint)
-
-
-def is_path(name: str) -> bool:
-    """Whether a file system would take `name` for more than the name of one file."""
-    apart = any(each in name for each in "/\\\0")
-    return apart or name.strip() in (".", "..") or name.startswith("~") or bool(_DRIVE.match(name))
 
 
 def _references(package: Package) -> Iterator[tuple[str, str, Mark]]:
