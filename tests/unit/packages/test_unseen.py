@@ -18,8 +18,8 @@ Strategy = st.SearchStrategy[Any]
 PRINTABLE = st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"])
 TEXT = st.text(PRINTABLE, min_size=1, max_size=20).filter(lambda text: text.strip())
 PROSE = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=60)
-WORD = TEXT.map(str.strip).filter(lambda text: not is_path(text))
-NAME = st.from_regex(r"[a-z]{2,8}(-[a-z]{2,8})?", fullmatch=True) | WORD
+NO_PATH = TEXT.map(str.strip).filter(lambda text: not is_path(text))
+NAME = st.from_regex(r"[a-z]{2,8}(-[a-z]{2,8})?", fullmatch=True) | NO_PATH
 FILE_NAME = st.text("abcXYZ019 _-.éß漢", max_size=10)
 DURATION = st.builds("{}{}".format, st.integers(1, 5000), st.sampled_from("smhd"))
 WORD = st.from_regex(r"[a-z_]{1,8}", fullmatch=True)
@@ -134,7 +134,7 @@ def process(
     name: str, tools: list[str], functions: list[str], files: list[str], triggers: list[str]
 ) -> Strategy:
     optional = {
-        "trigger": st.sampled_from(triggers) if triggers else TEXT,
+        "trigger": st.sampled_from(triggers) if triggers else NAME,
         "inputs": PARAMETERS,
         "outputs": PARAMETERS,
         "functions": some_of(functions),
@@ -152,7 +152,7 @@ def trigger(name: str, processes: list[str], tools: list[str]) -> Strategy:
     required = {"name": st.just(name), "process": st.sampled_from(processes)}
     optional = {
         "preset": st.sampled_from(["gmail", "outlook"]),
-        "requires_tool": st.sampled_from(tools) if tools else TEXT,
+        "requires_tool": st.sampled_from(tools) if tools else NAME,
         "tz": ZONE,
         "dedupe_key": PAYLOAD_PATH,
         "session": st.sampled_from(["isolated", "main"]),
