@@ -20,7 +20,7 @@ from colleague.plain_text import plain as plain  # for the views, which take it 
 TICK = "✓"
 CROSS = "✗"
 _PALETTE = {
-    "green": ("completed", "delivered", "approve", "approved", "done", "happened", "active", "on", "enabled"),
+    "green": ("completed", "delivered", "approve", "approved", "done", "happened", "live", "on", "enabled"),
     "red": (
         "failed",
         "dead_letter",
