@@ -20,6 +20,8 @@ QUESTIONS = ("approval", "draft", "learning", "proposal")
 """Kinds of messages that ask something: whoever decides has read them."""
 MAIN_SESSION = "agent:main:main"
 """The session that a person talks to when none is named."""
+REHEARSAL_MODELS = "rehearsal/"
+"""How the names of models begin that only walk through a process."""
 _SHORT = 8
 
 
@@ -37,7 +39,7 @@ class TroubleDocument(TypedDict):
 
 
 class RunBrief(TypedDict):
-    """What a list shows of a run."""
+    """What a list shows of a run. `rehearsal` is true of one that no model thought about."""
 
     id: str
     expert: str
@@ -49,6 +51,8 @@ class RunBrief(TypedDict):
     created_at: str | None
     ended_at: str | None
     trouble: TroubleDocument | None
+    dry_run: DryRun
+    rehearsal: bool
 
 
 class AttemptDocument(TypedDict):
@@ -145,7 +149,6 @@ class RunDocument(RunBrief):
     delivery: MessageDocument | None
     notices: list[MessageDocument]
     sla: SlaDocument | None
-    dry_run: DryRun
     usage: UsageDocument
 
 

@@ -138,6 +138,7 @@ def test_what_cannot_be_looked_up_is_skipped_and_status_says_so(sales: ServedOff
         told = "has no operation that lists new messages"
         assert told in event["reason"]
         assert f"Skipped lately: 1 event of {SALES}/gmail: " in sales.type("status").out
+        assert f"Skipped lately: 1 event of {SALES}/gmail: " in sales.type("event", "list").err
         assert told in sales.type("status").out
         assert told in sales.type("event", "list").out
         [skipped] = sales.type("status", "--json").json["skipped"]

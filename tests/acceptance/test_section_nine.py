@@ -155,7 +155,7 @@ def test_a_mail_is_triaged_from_reading_to_delivery(sales: Office, package: Path
     assert set(run["delivery"]["body"]["outputs"]) == set(run["outputs"])
     [draft] = sales.pending()
     assert (draft["kind"], draft["operation"], draft["arguments"]) == ("draft", "email.send", DRAFT)
-    assert NARRATIVE[:40] in sales.colleague.ok("status").out
+    assert NARRATIVE[:40] in sales.colleague.ok("status", "--all").out
 
 
 def test_a_failed_call_is_retried_and_resumed(colleague: Colleague, package: Path) -> None:

@@ -11,7 +11,7 @@ from tests.conftest import Colleague
 from tests.screen import on_a_terminal
 
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\x1b[8mhidden\x9b1A\u202egnp.exe\r over\x7f"
-OURS = re.compile(r"\x1b\[(?:[01]|3[12])m|\x1b\[\?25[hl]|\x1b\[2K|\x1b\[1A")
+OURS = re.compile(r"\x1b\[(?:[012]|3[123])m|\x1b\[\?25[hl]|\x1b\[2K|\x1b\[1A")
 """Colours of ticks and crosses, and what a progress line does with the cursor."""
 
 

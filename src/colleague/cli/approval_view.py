@@ -8,6 +8,7 @@ from typing import Any
 
 from colleague.cli.output import plain
 from colleague.cli.times import moment
+from colleague.cli.typed import with_home
 from colleague.run_document import ApprovalDocument, short
 
 SUMMARY_CHARS = 60
@@ -51,7 +52,8 @@ def question_lines(approval: ApprovalDocument) -> Iterator[str]:
 
 def commands(approval: ApprovalDocument) -> list[str]:
     """What can be typed to decide it."""
-    return [f"colleague {each.format(id=short(approval['id']))}" for each in _COMMANDS[approval["kind"]]]
+    ending = short(approval["id"])
+    return [with_home(f"colleague {each.format(id=ending)}") for each in _COMMANDS[approval["kind"]]]
 
 
 def field_lines(arguments: Any) -> Iterator[str]:

@@ -10,7 +10,7 @@ import typer
 
 from colleague.cli.approval_view import question_lines
 from colleague.cli.argument_edit import edited_changes
-from colleague.cli.output import CROSS, note
+from colleague.cli.output import CROSS, note, note_as_is
 from colleague.errors import UsageError
 from colleague.runtime.requests import DecisionAnswer, DecisionRequest
 
@@ -65,7 +65,7 @@ class Walk:
     async def _decide(self, approval: ApprovalDocument) -> list[DecisionAnswer]:
         """Asks until it is decided or skipped."""
         for line in question_lines(approval):
-            note(line)
+            note_as_is(line)
         while (request := _ask(approval, self.by)) is not None:
             [answer] = await self.using.service.decide([request])
             if answer.refusal is None or answer.refusal.code != "wrong-arguments":

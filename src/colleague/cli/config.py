@@ -64,12 +64,12 @@ def _warning_json(warning: SettingsWarning) -> dict[str, Any]:
 def _say_check(
     refused: list[KeyStatus], idle: list[KeyStatus], warnings: tuple[SettingsWarning, ...]
 ) -> None:
-    from colleague.cli.output import TICK, mark, say
+    from colleague.cli.output import TICK, mark, say, say_hint
 
     if refused:
         say(f"{mark(False)} Nothing starts with these: they restrict agents, and nothing enforces them yet.")
         for each in refused:
-            say(f"  {each.where}{each.key}\n    {each.cure}")
+            say_hint(f"  {each.where}{each.key}\n    {each.cure}")
     if idle:
         say("! These have no effect yet. They may stay in the file; do not rely on them.")
         for each in idle:
@@ -77,7 +77,7 @@ def _say_check(
     if warnings:
         say("! These are not known, or count for nothing.")
         for warning in warnings:
-            say(f"  {warning}" + (f"\n    {warning.hint}" if warning.hint else ""))
+            say_hint(f"  {warning}" + (f"\n    {warning.hint}" if warning.hint else ""))
     if not (refused or idle or warnings):
         say(f"{TICK} every key that is set has an effect")
 

@@ -29,6 +29,7 @@ def list_(
     from colleague.cli.client import with_database
     from colleague.cli.output import say, say_json, say_table
     from colleague.cli.pages import note_more, page_reader
+    from colleague.cli.times import moment
     from colleague.run_document import short
     from colleague.store.overview import count_dead_letters, dead_letters
     from colleague.store.report import brief_document
@@ -44,7 +45,7 @@ def list_(
         say_json(documents)
     elif documents:
         rows = [
-            (short(d["id"]), d["expert"], d["process"], d["ended_at"] or "", d["error"] or "")
+            (short(d["id"]), d["expert"], d["process"], moment(d["ended_at"]), d["error"] or "")
             for d in documents
         ]
         say_table(("ID", "EXPERT", "PROCESS", "SINCE", "ERROR"), rows)

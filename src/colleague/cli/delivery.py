@@ -32,8 +32,10 @@ def list_(
     from colleague.cli.client import opened, with_database
     from colleague.cli.output import say, say_json, say_table
     from colleague.cli.pages import note_more, page_reader
+    from colleague.cli.times import moment
     from colleague.run_document import short
-    from colleague.store.outbox import count_deliveries, count_unread
+    from colleague.store.outbox import count_deliveries
+    from colleague.store.overview import count_unread
     from colleague.store.tables import outbox
 
     place, _ = opened(home)
@@ -53,11 +55,12 @@ def list_(
                 d["body"].get("expert", ""),
                 short(d["run_id"]),
                 d["status"],
+                moment(d["at"]),
                 _brief(d),
             )
             for d in page.items
         ]
-        say_table(("ID", "KIND", "EXPERT", "RUN", "STATUS", "TEXT"), rows)
+        say_table(("ID", "KIND", "EXPERT", "RUN", "STATUS", "AT", "TEXT"), rows)
     elif not after:
         say("There are no deliveries." if all_ else "There is nothing to read.")
     note_more(page, total, f"colleague delivery list{' --all' if all_ else ''}")
@@ -160,14 +163,20 @@ def _brief(document: MessageDocument) -> str:
 def _lines(document: MessageDocument) -> list[str]:
     import json
 
+    from colleague.cli.times import moment
     from colleague.run_document import short
 
     body = document["body"]
     error = f": {document['error']}" if document["error"] else ""
     reader = f" by {document['read_by']}" if document["read_by"] else ""
+    when = f" {moment(document['at'])}" if document["at"] else ""
     which = f"{document['kind']} {short(document['id'])} of run {short(document['run_id'])}"
     head = f"{which} ({_expert(document)})"
-    lines = [f"{head} to {document['channel']}: {document['status']}{reader}{error}", "", _text(document)]
+    lines = [
+        f"{head} to {document['channel']}: {document['status']}{reader}{when}{error}",
+        "",
+        _text(document),
+    ]
     for name in ("outputs", "context"):
         if body.get(name):
             lines += ["", json.dumps(body[name], indent=2, ensure_ascii=False)]

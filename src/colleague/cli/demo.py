@@ -153,7 +153,7 @@ class DemoHome:
         say(f"  mails sent: {sent}")
         self._scene("The reply is a draft: customers hear from people. Everything can be looked up:")
         self._run("approval", "list")
-        self._run("status")
+        self._run("status", "--all")
         [run] = self._json("run", "list", "--limit", "1", "--json")
         self._run("run", "show", run["id"][-8:], most=24)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from colleague.config import Settings
     from colleague.experts.expert import Expert
     from colleague.home import Home
+    from colleague.store.tx import Tx
 
 Level = Literal["ok", "warning", "error"]
 LITTLE_SPACE = 200_000_000
@@ -39,7 +40,7 @@ def doctor(
     """Look at config, database, models, MCP servers, experts, ports and permissions; say what to do."""
     import asyncio
 
-    from colleague.cli.output import progress, say, say_json
+    from colleague.cli.output import progress, say, say_hint, say_json
 
     with progress("Looking around") as tell:
         fixed = _fixed(home) if fix else []
@@ -50,16 +51,16 @@ def doctor(
         for each in found:
             say(_line(each))
             if each.cure:
-                say(f"    {each.cure}")
+                say_hint(f"    {each.cure}")
     if any(each.level == "error" for each in found):
         raise typer.Exit(1)
 
 
 def _line(checked: DoctorCheck) -> str:
-    from colleague.cli.output import CROSS, TICK
+    from colleague.cli.output import coloured, mark
 
-    mark = {"ok": TICK, "warning": "!", "error": CROSS}[checked.level]
-    return f"{mark} {checked.about}: {checked.message}"
+    sign = coloured("!", "yellow") if checked.level == "warning" else mark(checked.level == "ok")
+    return f"{sign} {checked.about}: {checked.message}"
 
 
 async def _collect(given: object, tell: object) -> list[DoctorCheck]:
@@ -177,21 +178,12 @@ async def _database(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck
     from colleague.clock_file import home_clock
     from colleague.errors import ColleagueError, DatabaseUnavailable
     from colleague.store.opening import open_database
-    from colleague.store.outbox import count_unread
-    from colleague.store.overview import count_dead_letters, pending_by_kind, unsent
 
     kind = "SQLite" if settings.experts.database is None else "PostgreSQL"
     try:
         database = open_database(home, settings, os.environ, home_clock(home))
         try:
-            dead, asked, waiting, unread = await database.read(
-                lambda tx: (
-                    count_dead_letters(tx),
-                    sum(pending_by_kind(tx).values()),
-                    unsent(tx),
-                    count_unread(tx),
-                )
-            )
+            waiting = await database.read(_waiting)
         finally:
             await database.close()
     except (ColleagueError, DatabaseUnavailable, SQLAlchemyError, OSError) as error:
@@ -200,26 +192,36 @@ async def _database(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck
         yield DoctorCheck("database", "error", f"{kind}: {message}", cure)
         return
     yield DoctorCheck("database", "ok", kind)
-    if dead:
-        yield DoctorCheck("runs", "warning", f"{dead} dead letters wait", "colleague deadletter list")
-    if asked:
-        yield DoctorCheck(
-            "runs", "warning", f"{asked} questions wait for a person", "colleague approval list"
-        )
-    if waiting:
-        yield DoctorCheck(
-            "delivery", "warning", f"{waiting} things could not be delivered yet", "colleague status"
-        )
-    if unread:
-        yield DoctorCheck(
-            "delivery", "warning", f"{unread} results nobody has read", "colleague delivery list"
-        )
+    for each in waiting:
+        yield each
+
+
+def _waiting(tx: Tx) -> list[DoctorCheck]:
+    """What a person has to look at, each with the list that shows as many."""
+    from colleague.store.overview import (
+        count_dead_letters,
+        count_learnings,
+        count_questions,
+        count_unread,
+        unsent,
+    )
+
+    counted = (
+        ("runs", count_dead_letters, "dead letters wait", "colleague deadletter list"),
+        ("runs", count_questions, "questions wait for a person", "colleague approval list"),
+        ("runs", count_learnings, "learnings wait for a decision", "colleague learning list"),
+        ("delivery", unsent, "things could not be delivered yet", "colleague status"),
+        ("delivery", count_unread, "results nobody has read", "colleague delivery list"),
+    )
+    found = [(about, count(tx), what, cure) for about, count, what, cure in counted]
+    return [DoctorCheck(about, "warning", f"{n} {what}", cure) for about, n, what, cure in found if n]
 
 
 async def _model(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]:
     import os
 
     from colleague.agent.models.resolve import resolve_model
+    from colleague.cli.typed import with_home
     from colleague.errors import ColleagueError
 
     try:
@@ -227,7 +229,7 @@ async def _model(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]:
     except ColleagueError as error:
         yield DoctorCheck("model", "error", error.message, error.hint)
         return
-    yield DoctorCheck("model", "ok", f"{model.name} (ask it with: colleague model probe)")
+    yield DoctorCheck("model", "ok", f"{model.name} ({with_home('ask it with: colleague model probe')})")
 
 
 async def _servers(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Events: what came in, and what became of it.")
 
+MOST_SKIPPED = 5
+
 
 @app.command()
 def show(
@@ -47,11 +49,15 @@ def list_(
     as_json: JsonOption = False,
 ) -> None:
     """The events, the newest first."""
+    from dataclasses import asdict
+
     from colleague.cli.client import with_database
-    from colleague.cli.output import say, say_json, say_table
+    from colleague.cli.output import note_as_is, say, say_json, say_table
     from colleague.cli.pages import note_more, page_reader
+    from colleague.cli.status_view import skipped_line
+    from colleague.cli.times import moment
     from colleague.run_document import short
-    from colleague.store.event_report import events_page
+    from colleague.store.event_report import events_page, skipped_lately
     from colleague.store.paging import count_rows
     from colleague.store.tables import events
 
@@ -59,7 +65,9 @@ def list_(
         return events_page(tx, limit=limit, after=start)
 
     work = page_reader(events, "event", after, read, lambda tx: count_rows(tx, events, ()))
-    page, total = with_database(home, lambda database: database.read(work))
+    (page, total), skipped = with_database(
+        home, lambda database: database.read(lambda tx: (work(tx), skipped_lately(tx)))
+    )
     found = page.items
     if as_json:
         say_json(found)
@@ -69,7 +77,7 @@ def list_(
                 short(d["id"]),
                 d["expert"],
                 d["trigger"],
-                d["at"],
+                moment(d["at"]),
                 d["state"],
                 d["reason"] or d["warning"] or "",
             )
@@ -79,14 +87,18 @@ def list_(
     elif not after:
         say("There are no events.")
     note_more(page, total, "colleague event list")
+    for each in [] if after else skipped[:MOST_SKIPPED]:
+        note_as_is(skipped_line(asdict(each)))
 
 
 def _lines(document: dict[str, Any]) -> list[str]:
+    from colleague.cli.times import moment
+
     accepted, run, delivery = document["accepted"], document["run"], document["delivery"]
     repeats = f", and {accepted['duplicates']} repeats" if accepted["duplicates"] else ""
     lines = [
         f"event {document['id']} for {document['expert']}/{document['trigger']}",
-        f"  accepted: {accepted['at']} from {document['source']}{repeats}",
+        f"  accepted: {moment(accepted['at'])} from {document['source']}{repeats}",
     ]
     if document["warning"]:
         lines.append(f"  warning: {document['warning']}")
@@ -103,9 +115,11 @@ def _lines(document: dict[str, Any]) -> list[str]:
 
 
 def _delivery_text(delivery: dict[str, Any] | None) -> str:
+    from colleague.cli.times import moment
+
     if delivery is None:
         return "delivered: nothing yet"
-    when = f" {delivery['at']}" if delivery["at"] else ""
+    when = f" {moment(delivery['at'])}" if delivery["at"] else ""
     what = "delivered" if delivery["kind"] == "delivery" else "escalated"
     error = f": {delivery['error']}" if delivery["error"] else ""
     return f"{what}: {delivery['status']} to {delivery['channel']}{when}{error}"

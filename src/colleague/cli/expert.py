@@ -65,7 +65,7 @@ def new(
     as_json: JsonOption = False,
 ) -> None:
     """Write a small package that validates, to start from."""
-    from colleague.cli.output import TICK, say, say_json
+    from colleague.cli.output import TICK, say, say_hint, say_json
     from colleague.experts.install import checked_name
     from colleague.packages.scaffold import new_package
 
@@ -75,14 +75,14 @@ def new(
         say_json({"name": name, "folder": str(target.absolute()), "files": files})
         return
     say(f"{TICK} {target}: {len(files)} files")
-    say(f"Next: colleague expert validate {target}\n      colleague expert install --link {target}")
+    say_hint(f"Next: colleague expert validate {target}\n      colleague expert install --link {target}")
 
 
 @app.command("list")
 def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """The installed experts."""
     from colleague.cli import expert_notice
-    from colleague.cli.output import say, say_json, say_table
+    from colleague.cli.output import say_hint, say_json, say_table
     from colleague.experts.bindings import read_bindings
     from colleague.experts.expert import discover
     from colleague.experts.summary import brief
@@ -100,12 +100,15 @@ def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
         accepted = {item["name"] for item in found if item["accepted"]}
         expert_notice.note_all(each for each in experts if each.name not in accepted)
     else:
-        say("No experts are installed. Install one with: colleague expert install FOLDER|URL")
+        say_hint("No experts are installed. Install one with: colleague expert install FOLDER|URL")
 
 
 def _row(item: dict[str, Any]) -> tuple[str, ...]:
+    from colleague.cli.typed import with_home
+
     if not item["readable"]:
-        return item["name"], item["version"], "", "", f"unreadable: colleague expert validate {item['name']}"
+        cure = with_home(f"unreadable: colleague expert validate {item['name']}")
+        return item["name"], item["version"], "", "", cure
     if item["problem"]:
         return item["name"], item["version"], "", "", f"broken: {item['problem']}"
     bound = sum(server is not None for server in item["tools"].values())

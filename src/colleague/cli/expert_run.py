@@ -139,14 +139,14 @@ def _inputs(package: Package, name: str, given: list[str]) -> dict[str, Any]:
 
 
 def _leave(accepted: AcceptedEvent, as_json: bool) -> None:
-    from colleague.cli.output import TICK, say, say_json
+    from colleague.cli.output import TICK, say_hint, say_json
     from colleague.run_document import short
 
     if as_json:
         say_json({"event_id": accepted.event_id, "run_id": accepted.run_id})
         return
     ending = short(str(accepted.run_id))
-    say(
+    say_hint(
         f"{TICK} run {ending} is accepted. It is done by colleague serve; watch: colleague run watch {ending}"
     )
 

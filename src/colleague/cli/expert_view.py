@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colleague.cli.expert_notice import note_all
-from colleague.cli.output import CROSS, TICK, note, say, say_json
+from colleague.cli.output import CROSS, TICK, note, say, say_hint, say_json
 from colleague.experts.bindings import Bindings, read_bindings
 from colleague.experts.expert import Expert
 from colleague.experts.install import changing_expert
@@ -39,10 +39,10 @@ def say_installed(expert: Expert, *, as_json: bool) -> None:
     say()
     _say_warnings(expert)
     for tool in missing:
-        say(f"{CROSS} {tool} is bound to nothing yet: colleague expert bind {expert.name} {tool} SERVER")
-    say(f"Next: colleague expert validate {expert.name}")
+        say_hint(f"{CROSS} {tool} is bound to nothing yet: colleague expert bind {expert.name} {tool} SERVER")
+    say_hint(f"Next: colleague expert validate {expert.name}")
     if package.triggers:
-        say(f"      colleague expert enable {expert.name}    (its triggers are off until then)")
+        say_hint(f"      colleague expert enable {expert.name}    (its triggers are off until then)")
 
 
 def _say_warnings(expert: Expert) -> None:

@@ -30,7 +30,7 @@ def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         say_json(found)
     elif found:
-        columns = ("ID", "EXPERT", "OPERATION", "SERVER", "ONLY", "FOR", "STATE", "USES")
+        columns = ("ID", "EXPERT", "OPERATION", "SERVER", "ONLY", "FOR", "UNTIL", "STATE", "USES")
         say_table(columns, map(_row, found))
     else:
         say("There are no grants.")
@@ -40,6 +40,7 @@ def _row(grant: dict[str, Any]) -> tuple[str, ...]:
     import json
 
     from colleague.cli.output import plain
+    from colleague.cli.times import moment
     from colleague.run_document import short
 
     wanted = grant["only"].items()
@@ -52,6 +53,7 @@ def _row(grant: dict[str, Any]) -> tuple[str, ...]:
         grant["server"] or "",
         plain(only) or "any arguments",
         "run" if grant["run_id"] else "any run",
+        moment(grant["expires_at"]),
         state,
         str(grant["uses"]),
     )
@@ -63,6 +65,7 @@ def show(grant: GrantArgument, home: HomeOption = None, as_json: JsonOption = Fa
     import json
 
     from colleague.cli.output import plain, say, say_json
+    from colleague.cli.times import moment
     from colleague.store.grants import get_grant
     from colleague.store.lookup import full_id
     from colleague.store.tables import grants
@@ -74,6 +77,7 @@ def show(grant: GrantArgument, home: HomeOption = None, as_json: JsonOption = Fa
     for key, value in document.items():
         if value not in (None, "", {}):
             shown = json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)
+            shown = moment(shown) if key.endswith("_at") else shown
             say(f"{key:14} {plain(shown)}")
 
 

@@ -7,7 +7,7 @@ from colleague.cli.options import HomeOption, JsonOption
 
 def init(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Make a home with defaults. Safe to run twice: nothing that exists is changed."""
-    from colleague.cli.output import TICK, note, say, say_json
+    from colleague.cli.output import TICK, note, say, say_hint, say_json
     from colleague.config import load_settings
     from colleague.experts.home_setup import set_up_home
     from colleague.home import Home
@@ -25,4 +25,4 @@ def init(home: HomeOption = None, as_json: JsonOption = False) -> None:
     for path in made:
         say(f"{TICK} {path}")
     say(f"{TICK} {place.root} is ready" if made else f"{TICK} {place.root} was ready already")
-    say("Next: colleague expert install FOLDER|URL")
+    say_hint("Next: colleague expert install FOLDER|URL")

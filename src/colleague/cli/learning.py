@@ -61,6 +61,7 @@ def show(
     """One proposal: what was seen, what is to be done differently, and what became of it."""
     from colleague.cli.client import with_client
     from colleague.cli.output import plain, say, say_json
+    from colleague.cli.times import moment
     from colleague.errors import NotFound
 
     document = with_client(home, lambda using: using.service.approval(proposal), looks=True)
@@ -74,8 +75,10 @@ def show(
     learned = document["arguments"]
     fields = {"id": document["id"], "expert": document["expert"], "run": document["run_id"], **learned}
     ended = {
+        "asked": moment(document["requested_at"]),
         "status": document["decision"] or document["status"],
         "by": document["decided_by"],
+        "decided": moment(document["decided_at"]),
         "note": document["note"],
     }
     for key, value in (fields | ended).items():

@@ -48,7 +48,7 @@ def list_(
 ) -> None:
     """The configured servers, and what the main agent may call of each. Starts none without --tools."""
     from colleague.cli.mcp_access import access_rows, document, say_access
-    from colleague.cli.output import note, say, say_json, say_table
+    from colleague.cli.output import note, say_hint, say_json, say_table
 
     place, settings = _settings(home)
     held = _held(place, settings)
@@ -67,7 +67,7 @@ def list_(
         say_table(columns, (tuple(_cell(row[key.lower()]) for key in columns) for row in found))
         say_access(access, asked=tools)
     else:
-        say("No MCP servers are configured. Add one with: colleague mcp add NAME -- COMMAND")
+        say_hint("No MCP servers are configured. Add one with: colleague mcp add NAME -- COMMAND")
     for name in sorted(held):
         note(f"{name} waits for a yes and is not started: colleague mcp accept {name}")
 
@@ -125,7 +125,7 @@ def add(
     home: HomeOption = None,
 ) -> None:
     """Add a server to colleague.json. Your comments in it stay."""
-    from colleague.cli.output import TICK, note, say
+    from colleague.cli.output import TICK, note, say, say_hint
     from colleague.mcp.entries import add_entry
 
     _check(name, command or [], url, transport)
@@ -141,7 +141,7 @@ def add(
         note(f"{secret} is now in {place.settings_file}, readable by you alone; better: '${{NAME}}'")
     say(f"{TICK} {name} is added to {place.settings_file}")
     _accept_if_served(place, home, name)
-    say(f"Next: colleague mcp probe {name}")
+    say_hint(f"Next: colleague mcp probe {name}")
 
 
 @app.command()
@@ -259,7 +259,7 @@ def probe(
     as_json: JsonOption = False,
 ) -> None:
     """Start each server and list its tools. Exit code 1 when one cannot be used."""
-    from colleague.cli.output import say, say_json
+    from colleague.cli.output import say_hint, say_json
 
     place, settings = _settings(home)
     names = _names(settings, name)
@@ -267,7 +267,7 @@ def probe(
     if as_json:
         say_json([_document(each) for each in probed])
     elif not probed:
-        say("No MCP servers are configured. Add one with: colleague mcp add NAME -- COMMAND")
+        say_hint("No MCP servers are configured. Add one with: colleague mcp add NAME -- COMMAND")
     for each in [] if as_json else probed:
         _say_probed(each)
     if not all(each.ok for each in probed):
@@ -340,11 +340,11 @@ def _tool(tool: McpTool) -> dict[str, Any]:
 
 
 def _say_probed(probed: Probed) -> None:
-    from colleague.cli.output import mark, say
+    from colleague.cli.output import mark, say, say_hint
 
     if not probed.ok:
         say(f"{mark(False)} {probed.error}")
-        say(f"  {probed.hint}")
+        say_hint(f"  {probed.hint}")
         return
     count = f"{len(probed.tools)} tool{'' if len(probed.tools) == 1 else 's'}"
     software = f", {probed.software}" if probed.software else ""

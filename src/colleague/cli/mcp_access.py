@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from colleague.agent.main_gate import MainAgentGate
 from colleague.agent.tool import ToolSpec
-from colleague.cli.output import say, say_table
+from colleague.cli.output import say, say_hint, say_table
 from colleague.experts.manual_operations import manual_operations
 
 if TYPE_CHECKING:
@@ -65,7 +65,8 @@ def say_access(rows: dict[str, list[Row]], *, asked: bool) -> None:
     say("What the main agent may call (experts keep to their own policy):")
     say_table(("SERVER", "TOOL", "TIER", "WHY"), lines)
     if not asked:
-        say("No server was started, so their tools are not known here. See each: colleague mcp list --tools")
+        unknown = "No server was started, so their tools are not known here."
+        say_hint(f"{unknown} See each: colleague mcp list --tools")
 
 
 def document(server: str, rows: dict[str, list[Row]], *, asked: bool) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def add(
     import os
 
     from colleague.agent.models.entries import NewModel, add_model, checked
-    from colleague.cli.output import TICK, note, say, say_json
+    from colleague.cli.output import TICK, note, say, say_hint, say_json
     from colleague.home import Home
 
     place = Home.find(home)
@@ -100,7 +100,7 @@ def add(
         note(f"warning: the key stands in {place.settings_file} in plain text")
     if new.variable and not os.environ.get(new.variable):
         note(f"{new.variable} is not set yet: export {new.variable}=...")
-    say(f"Next: colleague model probe {new.full_name}")
+    say_hint(f"Next: colleague model probe {new.full_name}")
 
 
 def _read_key(variable: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,21 +19,62 @@ from colleague.plain_text import plain as plain  # for the views, which take it 
 
 TICK = "✓"
 CROSS = "✗"
+_PALETTE = {
+    "green": ("completed", "delivered", "approve", "approved", "done", "happened", "live", "on", "enabled"),
+    "red": (
+        "failed",
+        "dead_letter",
+        "abandoned",
+        "expired",
+        "lapsed",
+        "revoked",
+        "broken",
+        "reject",
+        "not_done",
+    ),
+    "yellow": (
+        "waiting",
+        "pending",
+        "queued",
+        "running",
+        "retrying",
+        "held",
+        "resolving",
+        "paused",
+        "skipped",
+    ),
+}
+_COLOURS = {word: colour for colour, words in _PALETTE.items() for word in words}
+_DIM = ("ID", "RUN", "ACCEPTED", "ASKED", "SINCE", "WRITTEN", "NEXT", "LAST", "AT", "UNTIL")
+"""Columns of ids and times."""
+_SAID = ("STATUS", "STATE")
+"""Columns of words that have a colour."""
 
 
 _ACTED_ON = re.compile(
-    r"\x1b\[(?:[01]|3[12])m|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+    r"\x1b\[(?:[012]|3[123])m|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 )
 """What a terminal acts on beside new lines and tabs; and the colours of our own marks, which are left."""
 
 
 def say(text: str = "", *, end: str = "\n") -> None:
-    typer.echo(_harmless(with_home(text), sys.stdout) + end, nl=False)
+    """As it is: it may be what a model, a file or a tool said."""
+    typer.echo(_harmless(text, sys.stdout) + end, nl=False)
+
+
+def say_hint(text: str) -> None:
+    """A line of ours that tells what to type; the home that was typed is in its commands."""
+    say(with_home(text))
 
 
 def note(text: str) -> None:
-    """A message that is not data."""
-    typer.echo(_harmless(with_home(text), sys.stderr), err=True)
+    """A message of ours that is not data; the home that was typed is in its commands."""
+    note_as_is(with_home(text))
+
+
+def note_as_is(text: str) -> None:
+    """A message with words of others in it, which stay as they are."""
+    typer.echo(_harmless(text, sys.stderr), err=True)
 
 
 def _harmless(text: str, stream: TextIO) -> str:
@@ -61,8 +103,16 @@ def say_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
     table = Table(*columns, box=None, pad_edge=False, header_style="bold")
     for row in rows:
-        table.add_row(*(Text(_harmless(with_home(cell), sys.stdout)) for cell in row))
+        told = zip(columns, row, strict=True)
+        table.add_row(*(Text(_harmless(cell, sys.stdout), style=_style(name, cell)) for name, cell in told))
     Console().print(table)
+
+
+def _style(column: str, cell: str) -> str:
+    """How a cell looks on a terminal; Rich leaves colours out where NO_COLOR is set."""
+    if column in _DIM:
+        return "dim"
+    return _COLOURS.get(cell.partition(" ")[0].rstrip(":"), "") if column in _SAID else ""
 
 
 def _say_plain_table(rows: list[Sequence[str]]) -> None:
@@ -73,7 +123,23 @@ def _say_plain_table(rows: list[Sequence[str]]) -> None:
 
 
 def mark(good: bool) -> str:
-    return typer.style(TICK, fg="green") if good else typer.style(CROSS, fg="red")
+    return coloured(TICK, "green") if good else coloured(CROSS, "red")
+
+
+def coloured(text: str, colour: str) -> str:
+    """Of our own marks and words. Written to anything but a terminal, the colour is left out."""
+    return text if os.environ.get("NO_COLOR") else typer.style(text, fg=colour)
+
+
+def dim(text: str) -> str:
+    """An id or a time beside what counts."""
+    return text if os.environ.get("NO_COLOR") else typer.style(text, dim=True)
+
+
+def status_coloured(word: str) -> str:
+    """A status or an outcome: green is good, red is bad, yellow waits."""
+    colour = _COLOURS.get(word.partition(" ")[0])
+    return coloured(word, colour) if colour else word
 
 
 def say_error(error: ColleagueError | DatabaseUnavailable) -> None:
@@ -86,7 +152,7 @@ def say_failure(code: str, message: str, hint: str = "") -> None:
         document = error_document(code, message, with_home(hint))
         typer.echo(_harmless(json.dumps(document, ensure_ascii=False), sys.stderr), err=True)
         return
-    note(f"{typer.style(CROSS, fg='red')} {message}")
+    note_as_is(f"{mark(False)} {message}")
     if hint:
         note(f"  {hint}")
 

@@ -6,17 +6,38 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colleague.cli.completion import complete_run
+from colleague.cli.completion import complete_expert, complete_run
 from colleague.cli.options import AfterOption, HomeOption, JsonOption, LimitOption
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from colleague.cli.client import Client
+    from colleague.run_document import RunBrief
     from colleague.store.paging import Page
     from colleague.store.run import Run
     from colleague.store.tx import Tx
 
 app = typer.Typer(no_args_is_help=True, help="Runs: what was done, and what goes on.")
 
+StatusOption = Annotated[
+    str,
+    typer.Option(
+        "--status",
+        metavar="WORD[,WORD]",
+        help="Only these: queued, running, waiting, retrying, done; or by outcome: completed, failed, "
+        "dead_letter, abandoned, cancelled.",
+    ),
+]
+ExpertOption = Annotated[
+    str,
+    typer.Option(
+        "--expert", metavar="NAME", help="Only the runs of this expert.", autocompletion=complete_expert
+    ),
+]
+SinceOption = Annotated[
+    str, typer.Option("--since", metavar="2h|DATE|TIME", help="Only what was accepted since then.")
+]
 RunArgument = Annotated[
     str, typer.Argument(metavar="ID", help="The ending of a run's id.", autocompletion=complete_run)
 ]
@@ -24,6 +45,9 @@ RunArgument = Annotated[
 
 @app.command("list")
 def list_(
+    status: StatusOption = "",
+    expert: ExpertOption = "",
+    since: SinceOption = "",
     limit: LimitOption = 50,
     after: AfterOption = "",
     home: HomeOption = None,
@@ -34,38 +58,72 @@ def list_(
     from colleague.cli.client import with_database
     from colleague.cli.output import note, say, say_json, say_table
     from colleague.cli.pages import note_more, page_reader
-    from colleague.cli.trouble_text import status_word, trouble_line
-    from colleague.run_document import short
-    from colleague.store.paging import count_rows
-    from colleague.store.report import brief_document, runs_page
+    from colleague.store.report import brief_document
+    from colleague.store.run_filter import RunFilter, filter_words, since_ms
     from colleague.store.tables import runs
 
-    def read(tx: Tx, start: str | None) -> Page[Run]:
-        return runs_page(tx, limit=limit, after=start)
+    words = filter_words(status)
 
-    work = page_reader(runs, "run", after, read, lambda tx: count_rows(tx, runs, ()))
+    def wanted(tx: Tx) -> RunFilter:
+        return RunFilter(words, expert, since_ms(since, tx.now))
+
+    def read(tx: Tx, start: str | None) -> Page[Run]:
+        return wanted(tx).page(tx, limit=limit, after=start)
+
+    work = page_reader(runs, "run", after, read, lambda tx: wanted(tx).count(tx))
     page, total = with_database(home, lambda database: database.read(work))
     documents = [brief_document(run) for run in page.items]
+    if not documents and expert:
+        _require_known(home, expert)
     if as_json:
         say_json(documents)
     elif documents:
-        rows = [
-            (
-                short(d["id"]),
-                d["expert"],
-                d["process"],
-                status_word(d),
-                d["created_at"] or "",
-                d["error"] or (trouble_line(d["trouble"]) if d["trouble"] else ""),
-            )
-            for d in documents
-        ]
-        say_table(("ID", "EXPERT", "PROCESS", "STATUS", "ACCEPTED", "ERROR"), rows)
+        say_table(("ID", "EXPERT", "PROCESS", "STATUS", "ACCEPTED", "ERROR"), map(_row, documents))
         for line in abandoned_lines(home, documents):
             note(line)
     elif not after:
-        say("There are no runs.")
-    note_more(page, total, "colleague run list")
+        say("There are no such runs." if words or expert or since else "There are no runs.")
+    note_more(page, total, _again(status, expert, since))
+
+
+def _row(document: RunBrief) -> tuple[str, ...]:
+    from colleague.cli.times import moment
+    from colleague.cli.trouble_text import list_word, trouble_line
+    from colleague.run_document import short
+
+    trouble = trouble_line(document["trouble"]) if document["trouble"] else ""
+    return (
+        short(document["id"]),
+        document["expert"],
+        document["process"],
+        list_word(document),
+        moment(document["created_at"]),
+        document["error"] or trouble,
+    )
+
+
+def _again(status: str, expert: str, since: str) -> str:
+    """The command that was typed, for the next page."""
+    import shlex
+
+    options = (("--status", status), ("--expert", expert), ("--since", since))
+    given = [f" {name} {shlex.quote(value)}" for name, value in options if value]
+    return "colleague run list" + "".join(given)
+
+
+def _require_known(home: Path | None, expert: str) -> None:
+    """Runs outlive their expert; one that has neither runs nor a package is a slip. Raises UsageError."""
+    from colleague.cli.client import opened, with_database
+    from colleague.errors import UsageError
+    from colleague.experts.expert import discover
+    from colleague.store.run_filter import RunFilter
+    from colleague.suggest import did_you_mean
+
+    installed = [each.name for each in discover(opened(home)[0])]
+    ran = with_database(home, lambda db: db.read(lambda tx: RunFilter(expert=expert).page(tx, limit=1)))
+    if expert not in (*installed, "main") and not ran.items:
+        hint = did_you_mean(expert, installed) or "see them with: colleague expert list"
+        raise UsageError(f"there is no expert {expert!r}", hint=hint)
 
 
 @app.command()
@@ -75,13 +133,14 @@ def show(run: RunArgument, home: HomeOption = None, as_json: JsonOption = False)
     from colleague.cli.client import with_client
     from colleague.cli.output import say, say_json
     from colleague.cli.run_text import run_lines
+    from colleague.cli.typed import with_home
 
     document = with_client(home, lambda using: using.service.run(run), looks=True)
     if as_json:
         say_json(document)
         return
     head, *rest = run_lines(document)
-    for line in (head, *(f"  {each}" for each in abandoned_lines(home, [document])), *rest):
+    for line in (head, *(f"  {with_home(each)}" for each in abandoned_lines(home, [document])), *rest):
         say(line)
 
 

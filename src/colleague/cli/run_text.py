@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from colleague.cli.output import CROSS, TICK, plain
+from colleague.cli.times import moment
 from colleague.cli.trouble_text import status_word, trouble_line
 from colleague.run_document import CallDocument, RunDocument, StepDocument, short
 
@@ -49,7 +50,7 @@ def _attempts(document: RunDocument) -> Iterator[str]:
     for attempt in document["attempts"]:
         end = attempt["outcome"] or "under way"
         error = f": {attempt['error']}" if attempt["error"] else ""
-        yield f"  attempt {attempt['number']}: {attempt['started_at']}, {end}{error}"
+        yield f"  attempt {attempt['number']}: {moment(attempt['started_at'])}, {end}{error}"
 
 
 def _steps(document: RunDocument) -> Iterator[str]:
@@ -107,21 +108,21 @@ def _waits(document: RunDocument) -> Iterator[str]:
     if document["behind"]:
         yield f"  stands behind {document['behind']} earlier runs"
     if document["retry_at"]:
-        yield f"  next attempt: {document['retry_at']}"
+        yield f"  next attempt: {moment(document['retry_at'])}"
 
 
 def _delivery_lines(document: RunDocument) -> Iterator[str]:
     delivery = document["delivery"]
     if delivery:
         error = f": {delivery['error']}" if delivery["error"] else ""
-        when = f" {delivery['at']}" if delivery["at"] else ""
+        when = f" {moment(delivery['at'])}" if delivery["at"] else ""
         yield f"  delivery to {delivery['channel']}: {delivery['status']}{when}{error}"
     for each in document["notices"]:
         what = each["body"].get("operation") or each["body"].get("reason") or ""
         yield f"  {each['kind']} to {each['channel']}: {each['status']} {what}".rstrip()
     sla = document["sla"]
     if sla:
-        state = f"missed at {sla['at']}" if sla["breached"] else "kept so far"
+        state = f"missed {moment(sla['at'])}" if sla["breached"] else "kept so far"
         yield f"  SLA {sla['limit']}: {state}"
 
 

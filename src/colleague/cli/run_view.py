@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 import typer
 
 from colleague.cli.approval_view import question_lines
-from colleague.cli.output import CROSS, TICK, note, say, say_json
+from colleague.cli.output import CROSS, TICK, note, note_as_is, say, say_json
 from colleague.cli.run_text import MARKS, first_sentence, refused_text, usage_text
 from colleague.cli.spinner import Spinner
 from colleague.cli.trouble_text import retry_line, trouble_line
@@ -218,7 +218,7 @@ class RunView:
     def _line(self, text: str) -> None:
         self._end_line()
         self._spinner.clear()
-        note(text)
+        note_as_is(text)
 
     def _end_line(self) -> None:
         if self._in_line:
@@ -283,11 +283,11 @@ async def say_end(service: Service, document: RunDocument) -> None:
         note(f"run {ending} {word}:")
         for approval in await _holding(service, document):
             for line in question_lines(approval):
-                note(line)
+                note_as_is(line)
         return
     more = "".join(f" · {each}" for each in (usage_text(document), refused_text(document)) if each)
     if document["outcome"] != "completed":
-        note(f"{CROSS} run {ending} {document['outcome']}: {document['error']}{more}")
+        note_as_is(f"{CROSS} run {ending} {document['outcome']}: {document['error']}{more}")
         return
     note(f"{TICK} run {ending} completed{more}")
     _say_drafts(document)

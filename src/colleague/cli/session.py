@@ -22,13 +22,14 @@ def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Every session, the latest first."""
     from colleague.cli.client import with_database
     from colleague.cli.output import say, say_json, say_table
+    from colleague.cli.times import moment
     from colleague.store.report import sessions
 
     found = with_database(home, lambda database: database.read(sessions))
     if as_json:
         say_json(found)
     elif found:
-        rows = [(each["session_key"], str(each["runs"]), each["last_run_at"]) for each in found]
+        rows = [(each["session_key"], str(each["runs"]), moment(each["last_run_at"])) for each in found]
         say_table(("SESSION", "RUNS", "LAST"), rows)
     else:
         say("There are no sessions.")

@@ -141,6 +141,7 @@ def _read(home: Path | None, work: Callable[[Tx], T]) -> T:
 def _say_files(expert: str, home: Path | None, *, as_json: bool) -> None:
     from colleague.cli.client import opened, with_database
     from colleague.cli.output import say, say_json, say_table
+    from colleague.cli.times import moment
     from colleague.experts.expert import find_expert
     from colleague.experts.workspace.file_history import files_with_versions
     from colleague.experts.workspace.restore import files_owner
@@ -153,7 +154,7 @@ def _say_files(expert: str, home: Path | None, *, as_json: bool) -> None:
     if as_json:
         say_json(documents)
     elif documents:
-        rows = [(d["path"], str(d["versions"]), d["written_at"]) for d in documents]
+        rows = [(d["path"], str(d["versions"]), moment(d["written_at"])) for d in documents]
         say_table(("FILE", "VERSIONS", "WRITTEN"), rows)
     else:
         say(f"No file of {expert} has been changed yet.")
@@ -181,7 +182,8 @@ def _say_versions(expert: str, file: str, limit: int, home: Path | None, *, as_j
 
 
 def _row(document: dict[str, Any]) -> tuple[str, str, str, str]:
+    from colleague.cli.times import moment
     from colleague.run_document import short
 
     author = short(document["run_id"]) if document["run_id"] else document["author"]
-    return str(document["version"]), document["written_at"], author, f"{document['size']:,}"
+    return str(document["version"]), moment(document["written_at"]), author, f"{document['size']:,}"

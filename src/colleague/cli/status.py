@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from colleague.cli.options import HomeOption, JsonOption
 
@@ -12,80 +14,115 @@ if TYPE_CHECKING:
     from colleague.store.accept import Event
     from colleague.store.tx import Tx
 
-ORDER = ("queued", "running", "waiting", "retrying")
 MOST_TOLD = 10
 MOST_LISTED = 100
+NO_HISTORY: dict[str, Any] = {"ended": [], "delivered": []}
 
 
-def status(home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """Gateway, queue, waiting approvals, next schedules, dead letters, deliveries, spend today."""
+def status(
+    every: Annotated[bool, typer.Option("--all", help="Also what has ended and what was delivered.")] = False,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """What is open: questions, runs, dead letters, unread deliveries; what comes next, and spend today."""
     import asyncio
 
     from colleague.cli.abandoned import abandoned_lines
     from colleague.cli.client import opened, with_database
     from colleague.cli.held_servers import servers_on_hold
-    from colleague.cli.output import say, say_json
+    from colleague.cli.output import say, say_hint, say_json
+    from colleague.cli.status_view import status_lines
 
     place, settings = opened(home)
-    document = with_database(home, lambda database: database.read(lambda tx: _document(tx, place, settings)))
+
+    def read(tx: Tx) -> dict[str, Any]:
+        return _document(tx, place, settings) | (_history(tx, place) if every else NO_HISTORY)
+
+    document = with_database(home, lambda database: database.read(read))
     document["held_servers"] = sorted(asyncio.run(servers_on_hold(place, settings)))
     if as_json:
         say_json(document)
         return
-    for line in _lines(document):
+    for line in status_lines(document):
         say(line)
     if not document["gateway"]:
-        open_runs = with_database(home, lambda database: database.read(_open_runs))
-        for line in abandoned_lines(home, open_runs):
-            say(f"Left: {line}")
+        for line in abandoned_lines(home, document["open_runs"]):
+            say_hint(f"Left: {line}")
 
 
 def _document(tx: Tx, home: Home, settings: Settings) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from colleague.clock import iso
     from colleague.clock_file import home_clock
-    from colleague.experts.runs.report import approval_report, outbox_report
-    from colleague.run_document import QUESTIONS
-    from colleague.store.approvals import count_approvals, pending_approvals
-    from colleague.store.event_report import skipped_lately, unresolved
-    from colleague.store.outbox import UNREAD, count_unread, deliveries_page, recent_outbox
-    from colleague.store.overview import (
-        count_dead_letters,
-        dead_letters,
-        runs_by_status,
-        spent_today_by_expert,
-        unsent,
-        workers,
-    )
+    from colleague.store.overview import spent_today_by_expert
 
-    told = [message for message in recent_outbox(tx, 50) if message.kind not in QUESTIONS][:MOST_TOLD]
-    sent = [message for message in told if message.status == "sent"]
-    open_ = [message for message in told if message.status not in ("sent", UNREAD)]
-    unread = deliveries_page(tx, unread=True, limit=MOST_TOLD).items
-    triggers = _triggers(tx, home, settings)
     return {
         "home": str(home.root),
         "clock": home_clock(home).doubt(),
         "gateway": _gateway(home),
+        **_runs(tx),
+        **_approvals(tx, home),
+        **_deliveries(tx, home),
+        **_events(tx, _triggers(tx, home, settings)),
+        "not_accepted": _not_accepted(home),
+        "spent_today": [asdict(each) for each in spent_today_by_expert(tx)],
+    }
+
+
+def _runs(tx: Tx) -> dict[str, Any]:
+    from colleague.store.overview import count_dead_letters, dead_letters, open_runs, runs_by_status, workers
+    from colleague.store.report import brief_document
+
+    return {
         "workers": workers(tx),
         "runs": runs_by_status(tx),
+        "open_runs": [brief_document(run) for run in open_runs(tx, MOST_LISTED)],
         "troubles": _troubles(tx),
-        "approvals": [approval_report(tx, home, each) for each in pending_approvals(tx, MOST_LISTED)],
-        "approvals_total": count_approvals(tx),
         "dead_letters": [run.id for run in dead_letters(tx, limit=MOST_LISTED).items],
         "dead_letters_total": count_dead_letters(tx),
-        "delivered": [outbox_report(tx, home, message) for message in sent],
-        "not_delivered": [outbox_report(tx, home, message) for message in open_],
+    }
+
+
+def _approvals(tx: Tx, home: Home) -> dict[str, Any]:
+    from colleague.experts.runs.report import approval_report
+    from colleague.store.approvals import count_approvals, pending_approvals
+    from colleague.store.overview import count_learnings, count_questions
+
+    return {
+        "approvals": [approval_report(tx, home, each) for each in pending_approvals(tx, MOST_LISTED)],
+        "approvals_total": count_approvals(tx),
+        "questions_total": count_questions(tx),
+        "learnings_total": count_learnings(tx),
+    }
+
+
+def _deliveries(tx: Tx, home: Home) -> dict[str, Any]:
+    from colleague.experts.runs.report import outbox_report
+    from colleague.run_document import QUESTIONS
+    from colleague.store.outbox import deliveries_page, unsent_outbox
+    from colleague.store.overview import count_unread, unsent
+
+    waits = [message for message in unsent_outbox(tx, MOST_LISTED) if message.kind not in QUESTIONS]
+    unread = deliveries_page(tx, unread=True, limit=MOST_TOLD).items
+    return {
+        "not_delivered": [outbox_report(tx, home, message) for message in waits[:MOST_TOLD]],
         "undelivered": unsent(tx),
         "unread": [outbox_report(tx, home, message) for message in unread],
         "unread_total": count_unread(tx),
+    }
+
+
+def _events(tx: Tx, triggers: list[dict[str, Any]]) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from colleague.clock import iso
+    from colleague.store.event_report import skipped_lately, unresolved
+
+    return {
         "schedules": _schedules(triggers),
         "broken_triggers": [_broken(each) for each in triggers if each["enabled"] and each["problems"]],
         "skipped": [asdict(each) | {"last_at": iso(each.last_at)} for each in skipped_lately(tx)],
         "resolving": [_resolving(each) for each in unresolved(tx)],
-        "not_accepted": _not_accepted(home),
-        "spent_today": [asdict(each) for each in spent_today_by_expert(tx)],
     }
 
 
@@ -99,13 +136,20 @@ def _troubles(tx: Tx) -> list[dict[str, Any]]:
     return [{"run": run.id, "expert": run.expert, **(trouble_document(run) or {})} for run in found]
 
 
-def _open_runs(tx: Tx) -> list[dict[str, Any]]:
-    from sqlalchemy import select
+def _history(tx: Tx, home: Home) -> dict[str, Any]:
+    """What has ended and what was delivered, the newest first."""
+    from colleague.experts.runs.report import outbox_report
+    from colleague.run_document import QUESTIONS
+    from colleague.store.outbox import recent_outbox
+    from colleague.store.report import brief_document
+    from colleague.store.run_filter import RunFilter
 
-    from colleague.store.tables import is_open, runs
-
-    query = select(runs.c.id, runs.c.status).where(is_open()).limit(MOST_LISTED)
-    return [{"id": row.id, "status": row.status} for row in tx.all(query)]
+    told = [each for each in recent_outbox(tx, 50) if each.kind not in QUESTIONS and each.status == "sent"]
+    ended = RunFilter(("done",)).page(tx, limit=MOST_TOLD).items
+    return {
+        "ended": [brief_document(run) for run in ended],
+        "delivered": [outbox_report(tx, home, message) for message in told[:MOST_TOLD]],
+    }
 
 
 def _gateway(home: Home) -> dict[str, Any] | None:
@@ -155,89 +199,3 @@ def _schedules(triggers: list[dict[str, Any]]) -> list[dict[str, Any]]:
     coming = [each for each in triggers if each["next_at"]]
     keys = ("expert", "trigger", "next_at", "last_at")
     return [{key: each[key] for key in keys} for each in sorted(coming, key=lambda each: each["next_at"])]
-
-
-def _lines(document: dict[str, Any]) -> list[str]:
-    from colleague.cli.trouble_text import trouble_line
-    from colleague.run_document import short
-
-    runs = document["runs"]
-    counts = ", ".join(f"{runs[word]} {word}" for word in ORDER if runs.get(word))
-    gateway = document["gateway"]
-    listens = f"{gateway['url']}, pid {gateway['pid']}" if gateway else "not running (colleague serve)"
-    lines = [f"Home: {document['home']}", f"Gateway: {listens}", f"Runs: {counts or 'nothing is under way'}"]
-    for each in document["troubles"]:
-        lines.append(f"  run {short(each['run'])} ({each['expert']}): {trouble_line(each)}")
-    lines += [f"Clock: {document['clock']}"] if document["clock"] else []
-    lines += [f"Worker {each['worker']}: {each['runs']} runs" for each in document["workers"]]
-    lines += [
-        f"Next: {each['next_at']} {each['expert']}/{each['trigger']}" for each in document["schedules"][:5]
-    ]
-    lines += _waiting(document["approvals"], document["approvals_total"])
-    for name in document["held_servers"]:
-        lines.append(f"MCP server {name} waits for a yes and is not started (colleague mcp accept {name})")
-    for each in document["not_accepted"]:
-        lines.append(f"Not accepted: {each['expert']}: {each['problem']} ({each['accept']})")
-    lines += _event_lines(document)
-    if document["dead_letters_total"]:
-        lines.append(f"Dead letters: {document['dead_letters_total']} (colleague deadletter list)")
-    if document["undelivered"]:
-        lines.append(f"Not delivered yet: {document['undelivered']}")
-    lines += [_message_line(each) for each in document["not_delivered"]]
-    lines += _unread_lines(document["unread"], document["unread_total"])
-    lines += [_message_line(each) for each in document["delivered"]]
-    for spent in document["spent_today"]:
-        lines.append(
-            f"Spent today: {spent['expert']} {spent['tokens']:,} tokens, {spent['cost']:.2f} dollars"
-        )
-    return lines
-
-
-def _event_lines(document: dict[str, Any]) -> list[str]:
-    """What cannot come in, could not be looked up, or was skipped in the last day."""
-    lines = [
-        f"Cannot work: {each['expert']}/{each['trigger']}: {problem['message']} ({problem['cure']})"
-        for each in document["broken_triggers"]
-        for problem in each["problems"]
-    ]
-    for each in document["resolving"]:
-        lines.append(f"Not looked up yet: event {each['id'][-8:]} of {each['expert']}: {each['reason']}")
-    for each in document["skipped"]:
-        count = f"{each['count']} events" if each["count"] > 1 else "1 event"
-        lines.append(f"Skipped lately: {count} of {each['expert']}/{each['trigger']}: {each['reason']}")
-    return lines
-
-
-def _waiting(approvals: list[dict[str, Any]], total: int) -> list[str]:
-    from colleague.run_document import short
-
-    if not approvals:
-        return ["Waiting for you: nothing"]
-    lines = [f"Waiting for you: {total}"]
-    for each in approvals:
-        behind = f", {each['behind']} behind it" if each["behind"] else ""
-        lines.append(f"  {each['kind']} {short(each['id'])} {each['expert']}: {each['operation']}{behind}")
-    if total > len(approvals):
-        lines.append(f"  and {total - len(approvals)} more (colleague approval list)")
-    return lines
-
-
-def _unread_lines(unread: list[dict[str, Any]], total: int) -> list[str]:
-    if not total:
-        return []
-    lines = [f"Unread: {total} (colleague delivery read ID, or --all)"]
-    lines += [f"  {each['id'][-8:]} {_message_line(each)}" for each in unread]
-    return [
-        *lines,
-        *([f"  and {total - len(unread)} more (colleague delivery list)"] * (total > len(unread))),
-    ]
-
-
-def _message_line(message: dict[str, Any]) -> str:
-    from colleague.run_document import short
-
-    body = message["body"]
-    text = body.get("narrative") or body.get("reason") or body.get("title") or ""
-    where = "" if message["channel"] == "main" else f" to {message['channel']}"
-    head = f"{message['kind'].capitalize()} of run {short(message['run_id'])} ({body.get('expert', '')})"
-    return f"{head}, {message['status']}{where}: {' '.join(str(text).split())[:300]}"

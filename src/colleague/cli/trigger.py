@@ -37,6 +37,7 @@ def list_(
 
     from colleague.cli.client import opened, with_database
     from colleague.cli.output import note, say, say_json, say_table
+    from colleague.cli.times import moment
     from colleague.triggers.problems import problem_finder
     from colleague.triggers.registry import TriggerRegistry
     from colleague.triggers.trigger_list import trigger_documents
@@ -53,8 +54,8 @@ def list_(
                 d["trigger"],
                 d["handler"],
                 d["state"],
-                d["next_at"] or "",
-                d["last_at"] or "",
+                moment(d["next_at"]),
+                moment(d["last_at"]),
                 str(d["queued"] + d["held"]),
                 "; ".join(each["message"] for each in d["problems"]),
             )

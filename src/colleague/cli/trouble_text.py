@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from colleague.cli.output import CROSS, plain
+from colleague.cli.typed import with_home
 from colleague.run_document import RunBrief, RunDocument, TroubleDocument, short
 
 RETRYING = "retrying model"
@@ -14,7 +15,8 @@ RETRYING = "retrying model"
 def retry_line(data: dict[str, Any], run_id: str) -> str:
     """Of a `message_retry` event; `run_id` is given in the process that works on the run."""
     ending = short(run_id)
-    cure = f'; Ctrl-C leaves run {ending} queued, "colleague run resume {ending}" goes on' if run_id else ""
+    resume = with_home(f'"colleague run resume {ending}"')
+    cure = f"; Ctrl-C leaves run {ending} queued, {resume} goes on" if run_id else ""
     return f"  {CROSS} {plain(data['text'])}; next try in {_seconds(data['in_ms'] / 1000)}{cure}"
 
 
@@ -32,6 +34,12 @@ def status_word(document: RunBrief | RunDocument) -> str:
     if document["trouble"] and document["status"] == "running":
         return RETRYING
     return str(document["outcome"] or document["status"])
+
+
+def list_word(document: RunBrief) -> str:
+    """The same in a list, where a run that did nothing for real says so."""
+    kind = " (rehearsal)" if document["rehearsal"] else " (dry run)" if document["dry_run"] else ""
+    return status_word(document) + kind
 
 
 def _seconds(seconds: float) -> str:

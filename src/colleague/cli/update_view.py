@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from colleague.cli.output import CROSS, TICK, confirm, note, progress, say, say_error, say_json
+from colleague.cli.typed import with_home
 from colleague.errors import ColleagueError, PackageError
 from colleague.experts.expert import discover
 from colleague.experts.update import Update, apply_update, prepared_update
@@ -83,7 +84,7 @@ def _tell_pinned(update: Update, tell: Callable[[str], None]) -> None:
 
 
 def _move(update: Update) -> str:
-    return f"colleague expert update {update.expert.name} --to REF"
+    return with_home(f"colleague expert update {update.expert.name} --to REF")
 
 
 def _lines(update: Update) -> list[str]:

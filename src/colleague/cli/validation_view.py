@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from colleague.cli.output import mark, note, progress, say, say_json
+from colleague.cli.output import mark, note, progress, say, say_hint, say_json
+from colleague.cli.typed import with_home
 from colleague.errors import ConfigError
 from colleague.experts.bindings import Bindings, read_bindings
 from colleague.experts.expert import Expert, find_expert
@@ -164,7 +165,7 @@ def _groups(package: Package, phase_2: _Phase2 | None) -> Iterator[tuple[str, st
     yield from _server_groups(phase_2)
     yield "state", "State files initialized"
     name, enabled = phase_2.expert.name, phase_2.expert.record.enabled
-    state = "registered" if enabled else f"ready, off until: colleague expert enable {name}"
+    state = "registered" if enabled else with_home(f"ready, off until: colleague expert enable {name}")
     yield "triggers", f"Triggers {state} ({triggers})"
 
 
@@ -196,4 +197,4 @@ def _count(number: int, noun: str) -> str:
 def _say_finding(finding: Finding) -> None:
     say(f"{finding.severity:7} {finding} [{finding.code}]")
     if finding.hint:
-        say(f"        {finding.hint}")
+        say_hint(f"        {finding.hint}")

@@ -46,7 +46,7 @@ LONGEST_PAUSE_MS = 3_600_000
 _COLUMNS = columns_of(OutboxMessage, outbox)
 TO_SEND = tuple(outbox.c.status != sql_literal(status) for status in ("sent", UNREAD))
 _NO_QUESTION = tuple(outbox.c.kind != sql_literal(kind) for kind in QUESTIONS)
-_TO_READ = (outbox.c.status == sql_literal(UNREAD), *_NO_QUESTION)
+TO_READ = (outbox.c.status == sql_literal(UNREAD), *_NO_QUESTION)
 _READABLE = or_(
     outbox.c.status == sql_literal(UNREAD), and_(outbox.c.status == "waiting", outbox.c.channel == MAIN)
 )
@@ -94,6 +94,12 @@ def recent_outbox(tx: Tx, limit: int = 20) -> list[OutboxMessage]:
     return [record(OutboxMessage, row) for row in tx.all(query)]
 
 
+def unsent_outbox(tx: Tx, limit: int) -> list[OutboxMessage]:
+    """What is to be sent and was not, the newest first."""
+    query = select(*_COLUMNS).where(*TO_SEND).order_by(outbox.c.created_at.desc(), outbox.c.id.desc())
+    return [record(OutboxMessage, row) for row in tx.all(query.limit(limit))]
+
+
 def start_sending(tx: Tx, message: OutboxMessage) -> bool:
     """Claims one send; False when someone else did. Nobody else tries it while it may be under way."""
     same = (outbox.c.id == message.id, outbox.c.sends == message.sends, outbox.c.status != "sent")
@@ -132,13 +138,9 @@ def unread_of(tx: Tx, run_id: str) -> list[str]:
     return [row.id for row in tx.all(query)]
 
 
-def count_unread(tx: Tx) -> int:
-    return count_rows(tx, outbox, _TO_READ)
-
-
 def deliveries_page(tx: Tx, *, unread: bool, limit: int, after: str | None = None) -> Page[OutboxMessage]:
     """What people are told, without questions: what nobody has read, the oldest first, or all, the newest."""
-    told = _TO_READ if unread else _NO_QUESTION
+    told = TO_READ if unread else _NO_QUESTION
     order = Order(outbox, (outbox.c.created_at,), descending=not unread)
     page = order.page(tx, select(*_COLUMNS).where(*told), limit=limit, after=after)
     return Page([record(OutboxMessage, row) for row in page.items], page.next_after)

@@ -7,9 +7,10 @@ from typing import Any
 
 from sqlalchemy import Executable, func, select
 
-from colleague.store.outbox import TO_SEND
+from colleague.store.approvals import count_approvals
+from colleague.store.outbox import TO_READ, TO_SEND
 from colleague.store.paging import Order, Page, count_rows
-from colleague.store.record import record
+from colleague.store.record import columns_of, record
 from colleague.store.run import Run, get_run
 from colleague.store.spend import day_of
 from colleague.store.tables import approvals, is_open, outbox, runs, spend, sql_literal
@@ -51,7 +52,29 @@ def dead_letters(tx: Tx, *, limit: int, after: str | None = None) -> Page[Run]:
 
 
 def count_dead_letters(tx: Tx) -> int:
+    """What `colleague deadletter list` shows."""
     return count_rows(tx, runs, _DEAD)
+
+
+def count_questions(tx: Tx) -> int:
+    """What waits for a person, drafts too: what `colleague approval list` shows."""
+    return count_approvals(tx, learnings=False)
+
+
+def count_learnings(tx: Tx) -> int:
+    """Proposed learnings that nobody has decided: what `colleague learning list` shows."""
+    return count_approvals(tx, learnings=True)
+
+
+def count_unread(tx: Tx) -> int:
+    """Deliveries that nobody has read: what `colleague delivery list` shows."""
+    return count_rows(tx, outbox, TO_READ)
+
+
+def open_runs(tx: Tx, limit: int) -> list[Run]:
+    """Unfinished ones, the oldest first."""
+    query = select(*columns_of(Run, runs)).where(is_open()).order_by(runs.c.created_at, runs.c.id)
+    return [record(Run, row) for row in tx.all(query.limit(limit))]
 
 
 def unsent(tx: Tx) -> int:

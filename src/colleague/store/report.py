@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, bindparam, func, select
+from sqlalchemy import bindparam, func, select
 
 from colleague.clock import iso
 from colleague.run_document import (
+    REHEARSAL_MODELS,
     AttemptDocument,
     CallDocument,
     MessageDocument,
@@ -24,7 +24,6 @@ from colleague.store.approvals import approvals_of
 from colleague.store.journal import MAIN, Call, all_messages, read_calls, read_messages
 from colleague.store.lanes import head_of
 from colleague.store.outbox import UNREAD, OutboxMessage, outbox_of
-from colleague.store.paging import Order, Page
 from colleague.store.run import Run, get_run
 from colleague.store.sla import Sla
 from colleague.store.spend import spent_by_run
@@ -73,7 +72,6 @@ def run_document(tx: Tx, run_id: str) -> RunDocument:
         "delivery": _delivery(tx, run_id),
         "notices": [outbox_document(each) for each in outbox_of(tx, run_id) if each.kind != "delivery"],
         "sla": _sla(run),
-        "dry_run": run.dryness,
         "usage": {"input_tokens": used.input_tokens, "output_tokens": used.output_tokens, "cost": used.cost},
     }
 
@@ -182,6 +180,8 @@ def brief_document(run: Run) -> RunBrief:
         "created_at": iso(run.created_at),
         "ended_at": iso(run.ended_at),
         "trouble": trouble_document(run),
+        "dry_run": run.dryness,
+        "rehearsal": run.model.startswith(REHEARSAL_MODELS),
     }
 
 
@@ -191,19 +191,6 @@ def trouble_document(run: Run) -> TroubleDocument | None:
     if trouble is None:
         return None
     return {"text": trouble.text, "since": iso(trouble.since), "next_try_at": iso(trouble.next_try_at)}
-
-
-def runs_page(
-    tx: Tx,
-    conditions: Sequence[ColumnElement[bool]] = (),
-    *,
-    limit: int,
-    after: str | None = None,
-) -> Page[Run]:
-    """The newest first."""
-    query = select(runs.c.id).where(*conditions)
-    page = Order(runs, (), descending=True).page(tx, query, limit=limit, after=after)
-    return Page([get_run(tx, row.id) for row in page.items], page.next_after)
 
 
 def _runs_of_session(tx: Tx, session_key: str) -> list[Run]:

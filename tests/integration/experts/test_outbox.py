@@ -15,7 +15,6 @@ from colleague.store.outbox import (
     NO_READER,
     UNREAD,
     OutboxMessage,
-    count_unread,
     deliveries_page,
     mark_read,
     put_in_outbox,
@@ -23,7 +22,7 @@ from colleague.store.outbox import (
     unread_of,
     waiting_outbox,
 )
-from colleague.store.overview import unsent
+from colleague.store.overview import count_unread, unsent
 from tests.integration.experts.package import Package, ledger_package, process
 from tests.integration.experts.stage import Stage, on_stage
 from tests.office import call, finished, step

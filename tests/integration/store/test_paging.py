@@ -11,7 +11,7 @@ from colleague.store.approvals import approvals_page, count_approvals
 from colleague.store.event_report import events_page
 from colleague.store.overview import count_dead_letters, dead_letters
 from colleague.store.paging import Page
-from colleague.store.report import runs_page
+from colleague.store.run_filter import RunFilter
 from colleague.store.tables import approvals, runs
 from colleague.store.tx import Database, Tx
 from tests.integration.store.databases import Opener
@@ -22,7 +22,7 @@ Read = Callable[[Tx, str | None], Page[Any]]
 READERS: dict[str, tuple[Read, bool]] = {
     "pending": (lambda tx, after: approvals_page(tx, limit=4, after=after), False),
     "every approval": (lambda tx, after: approvals_page(tx, every=True, limit=4, after=after), True),
-    "runs": (lambda tx, after: runs_page(tx, limit=4, after=after), True),
+    "runs": (lambda tx, after: RunFilter().page(tx, limit=4, after=after), True),
     "dead letters": (lambda tx, after: dead_letters(tx, limit=4, after=after), False),
     "events": (lambda tx, after: events_page(tx, limit=4, after=after), True),
 }
@@ -84,7 +84,7 @@ def test_every_row_is_on_one_page(opener: Opener, name: str) -> None:
 def test_a_page_that_is_exactly_full_is_the_last(opener: Opener) -> None:
     async def acts(database: Database, clock: MovableClock) -> None:
         await fill(database)
-        page = await database.read(lambda tx: runs_page(tx, limit=ROWS))
+        page = await database.read(lambda tx: RunFilter().page(tx, limit=ROWS))
         assert (len(page.items), page.next_after) == (ROWS, None)
 
     on(opener, acts)
@@ -109,6 +109,6 @@ def test_counts_are_of_all_of_them(opener: Opener) -> None:
 def test_what_was_gone_on_after_and_is_gone(opener: Opener) -> None:
     async def acts(database: Database, clock: MovableClock) -> None:
         await fill(database)
-        assert await database.read(lambda tx: runs_page(tx, limit=5, after="gone")) == Page([])
+        assert await database.read(lambda tx: RunFilter().page(tx, limit=5, after="gone")) == Page([])
 
     on(opener, acts)

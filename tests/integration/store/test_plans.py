@@ -12,6 +12,7 @@ from sqlalchemy.dialects import sqlite
 from colleague.clock import MovableClock
 from colleague.store import approvals, lanes
 from colleague.store import claims as work
+from colleague.store.run_filter import RunFilter
 from colleague.store.sqlite import SqliteDatabase
 from colleague.store.statement import select_statement
 from colleague.store.tables import calls, is_ready, messages, runs, sql_literal
@@ -33,9 +34,8 @@ HOT: dict[str, Executable] = {
 }
 
 
-@pytest.mark.parametrize("what", HOT)
-def test_a_hot_question_is_answered_by_an_index(tmp_path: Path, what: str) -> None:
-    compiled = HOT[what].compile(dialect=sqlite.dialect())  # type: ignore[attr-defined]
+def plan_of(tmp_path: Path, question: Executable) -> list[str]:
+    compiled = question.compile(dialect=sqlite.dialect())  # type: ignore[attr-defined]
     given = dict.fromkeys(compiled.params, "x")
 
     async def plan() -> list[str]:
@@ -46,8 +46,35 @@ def test_a_hot_question_is_answered_by_an_index(tmp_path: Path, what: str) -> No
         await database.close()
         return [str(row[3]) for row in rows]
 
-    steps = asyncio.run(plan())
+    return asyncio.run(plan())
+
+
+@pytest.mark.parametrize("what", HOT)
+def test_a_hot_question_is_answered_by_an_index(tmp_path: Path, what: str) -> None:
+    steps = plan_of(tmp_path, HOT[what])
     assert steps
     one_row = ("SCAN anon_1", "SCAN anon_2")  # what the query itself limits to one
     whole = [step for step in steps if step.startswith("SCAN") and "USING" not in step]
     assert not [step for step in whole if step not in one_row], steps
+
+
+LISTED = {
+    "all runs": (RunFilter(), "runs_created"),
+    "since a time": (RunFilter(since=1), "runs_created"),
+    "of an outcome": (RunFilter(("failed",)), "runs_outcome"),
+    "of an outcome since a time": (RunFilter(("failed",), since=1), "runs_outcome"),
+    "of an expert": (RunFilter(expert="e"), "runs_expert"),
+    "of an expert since a time": (RunFilter(expert="e", since=1), "runs_expert"),
+    "under way": (RunFilter(("queued",)), "runs_under_way"),
+}
+
+
+@pytest.mark.parametrize("what", LISTED)
+def test_a_list_of_runs_is_read_off_an_index(tmp_path: Path, what: str) -> None:
+    """In its order, so that a page costs as much as it shows; what is under way is few."""
+    wanted, index = LISTED[what]
+    [query] = wanted.queries()
+    ordered = query.order_by(runs.c.created_at.desc(), runs.c.id.desc()).limit(51)
+    steps = plan_of(tmp_path, ordered)
+    assert len(steps) == 1, steps
+    assert index in steps[0], steps

@@ -11,7 +11,8 @@ from colleague.gateway.paging import PageAfter, PageSize, link_next
 from colleague.gateway.schemas import Changed, DeliveryDocument, ReadAsked
 from colleague.run_document import MessageDocument
 from colleague.store.lookup import full_id
-from colleague.store.outbox import count_deliveries, count_unread, deliveries_page, get_delivery
+from colleague.store.outbox import count_deliveries, deliveries_page, get_delivery
+from colleague.store.overview import count_unread
 from colleague.store.paging import Page
 from colleague.store.tables import outbox
 from colleague.store.tx import Tx

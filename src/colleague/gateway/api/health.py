@@ -12,8 +12,7 @@ from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.metrics import CONTENT_TYPE, StoredGauge
 from colleague.gateway.openapi import errors, with_token
 from colleague.gateway.schemas import Check, Health, ReadinessDocument
-from colleague.store.outbox import count_unread
-from colleague.store.overview import pending_by_kind, runs_by_status, unsent
+from colleague.store.overview import count_unread, pending_by_kind, runs_by_status, unsent
 from colleague.store.tables import runs
 from colleague.store.tx import Tx
 

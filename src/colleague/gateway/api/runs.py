@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
+from colleague.errors import UsageError
+from colleague.gateway.api_error import ApiError
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.paging import PageAfter, link_next
@@ -19,18 +22,22 @@ from colleague.gateway.schemas import (
     RunStarted,
 )
 from colleague.gateway.streams import run_stream
-from colleague.run_document import RunBrief, RunDocument, RunOutcome, RunStatus
+from colleague.run_document import RunBrief, RunDocument, RunOutcome
 from colleague.runtime.requests import RunRequest
 from colleague.store.lookup import full_id
 from colleague.store.paging import Page
-from colleague.store.report import brief_document, runs_page
+from colleague.store.report import brief_document
 from colleague.store.run import Run
+from colleague.store.run_filter import WORDS, RunFilter, filter_words, since_ms
 from colleague.store.tables import runs
 from colleague.store.tx import Tx
 
 router = APIRouter(prefix="/api", tags=["runs"])
 
 EVENT_STREAM = "text/event-stream"
+_STATUS = f"One or more of {', '.join(WORDS)}, with commas between"
+_SINCE = "Accepted since: how long ago (2h), a date, or an ISO time"
+T = TypeVar("T")
 
 
 @router.post(
@@ -51,25 +58,42 @@ async def list_runs(
     here: GatewayDep,
     request: Request,
     response: Response,
-    status: Annotated[RunStatus | None, Query()] = None,
+    status: Annotated[str, Query(max_length=200, description=_STATUS)] = "",
     outcome: Annotated[RunOutcome | None, Query()] = None,
-    expert: Annotated[str | None, Query(max_length=200)] = None,
+    expert: Annotated[str, Query(max_length=200)] = "",
+    since: Annotated[str, Query(max_length=100, description=_SINCE)] = "",
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     before: Annotated[str | None, Query(max_length=100, description="The same as after")] = None,
     after: PageAfter = None,
 ) -> list[RunBrief]:
     """The newest first. The header Link has the next page, if there is one."""
-    wanted = ((runs.c.status, status), (runs.c.outcome, outcome), (runs.c.expert, expert))
     last = after or before
+    words = _words(status, outcome)
 
     def work(tx: Tx) -> Page[Run]:
+        wanted = RunFilter(words or (), expert, _asked(since_ms, since, tx.now))
         start = None if last is None else full_id(tx, runs, "run", last)
-        conditions = [column == value for column, value in wanted if value is not None]
-        return runs_page(tx, conditions, limit=limit, after=start)
+        return wanted.page(tx, limit=limit, after=start) if words is not None else Page([])
 
     page = await here.database.read(work)
     link_next(request, response, page)
     return [brief_document(run) for run in page.items]
+
+
+def _words(status: str, outcome: RunOutcome | None) -> tuple[str, ...] | None:
+    """What `status` and `outcome` leave together; None when they leave nothing."""
+    words = _asked(filter_words, status)
+    if outcome is None:
+        return words
+    return (outcome,) if not words or outcome in words or "done" in words else None
+
+
+def _asked(read: Callable[..., T], *given: Any) -> T:
+    """What a parameter says. Raises ApiError when it makes no sense."""
+    try:
+        return read(*given)
+    except UsageError as error:
+        raise ApiError(422, "bad-request", error.message, more={"hint": error.hint}) from None
 
 
 @router.get("/runs/{id}", response_model=RunDocument, responses=with_token(404))

@@ -13,9 +13,9 @@ from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.schemas import StatusDocument
 from colleague.store.approvals import count_approvals, pending_approvals
-from colleague.store.outbox import count_unread
 from colleague.store.overview import (
     count_dead_letters,
+    count_unread,
     dead_letters,
     runs_by_status,
     spent_today_by_expert,
