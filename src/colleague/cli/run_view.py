@@ -137,7 +137,8 @@ class RunView:
     def _message_retry(self, run: ShownRun, data: dict[str, Any]) -> None:
         """The model is asked again, and what it had said so far is void."""
         run.retried = True
-        self._line(retry_line(data, run.document["id"] if self._works else ""))
+        if not run.trouble or data.get("next_try_at") != run.trouble:
+            self._line(retry_line(data, run.document["id"] if self._works else ""))
         run.text, run.whole = "", True
         self._spinner.start("waiting")
 
@@ -191,6 +192,7 @@ class RunView:
         trouble = data.get("trouble")
         if (
             trouble
+            and not self._works  # else the worker of this process tells it
             and not run.retried
             and trouble["next_try_at"] != run.trouble
             and data["status"] == "running"
