@@ -65,7 +65,7 @@ async def _stdio(
         return Diagnosis(f"did not answer within {seconds}{garbage}{said}", more)
     if ended := await server.exit_text():
         return Diagnosis(f"{ended} before it answered{said}{garbage}", look)
-    return Diagnosis(f"could not be spoken to: {told(error)}{garbage}{said}", look)
+    return Diagnosis(f"could not be spoken to: {sentence_of(error)}{garbage}{said}", look)
 
 
 def _not_spawned(launch: Launch, error: BaseException | None) -> Diagnosis:
@@ -82,7 +82,7 @@ def _not_spawned(launch: Launch, error: BaseException | None) -> Diagnosis:
 
 def _reason(error: BaseException) -> str:
     if not isinstance(error, OSError):
-        return told(error)
+        return sentence_of(error)
     return f"{error.strerror}: {error.filename}" if error.filename else str(error.strerror)
 
 
@@ -95,7 +95,8 @@ def _http(launch: Launch, server: HttpConnection, error: BaseException | None) -
         what = f"did not answer within {launch.start_seconds:g} s at {launch.where}"
         return Diagnosis(what, f"check that it runs; {launch.key}.connectionTimeoutMs gives it more time")
     return Diagnosis(
-        f"could not be spoken to at {launch.where}: {told(error)}", f"check that {launch.key}.url is MCP"
+        f"could not be spoken to at {launch.where}: {sentence_of(error)}",
+        f"check that {launch.key}.url is MCP",
     )
 
 
@@ -109,7 +110,7 @@ def _http_hint(launch: Launch, status: int | None) -> str:
     return f"start it, or correct {launch.key}.url"
 
 
-def told(error: BaseException) -> str:
+def sentence_of(error: BaseException) -> str:
     """An error in a few words: the first of its causes that has any."""
     return next(_causes(error), "") or type(error).__name__
 

@@ -194,7 +194,7 @@ class Server:
                 self._failed(diagnosis.unforeseen(self.name, "the connection was cancelled"))
             except Exception as error:
                 log.exception("MCP server %s: its keeper failed and goes on after a pause", self.name)
-                self._failed(diagnosis.unforeseen(self.name, diagnosis.told(error)))
+                self._failed(diagnosis.unforeseen(self.name, diagnosis.sentence_of(error)))
 
     async def _keep_one(self) -> None:
         """One link, from the wish for it to its end."""
@@ -275,7 +275,7 @@ class Server:
         ends = [*(link.close() for link in links), *retiring]
         for error in await asyncio.gather(*ends, return_exceptions=True):
             if isinstance(error, Exception):
-                log.error("MCP server %s did not end well: %s", self.name, diagnosis.told(error))
+                log.error("MCP server %s did not end well: %s", self.name, diagnosis.sentence_of(error))
 
     def status(self) -> ServerStatus:
         link = self._link

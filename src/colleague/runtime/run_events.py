@@ -120,22 +120,22 @@ class RunNews:
         A call that was refused at once is told when those before it in its session have had their turn."""
         document, under_way = snapshot.document, set[str]()
         for call in document["calls"]:
-            yield from self._said(snapshot, snapshot.answers_before(call["id"]))
+            yield from self._message_events(snapshot, snapshot.answers_before(call["id"]))
             settled = call["result"] is not None
             if call["status"] in ("allowed", "started") and not settled:
                 under_way.add(call["session"])
             elif settled and call["session"] in under_way:
                 continue
             if (call["status"] == "started" or settled) and call["id"] not in self.ended:
-                yield from self._told(document["id"], call, settled=settled)
-        yield from self._said(snapshot, len(snapshot.answers))
+                yield from self._call_events(document["id"], call, settled=settled)
+        yield from self._message_events(snapshot, len(snapshot.answers))
 
-    def _said(self, snapshot: RunSnapshot, count: int) -> Iterator[RunEvent]:
+    def _message_events(self, snapshot: RunSnapshot, count: int) -> Iterator[RunEvent]:
         for answer in snapshot.answers[self.answers : count]:
             self.answers += 1
             yield RunEvent("message_end", snapshot.document["id"], {"text": answer.text})
 
-    def _told(self, run_id: str, call: CallDocument, *, settled: bool) -> Iterator[RunEvent]:
+    def _call_events(self, run_id: str, call: CallDocument, *, settled: bool) -> Iterator[RunEvent]:
         about = {"call_id": call["id"], "operation": call["operation"]}
         if call["started_at"] and call["id"] not in self.begun:
             self.begun[call["id"]] = time.monotonic()

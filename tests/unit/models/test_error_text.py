@@ -7,7 +7,7 @@ import time
 import pytest
 
 from colleague.agent.models.classify import BRIEF, failure_of
-from colleague.agent.models.error_text import said
+from colleague.agent.models.error_text import provider_text
 from colleague.agent.models.resolved import Key, ResolvedModel
 
 KEY = "kq7f-0123456789abcdef"
@@ -37,7 +37,7 @@ def test_no_part_of_a_key_is_left_where_a_text_is_cut(before: int, fill: str) ->
 @pytest.mark.parametrize("piece", ["<style", "<", "<script>", "</style>", "sk-", "try again in 1s "])
 def test_a_megabyte_of_anything_is_read_quickly(piece: str) -> None:
     began = time.monotonic()
-    text = said(Answered(piece * (1_000_000 // len(piece))))
+    text = provider_text(Answered(piece * (1_000_000 // len(piece))))
     assert len(text) <= 503
     assert time.monotonic() - began < 3
 

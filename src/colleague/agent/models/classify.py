@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from colleague.agent.models.error_text import could_not_be_sent, said, seconds_to_wait
+from colleague.agent.models.error_text import could_not_be_sent, provider_text, seconds_to_wait
 from colleague.agent.models.failure import WHAT, ModelFailure, Reason
 from colleague.agent.models.overflow import says_too_long
 from colleague.agent.models.resolved import ResolvedModel
@@ -24,7 +24,7 @@ def failure_of(model: ResolvedModel, error: Exception, *, streamed: bool = False
     """`streamed`: some of the answer was already told when it broke."""
     if isinstance(error, ModelFailure):
         return error
-    words = said(error, lambda text: redact(text, model.secrets))
+    words = provider_text(error, lambda text: redact(text, model.secrets))
     status: int | None = getattr(error, "status_code", None)
     reason = _reason(error, status, words)
     if streamed and reason in _BROKEN:

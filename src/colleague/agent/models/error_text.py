@@ -17,7 +17,7 @@ _AGAIN_IN = re.compile(
 _UNIT = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-def said(error: Exception, hide: Callable[[str], str] = lambda text: text) -> str:
+def provider_text(error: Exception, hide: Callable[[str], str] = lambda text: text) -> str:
     """The provider's own sentence, else the network's, on one line.
 
     `hide` takes secrets out, before anything is cut: the first half of a key is still half a key."""

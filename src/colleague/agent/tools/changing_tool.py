@@ -10,7 +10,7 @@ from colleague.agent.tool import PreparedTool, ToolOutput, ToolRequest
 from colleague.agent.tools.arguments import Arguments
 from colleague.agent.tools.file_tool import FileTool
 from colleague.agent.tools.page import MOST_LINES, TextPage, kind_of, page
-from colleague.agent.tools.path import shown
+from colleague.agent.tools.path import escaped
 from colleague.agent.tools.tree import Content
 from colleague.agent.tools.versioned import ChangeRefused, FileChange, Standing, VersionedTree, Written
 from colleague.errors import ColleagueError
@@ -93,7 +93,7 @@ def _excerpt(content: Content) -> TextPage:
 
 
 def _summary(written: Written) -> str:
-    path, version = shown(written.path), written.version
+    path, version = escaped(written.path), written.version
     if version is None:
         return f"{path} has exactly this text already; nothing was changed."
     lines = version.data.count(b"\n") + (not version.data.endswith(b"\n") and version.data != b"")

@@ -9,7 +9,7 @@ from colleague.agent.tool import ToolSpec
 from colleague.agent.tools.arguments import ArgumentError, Arguments, flag, parameters, text
 from colleague.agent.tools.changing_tool import ChangingTool
 from colleague.agent.tools.page import kind_of
-from colleague.agent.tools.path import Missing, shown
+from colleague.agent.tools.path import Missing, escaped
 from colleague.agent.tools.versioned import ChangeRefused
 
 _MOST_LINES_COMPARED = 2_000
@@ -67,7 +67,7 @@ class EditTool(ChangingTool):
             folder, _, name = path.rpartition("/")
             raise Missing(path, folder, name)
         if kind := kind_of(before):
-            raise ChangeRefused(f"{shown(path)} is {kind}, which cannot be edited as text.")
+            raise ChangeRefused(f"{escaped(path)} is {kind}, which cannot be edited as text.")
         now = before.decode("utf-8", "surrogateescape")
         for edit in edits:
             now = _applied(path, now, edit)
@@ -87,8 +87,8 @@ def _applied(path: str, now: str, edit: _Edit) -> str:
     if len(places) > 1 and not edit.every:
         lines = ", ".join(str(now.count("\n", 0, place) + 1) for place in places)
         raise ChangeRefused(
-            f"edit {edit.number}: old occurs more than once in {shown(path)}, at lines {lines}. Nothing was "
-            "changed. Take more of the text around the one you mean or set replace_all."
+            f"edit {edit.number}: old occurs more than once in {escaped(path)}, at lines {lines}. Nothing "
+            "was changed. Take more of the text around the one you mean or set replace_all."
         )
     return now.replace(edit.old, edit.new)
 
@@ -100,7 +100,7 @@ def _with_carriage_returns(edit: _Edit) -> _Edit:
 
 
 def _not_found(path: str, now: str, edit: _Edit) -> str:
-    message = f"edit {edit.number}: old is not in {shown(path)}. Nothing was changed. "
+    message = f"edit {edit.number}: old is not in {escaped(path)}. Nothing was changed. "
     if " ".join(edit.old.split()) in " ".join(now.split()):
         return message + "It is there with other spaces or line ends; read the file and copy it exactly."
     near = _nearest_line(now, edit.old.strip().partition("\n")[0].strip())

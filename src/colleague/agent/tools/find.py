@@ -9,7 +9,7 @@ from colleague.agent.tools.arguments import Arguments, number, parameters, text
 from colleague.agent.tools.file_tool import FileTool
 from colleague.agent.tools.folder import TreeEntry
 from colleague.agent.tools.glob import Glob
-from colleague.agent.tools.path import shown
+from colleague.agent.tools.path import escaped
 from colleague.agent.tools.tree import MOST_ENTRIES_WALKED
 
 _MOST = 500
@@ -38,7 +38,7 @@ class FindTool(FileTool):
         path, limit = arguments.text("path", "."), arguments.number("limit", _MOST)
         glob = Glob(arguments.text("pattern"))
         found, complete = await asyncio.to_thread(self._found, path, glob)
-        lines = [shown(each.path) + "/" * (each.kind == "folder") for each in found[:limit]]
+        lines = [escaped(each.path) + "/" * (each.kind == "folder") for each in found[:limit]]
         if len(found) > limit:
             lines.append(f"[{len(found) - limit} more; raise limit, or narrow the pattern]")
         if not complete:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from colleague.agent.tools.path import Missing, PathError, composed, is_temporary, join, shown
+from colleague.agent.tools.path import Missing, PathError, composed, escaped, is_temporary, join
 from colleague.file_stamp import FileStamp
 
 Kind = Literal["file", "folder", "link", "special"]
@@ -99,7 +99,7 @@ class OpenFolder:
         except FileNotFoundError:
             raise Missing(path, self.path, name) from None
         except OSError as error:
-            raise PathError(f"{shown(path)} cannot be opened: {error.strerror}.") from error
+            raise PathError(f"{escaped(path)} cannot be opened: {error.strerror}.") from error
 
     def open_file(self, name: str) -> int:
         """A descriptor to read a plain file with. A pipe or device is not even opened."""
@@ -110,10 +110,10 @@ class OpenFolder:
         except FileNotFoundError:
             raise Missing(path, self.path, name) from None
         except OSError as error:
-            raise PathError(f"{shown(path)} cannot be opened: {error.strerror}.") from error
+            raise PathError(f"{escaped(path)} cannot be opened: {error.strerror}.") from error
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            raise PathError(f"{shown(path)} changed while it was being opened. Try again.")
+            raise PathError(f"{escaped(path)} changed while it was being opened. Try again.")
         return descriptor
 
     def read(self, name: str, most: int) -> tuple[bytes, FileStamp]:
@@ -123,8 +123,8 @@ class OpenFolder:
             data = file.read(most + 1)
         if len(data) > most:
             raise PathError(
-                f"{shown(join(self.path, name))} has {stamp.size:,} bytes; {most:,} is the most that can be "
-                "read here."
+                f"{escaped(join(self.path, name))} has {stamp.size:,} bytes; {most:,} is the most that can "
+                "be read here."
             )
         return data, stamp
 
@@ -139,8 +139,8 @@ class OpenFolder:
         for each in self.names():
             if each != name and composed(each).casefold() == composed(name).casefold():
                 raise PathError(
-                    f"There is already {shown(join(self.path, each))}, which differs from "
-                    f"{shown(name)} only in capitals. Use that name, or another one."
+                    f"There is already {escaped(join(self.path, each))}, which differs from "
+                    f"{escaped(name)} only in capitals. Use that name, or another one."
                 )
 
     def _check(self, name: str, path: str, wanted: Kind) -> None:
@@ -148,7 +148,7 @@ class OpenFolder:
         if entry is None:
             raise Missing(path, self.path, name)
         if entry.kind != wanted:
-            raise PathError(_MISTAKES[entry.kind].format(path=shown(path)))
+            raise PathError(_MISTAKES[entry.kind].format(path=escaped(path)))
 
 
 def open_real(real: Path, path: str, *, create: bool, through_link: bool = False) -> OpenFolder | None:
@@ -163,7 +163,7 @@ def open_real(real: Path, path: str, *, create: bool, through_link: bool = False
         return None
     except OSError as error:
         what = "is a link or not a folder" if isinstance(error, NotADirectoryError) else error.strerror
-        raise PathError(f"{shown(path) or 'The top folder'} cannot be opened: it {what}.") from error
+        raise PathError(f"{escaped(path) or 'The top folder'} cannot be opened: it {what}.") from error
 
 
 _MISTAKES: dict[Kind, str] = {

@@ -16,7 +16,7 @@ from colleague.agent.tools.arguments import ArgumentError, Arguments, flag, numb
 from colleague.agent.tools.file_tool import FileTool
 from colleague.agent.tools.glob import Glob
 from colleague.agent.tools.page import kind_of
-from colleague.agent.tools.path import shown
+from colleague.agent.tools.path import escaped
 
 _MOST = 200
 _MOST_CONTEXT = 20
@@ -116,7 +116,7 @@ def _lines(messages: list[dict[str, Any]], context: int) -> Iterator[str]:
         before = here
         mark = ":" if each["hit"] else "-"
         rest = f" [{each['rest']} more characters]" if each["rest"] else ""
-        yield f"{shown(each['path'])}{mark}{each['line']}{mark} {each['text']}{rest}"
+        yield f"{escaped(each['path'])}{mark}{each['line']}{mark} {each['text']}{rest}"
 
 
 def _ending(messages: list[dict[str, Any]], seconds: float) -> list[str]:
@@ -129,5 +129,5 @@ def _ending(messages: list[dict[str, Any]], seconds: float) -> list[str]:
     if messages and "done" in messages[-1]:
         return ["[more lines match; raise limit, or narrow the pattern]"] if messages[-1]["more"] else []
     at = next((each["searching"] for each in reversed(messages) if "searching" in each), "")
-    where = f" in {shown(at)}" if at else ""
+    where = f" in {escaped(at)}" if at else ""
     return [f"[stopped after {seconds:g} seconds{where}; use a simpler pattern or a smaller folder]"]

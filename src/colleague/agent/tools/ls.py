@@ -8,7 +8,7 @@ from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec
 from colleague.agent.tools.arguments import Arguments, number, parameters, text
 from colleague.agent.tools.file_tool import FileTool
 from colleague.agent.tools.folder import TreeEntry
-from colleague.agent.tools.path import shown
+from colleague.agent.tools.path import escaped
 
 _MOST = 500
 
@@ -37,7 +37,7 @@ class LsTool(FileTool):
         return ToolOutput("\n".join(lines) or "[the folder is empty]", source=self.source(path))
 
     def _line(self, entry: TreeEntry) -> str:
-        name = shown(entry.name)
+        name = escaped(entry.name)
         if entry.kind == "file":
             return f"{name}  {entry.size:,} bytes"
         if entry.kind == "folder":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from colleague.agent.tools.path import PathError, composed, shown
+from colleague.agent.tools.path import PathError, composed, escaped
 
 
 class Mounts:
@@ -38,7 +38,7 @@ class Mounts:
         """Refuses a folder that is a mounted file, or in one."""
         for file in self._files:
             if f"{composed(path)}/".startswith(f"{file}/"):
-                raise PathError(f"{shown(file)} is a file, not a folder. Read it.")
+                raise PathError(f"{escaped(file)} is a file, not a folder. Read it.")
 
 
 def plain(path: str) -> str:

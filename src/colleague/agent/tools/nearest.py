@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from colleague.agent.tools.path import Missing, PathError, join, shown
+from colleague.agent.tools.path import Missing, PathError, escaped, join
 from colleague.agent.tools.tree import Tree
 from colleague.suggest import close_names
 
@@ -14,7 +14,7 @@ def explain(tree: Tree, missing: Missing) -> str:
     """The error, with the names that are nearest, or with what there is instead."""
     found = _spelled_alike(tree, missing) or _elsewhere(tree, missing.path)
     if found:
-        return f"{missing.message} Did you mean {' or '.join(shown(path) for path in found)}?"
+        return f"{missing.message} Did you mean {' or '.join(escaped(path) for path in found)}?"
     return f"{missing.message} {_instead(tree, missing.folder)}"
 
 
@@ -41,8 +41,8 @@ def _elsewhere(tree: Tree, path: str) -> list[str]:
 
 def _instead(tree: Tree, folder: str) -> str:
     names = _names(tree, folder)
-    where = f"{shown(folder)}/" if folder else "The top folder"
+    where = f"{escaped(folder)}/" if folder else "The top folder"
     if not names:
         return f"{where} is empty."
-    listed = ", ".join(map(shown, names[:_MOST_LISTED]))
+    listed = ", ".join(map(escaped, names[:_MOST_LISTED]))
     return f"{where} has {listed}{' and more' if len(names) > _MOST_LISTED else ''}."

@@ -25,7 +25,7 @@ class Missing(PathError):
     """There is nothing at a path. `folder` is the deepest one that exists, `name` what it lacks."""
 
     def __init__(self, path: str, folder: str, name: str) -> None:
-        super().__init__(f"There is no {shown(path)}.")
+        super().__init__(f"There is no {escaped(path)}.")
         self.path = path
         self.folder = folder
         self.name = name
@@ -35,16 +35,16 @@ def split(path: str) -> tuple[str, ...]:
     """The names along a path, without `.` and doubled slashes."""
     _check_characters(path)
     if path.startswith("/"):
-        raise PathError(f"{shown(path)} is absolute. Paths begin in the tree; list its top with ls.")
+        raise PathError(f"{escaped(path)} is absolute. Paths begin in the tree; list its top with ls.")
     if path.startswith("~"):
-        raise PathError(f"{shown(path)} begins with ~, which means nothing here. Paths begin in the tree.")
+        raise PathError(f"{escaped(path)} begins with ~, which means nothing here. Paths begin in the tree.")
     if "\\" in path:
-        raise PathError(f"{shown(path)} has a backslash. Write / between folders.")
+        raise PathError(f"{escaped(path)} has a backslash. Write / between folders.")
     names = tuple(name for name in path.split("/") if name not in ("", "."))
     for name in names:
         _check_name(path, name)
     if len(names) > MOST_NAMES:
-        raise PathError(f"{shown(path)} goes {len(names)} folders deep; {MOST_NAMES} is the most.")
+        raise PathError(f"{escaped(path)} goes {len(names)} folders deep; {MOST_NAMES} is the most.")
     return names
 
 
@@ -62,7 +62,7 @@ def is_temporary(name: str) -> bool:
     return name.startswith(TEMPORARY_PREFIX) and name.endswith(TEMPORARY_ENDING)
 
 
-def shown(path: str) -> str:
+def escaped(path: str) -> str:
     """A path for a sentence: what cannot be printed is escaped, and what is long is cut."""
     cut = path if len(path) <= 120 else f"{path[:100]}... ({len(path)} characters)"
     return "".join(each if _is_plain(each) else each.encode("unicode_escape").decode() for each in cut)
@@ -74,20 +74,20 @@ def _is_plain(character: str) -> bool:
 
 def _check_characters(path: str) -> None:
     if not all(map(_is_plain, path)):
-        raise PathError(f"{shown(path)} has a character that cannot be printed. Name the file without it.")
+        raise PathError(f"{escaped(path)} has a character that cannot be printed. Name the file without it.")
     if len(path.encode()) > MOST_BYTES:
-        raise PathError(f"{shown(path)} is too long: {MOST_BYTES} bytes is the most.")
+        raise PathError(f"{escaped(path)} is too long: {MOST_BYTES} bytes is the most.")
 
 
 def _check_name(path: str, name: str) -> None:
     if name == "..":
-        raise PathError(f"{shown(path)} has a .. in it. Write the path from the top of the tree.")
+        raise PathError(f"{escaped(path)} has a .. in it. Write the path from the top of the tree.")
     looks_like = unicodedata.normalize("NFKC", name)
     if looks_like in (".", "..") or "/" in looks_like or "\\" in looks_like:
         raise PathError(
-            f"{shown(path)} has a character that only looks like a dot or slash. Type a plain one."
+            f"{escaped(path)} has a character that only looks like a dot or slash. Type a plain one."
         )
     if len(name.encode()) > MOST_BYTES_IN_A_NAME:
-        raise PathError(f"{shown(name)} is too long a name: {MOST_BYTES_IN_A_NAME} bytes is the most.")
+        raise PathError(f"{escaped(name)} is too long a name: {MOST_BYTES_IN_A_NAME} bytes is the most.")
     if is_temporary(name):
-        raise PathError(f"{shown(name)} is a name that is kept for writes in progress. Choose another.")
+        raise PathError(f"{escaped(name)} is a name that is kept for writes in progress. Choose another.")

@@ -9,7 +9,7 @@ from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec
 from colleague.agent.tools.arguments import ArgumentError, Arguments, flag, number, parameters, text
 from colleague.agent.tools.file_tool import FileTool
 from colleague.agent.tools.page import MOST_LINES, TextPage, count_lines, kind_of, page
-from colleague.agent.tools.path import shown
+from colleague.agent.tools.path import escaped
 from colleague.agent.tools.tree import Content
 from colleague.agent.tools.versioned import VersionedTree
 
@@ -48,7 +48,7 @@ class ReadTool(FileTool):
         await self._files.note_read(self._run_id, request.call_id, content, part)
         if kind:
             size = f"{len(content.data):,} bytes"
-            return ToolOutput(f"{shown(content.path)} is {kind} of {size}, which is not shown as text.")
+            return ToolOutput(f"{escaped(content.path)} is {kind} of {size}, which is not shown as text.")
         return ToolOutput(part.shown, source=self.source(content.path))
 
 
@@ -75,6 +75,6 @@ class _Window:
         lines = count_lines(whole)
         if self.offset > max(lines, 1):
             raise ArgumentError(
-                f"{shown(content.path)} has {lines} lines; offset {self.offset} is past its end."
+                f"{escaped(content.path)} has {lines} lines; offset {self.offset} is past its end."
             )
         return page(whole, line=self.offset, column=self.column, limit=self.limit, numbered=self.numbered)

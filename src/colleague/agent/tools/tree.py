@@ -11,7 +11,7 @@ from pathlib import Path
 from colleague.agent.tools.fence import Fence
 from colleague.agent.tools.folder import OpenFolder, TreeEntry, open_real
 from colleague.agent.tools.mounts import Mounts, plain
-from colleague.agent.tools.path import Missing, PathError, composed, join, shown, split
+from colleague.agent.tools.path import Missing, PathError, composed, escaped, join, split
 from colleague.agent.tools.staged import Staged, remove_temporary
 from colleague.file_stamp import FileStamp
 
@@ -111,7 +111,7 @@ class Tree:
     def walk(self, path: str) -> Walked:
         """All that is below a folder, folder by folder; just itself for a file."""
         if self.is_hidden(path):
-            raise PathError(f"{shown(path)} is left out of every search. Read it.")
+            raise PathError(f"{escaped(path)} is left out of every search. Read it.")
         if self.is_file(path):
             return Walked([self._entry(path)], True)
         found: list[TreeEntry] = []
@@ -157,9 +157,9 @@ class Tree:
         try:
             place = self._file_place(path)
         except Missing as missing:
-            raise PathError(f"{shown(missing.path)} cannot be written. {self._writable_names()}") from None
+            raise PathError(f"{escaped(missing.path)} cannot be written. {self._writable_names()}") from None
         if place.root in self.read_only:
-            raise PathError(f"{shown(place.path)} is read only. {self._writable_names()}")
+            raise PathError(f"{escaped(place.path)} is read only. {self._writable_names()}")
         try:
             return self._entry(path, writes=True).path
         except Missing as missing:
@@ -180,7 +180,7 @@ class Tree:
         place = self._file_place(path)
         if len(data) > MOST_BYTES_WRITTEN:
             raise PathError(
-                f"{shown(place.path)} would have {len(data):,} bytes; {MOST_BYTES_WRITTEN:,} is the most. "
+                f"{escaped(place.path)} would have {len(data):,} bytes; {MOST_BYTES_WRITTEN:,} is the most. "
                 "Split it into several files."
             )
         with self._open_around(place, create=True) as folder:
@@ -223,7 +223,7 @@ class Tree:
             for folder in {root.folder, root.folder.resolve()}:
                 if path.startswith(f"{folder}/") and ".." not in path:
                     inside = join(name, path.removeprefix(f"{folder}/"))
-                    return PathError(f"{shown(path)} is absolute. Here it is called {shown(inside)}.")
+                    return PathError(f"{escaped(path)} is absolute. Here it is called {escaped(inside)}.")
         return None
 
     def _writable_names(self) -> str:
@@ -297,10 +297,10 @@ class Tree:
         closed, kept = self._fence.closed, self._fence.read_only
         real = self._real_path(place)
         if closed and closed.hold(real, status, closed.ids()):
-            what = shown(place.path) or "The top folder"
+            what = escaped(place.path) or "The top folder"
             raise PathError(f"{what} is none of your files: the runtime keeps it for itself.")
         if writes and kept and kept.hold(real, status, kept.ids()):
-            what = shown(place.path) or "The top folder"
+            what = escaped(place.path) or "The top folder"
             raise PathError(f"{what} is read only: it is a package or a program that runs here.")
 
     def _collect(self, entry: TreeEntry, found: list[TreeEntry]) -> None:

@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from colleague.agent.tool import UnknownEnd
 from colleague.agent.tools.lock import FileBusy, file_lock
 from colleague.agent.tools.page import TextPage
-from colleague.agent.tools.path import shown
+from colleague.agent.tools.path import escaped
 from colleague.agent.tools.tree import Content, Tree
 from colleague.errors import ColleagueError, DatabaseUnavailable
 from colleague.failpoints import failpoint
@@ -131,7 +131,7 @@ class VersionedTree:
                 written = await self._try(standing, change)
                 if written is not None:
                     return written
-        raise FileBusy(f"{shown(key.path)} is changed by someone else all the time. Try again later.")
+        raise FileBusy(f"{escaped(key.path)} is changed by someone else all the time. Try again later.")
 
     async def _try(self, standing: Standing, change: FileChange) -> Written | None:
         """None when someone else was faster, and nothing has changed then."""
@@ -165,8 +165,8 @@ class VersionedTree:
                     return
             except OSError as error:
                 raise ChangeRefused(
-                    f"Version {version.number} of {shown(key.path)} is recorded, but cannot be put into its "
-                    f"place: {error.strerror}. That is tried again with every write and at every start."
+                    f"Version {version.number} of {escaped(key.path)} is recorded, but cannot be put into "
+                    f"its place: {error.strerror}. That is tried again with every write and at every start."
                 ) from error
         await self._database.write(lambda tx: versions.settle_pending(tx, key))
 
@@ -231,7 +231,7 @@ def _note_written(tx: Tx, standing: Standing, change: FileChange, data: bytes) -
 
 def _changed_meanwhile(standing: Standing) -> ChangeRefused:
     return ChangeRefused(
-        f"{shown(standing.key.path)} was changed by someone else while this call was interrupted. "
+        f"{escaped(standing.key.path)} was changed by someone else while this call was interrupted. "
         "Nothing of the call was done.",
         standing.content,
     )

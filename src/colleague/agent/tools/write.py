@@ -5,7 +5,7 @@ from __future__ import annotations
 from colleague.agent.tool import ToolSpec
 from colleague.agent.tools.arguments import Arguments, parameters, text
 from colleague.agent.tools.changing_tool import ChangingTool
-from colleague.agent.tools.path import shown
+from colleague.agent.tools.path import escaped
 from colleague.agent.tools.versioned import ChangeRefused, Standing
 
 
@@ -36,7 +36,7 @@ class WriteTool(ChangingTool):
         if standing.content is None or standing.seen or standing.data == after:
             return
         raise ChangeRefused(
-            f"{shown(standing.key.path)} exists and this session has not seen its present text, so it was "
+            f"{escaped(standing.key.path)} exists and this session has not seen its present text, so it was "
             "not replaced. Here it is; work what matters of it into your text and write again, or use edit.",
             standing.content,
         )
