@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from colleague.agent.tools.path import PathError, shown, split
+from colleague.agent.tools.path import PathError, escaped, split
 from colleague.agent.tools.staged import temporary_name
 from colleague.agent.tools.tree import MOST_BYTES_READ, MOST_BYTES_WRITTEN, Root, Tree
 from tests.integration.tools.desk import Desk, Session
@@ -301,8 +301,8 @@ class TestSpelling:
         assert len(sqlite_desk.call("find", pattern="*", path="state").text.splitlines()) == 3
 
     def test_shown_never_breaks_a_sentence(self) -> None:
-        assert shown("a\nb\0\u202e\ud800") == "a\\nb\\x00\\u202e\\ud800"
-        assert len(shown("x" * 10_000)) < 150
+        assert escaped("a\nb\0\u202e\ud800") == "a\\nb\\x00\\u202e\\ud800"
+        assert len(escaped("x" * 10_000)) < 150
 
 
 def test_a_root_that_is_a_link_is_refused(sqlite_desk: Desk) -> None:
