@@ -30,8 +30,10 @@ settings.load_profile("suite")
 def pytest_configure() -> None:
     """What is killed here is a process, never the machine, so the files of tests need no disk.
 
-    Servers of tests are ended with SIGHUP, which children of `nohup` would ignore."""
+    Tests send SIGHUP and SIGINT, which children of `nohup` and of a shell's background jobs would ignore."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if IN_MEMORY.is_dir() and shutil.disk_usage(IN_MEMORY).free > 4 << 30:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
 
