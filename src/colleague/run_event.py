@@ -12,6 +12,7 @@ Kind = Literal[
     "message_end",
     "message_retry",
     "message_slow",
+    "messages_steered",
     "tool_execution_start",
     "tool_execution_update",
     "tool_execution_end",

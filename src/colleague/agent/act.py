@@ -30,17 +30,23 @@ from colleague.agent.tool import (
 from colleague.agent.toolbox import BadArguments, checked_arguments, digest_of, target_of
 from colleague.failpoints import failpoint
 from colleague.store import journal
-from colleague.store.approvals import Approval, Ask, Kind, raise_asks
+from colleague.store.approvals import Approval, Ask, Kind, parked_in, raise_asks
 from colleague.store.call_target import CallTarget
 from colleague.store.grants import WantedCall, use_grant
+from colleague.store.ids import short
 from colleague.store.journal import Call
-from colleague.store.run import fenced
+from colleague.store.run import Hold, fenced
 from colleague.store.tables import approvals as approvals_table
 from colleague.store.tables import calls as calls_table
 from colleague.store.tx import Tx
 
 MOST_SENDS = 3
 DRAFTED = "Left as a draft for a person; this step is done."
+GO_ON = "Say so, and go on without it: what comes of it reaches you as a new turn. Do not call it again."
+BEHIND_PARKED = (
+    "Not run: an earlier call of the same answer waits for a person's yes. If this one does not depend on it, "
+    "call it again."
+)
 MAY_HAVE_HAPPENED = "The tool reported an error, but what was asked may have happened."
 
 
@@ -53,9 +59,42 @@ async def act(session: Session) -> None:
             await session.conversation.refresh_if_stale()
             continue
         asks = _asks(session)
-        if await session.conversation.wait(asks):
+        if session.run_spec.parks and asks:
+            await _park(session, asks)
+        elif await session.conversation.wait(asks):
             _tell_asked(session)
             raise Waiting
+
+
+async def _park(session: Session, asks: list[Ask]) -> None:
+    """The conversation goes on: the questions wait by themselves, and the agent is told that they do."""
+    conversation = session.conversation
+
+    def work(tx: Tx) -> None:
+        run = fenced(tx, conversation.hold, lane=True)
+        waiting = {each.digest: each.id for each in parked_in(tx, run.session_key) if not each.send}
+        raised: dict[str | None, str] = {}
+        for ask in asks:
+            known = waiting.get(ask.digest) if ask.kind != "uncertain" else None
+            raised[ask.call_id] = known or raise_asks(tx, run, [replace(ask, parked=True)])[0]
+        for call in conversation.open_calls:
+            _settle_parked(tx, conversation.hold, call, raised.get(call.id))
+
+    await conversation.write(work)
+    await conversation.refresh()
+    _tell_asked(session)
+
+
+def _settle_parked(tx: Tx, hold: Hold, call: Call, approval_id: str | None) -> None:
+    """A result for each call of the answer, so that the model can go on without the decision."""
+    if approval_id is None:
+        journal.settle_call(tx, hold, call.id, "not_run", Result(BEHIND_PARKED).to_json(), is_error=True)
+    elif call.status == "unknown":
+        text = f"It is not known whether this happened. A person is asked: approval {short(approval_id)}."
+        tx.update(calls_table, {"id": call.id}, result=Result(f"{text} {GO_ON}").to_json(), ended_at=tx.now)
+    else:
+        text = f"Not run yet: it needs a person's yes and waits as approval {short(approval_id)}. {GO_ON}"
+        journal.settle_call(tx, hold, call.id, "parked", Result(text).to_json())
 
 
 def _ready(session: Session) -> list[Call]:

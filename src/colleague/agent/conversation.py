@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from colleague.agent.models.messages import from_json, to_json
 from colleague.errors import CommitUnknown, DatabaseUnavailable
 from colleague.store import journal
-from colleague.store.approvals import Approval, Ask, approvals_of, wait
+from colleague.store.approvals import Approval, Ask, approvals_about, approvals_of, wait
 from colleague.store.claims import Taken, attempt_error, keep_progress
 from colleague.store.grants import Grant, live_grants
+from colleague.store.inbox import has_steered, take_steered
 from colleague.store.journal import MAIN, Call, Message, NewCall
 from colleague.store.run import Run, fenced, require_hold
+from colleague.store.session_items import NewItem, SessionItem, add_item
 from colleague.store.spend import Spent, add_spend, spent_by_run, spent_today
 from colleague.store.trouble import Trouble, clear_trouble, note_trouble
 from colleague.store.tx import Database, Fenced, Tx
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from colleague.agent.models.reply import Reply
 
 T = TypeVar("T")
+Content = str | Sequence[Any]
+"""What is said to an agent: text, or text with pictures, as the model layer has them."""
 
 KEEP_TRYING_SECONDS = 30.0
 PAUSE_SECONDS = 0.5
@@ -79,6 +83,7 @@ class Conversation:
         *,
         parent_call: str | None = None,
         stopwatch: Stopwatch | None = None,
+        redact: Callable[[str], str] = str,
     ) -> None:
         self._database = database
         self._taken = taken
@@ -96,6 +101,14 @@ class Conversation:
         self._in_trouble = False
         self._committed = 0
         self._unspent = Spent()
+        self._redact = redact
+        self.history: Sequence[ModelMessage] = ()
+        """What was said in earlier turns of the same transcript."""
+
+    @property
+    def is_turn(self) -> bool:
+        """Whether this is said in a session that goes on between runs, where people see it."""
+        return self.run.transcript is not None and self._parent_call is None
 
     @property
     def working_ms(self) -> int:
@@ -127,7 +140,9 @@ class Conversation:
             await self.refresh()
 
     def _open(self, tx: Tx) -> tuple[list[Call], list[Approval]]:
-        return journal.read_calls(tx, self.run.id, self.session), approvals_of(tx, self.run.id)
+        calls = journal.read_calls(tx, self.run.id, self.session)
+        parked = [call.parked_from for call in calls if call.parked_from]
+        return calls, [*approvals_about(tx, parked), *approvals_of(tx, self.run.id)]
 
     @property
     def may_be_taken_over(self) -> bool:
@@ -269,7 +284,12 @@ class Conversation:
             if (each.call_id, each.send) == (call.id, send) and each.kind in kinds
         ]
         counting = [each for each in about if each.status in ("pending", "decided", "expired")]
-        return counting[-1] if counting else None
+        return counting[-1] if counting else self._decided_before(call)
+
+    def _decided_before(self, call: Call) -> Approval | None:
+        """The decision about a parked call, which is made in this turn."""
+        found = [each for each in self.approvals if call.parked_from and each.call_id == call.parked_from]
+        return next((each for each in found if each.status in ("decided", "expired")), None)
 
     @property
     def attempt_is_new(self) -> bool:
@@ -280,13 +300,41 @@ class Conversation:
         error = await self._database.read(lambda tx: attempt_error(tx, self.run.id, self.run.attempt - 1))
         return error or "no reason is known"
 
-    def say(self, text: str) -> None:
+    def say(self, content: Content) -> None:
         """Adds what a person, or the framework, says to the agent; it is committed with the next answer.
 
         Until then it can be said again, because it follows from the run itself."""
-        from pydantic_ai.messages import ModelRequest, UserPromptPart
+        self._add(_request(content))
 
-        self._add([ModelRequest(parts=[UserPromptPart(content=text)])])
+    async def make(self, call: NewCall) -> None:
+        """Commits what was said so far with a call that a person decided about in an earlier turn."""
+        self.calls += await self.write_patiently(lambda tx: self.keep_in(tx, [call]))
+        self._kept()
+        await self.refresh()
+
+    async def take_steered(self, render: Callable[[Tx, Sequence[SessionItem]], Content]) -> bool:
+        """Adds messages that came since the last answer, and commits them: they are part of this turn now."""
+        key = self.run.session_key
+        if not await self._database.read(lambda tx: has_steered(tx, key)):
+            return False
+        places = len(self._messages)
+
+        def work(tx: Tx) -> Message | None:
+            items = take_steered(tx, self.hold, key)
+            if not items:
+                return None
+            self.keep_in(tx)
+            body = to_json(_request(render(tx, items)))
+            message = Message(self.session, places, body, None, self.run.attempt)
+            journal.append(tx, self.hold, [message], working_ms=self.working_ms)
+            return message
+
+        message = await self.write_patiently(work)
+        if message is not None:
+            self._messages.append(message)
+            self._parsed.append(from_json(message.body))
+            self._kept()
+        return message is not None
 
     async def answer(self, reply: Reply, new_calls: Sequence[NewCall]) -> None:
         """Adds a model answer. With calls it is committed at once; one without may end the run, so it is
@@ -312,9 +360,31 @@ class Conversation:
         if not added:
             return []
         made = journal.append(tx, self.hold, added, new_calls=new_calls, working_ms=self.working_ms)
+        if self.is_turn:
+            self._show(tx, added)
         if self._unspent.tokens or self._unspent.tool_calls:
             add_spend(tx, self.run.expert, self.run.id, self._unspent)
         return made
+
+    def _show(self, tx: Tx, added: Sequence[Message]) -> None:
+        """Adds answers to what people see of the session."""
+        for message in added:
+            [response] = self._parsed[message.position][-1:]
+            if response.kind != "response":
+                continue
+            thinking = "".join(part.content for part in response.parts if part.part_kind == "thinking")
+            item = NewItem(
+                "assistant",
+                self._redact(response.text or ""),
+                self._redact(thinking),
+                run_id=self.run.id,
+                run_position=message.position,
+            )
+            used = {
+                "input_tokens": self._unspent.input_tokens,
+                "output_tokens": self._unspent.output_tokens,
+            }
+            add_item(tx, self.run.session_key, item, **used)
 
     def _kept(self) -> None:
         self._committed = len(self._messages)
@@ -346,24 +416,43 @@ class Conversation:
         return waits
 
     def provider_messages(self, present: Callable[[Call], str]) -> list[ModelMessage]:
-        """The transcript as a model reads it: after each answer the results of its calls."""
-        from pydantic_ai.messages import ModelRequest, ToolReturnPart
+        """What a model reads: the turns before this one, then this one so far."""
+        return [*self.history, *with_results(self._messages, self._parsed, self.calls, present)]
 
-        by_position: dict[int, list[Call]] = {}
-        for call in self.calls:
-            by_position.setdefault(call.position, []).append(call)
-        messages: list[ModelMessage] = []
-        for stored, parsed in zip(self._messages, self._parsed, strict=True):
-            messages.extend(parsed)
-            parts: list[Any] = [
-                ToolReturnPart(
-                    call.operation,
-                    present(call),
-                    tool_call_id=call.tool_call_id,
-                    outcome="failed" if call.is_error else "success",
-                )
-                for call in by_position.get(stored.position, [])
-            ]
-            if parts:
-                messages.append(ModelRequest(parts=parts))
-        return messages
+
+def with_results(
+    stored: Sequence[Message],
+    parsed: Sequence[list[ModelMessage]],
+    calls: Sequence[Call],
+    present: Callable[[Call], str],
+) -> list[ModelMessage]:
+    """The messages of a run, and after each the results of its calls."""
+    from pydantic_ai.messages import ModelRequest
+
+    by_position: dict[int, list[Call]] = {}
+    for call in calls:
+        by_position.setdefault(call.position, []).append(call)
+    messages: list[ModelMessage] = []
+    for message, parts in zip(stored, parsed, strict=True):
+        messages.extend(parts)
+        answered = parts[-1].kind == "response"
+        results = [_result_part(call, present(call), answered) for call in by_position.get(message.position, [])]
+        if results:
+            messages.append(ModelRequest(parts=results))
+    return messages
+
+
+def _result_part(call: Call, text: str, answered: bool) -> Any:
+    """A call that a person decided about was asked for in an earlier turn: its result is told, not returned."""
+    from pydantic_ai.messages import ToolReturnPart, UserPromptPart
+
+    if not answered:
+        return UserPromptPart(content=f"{call.operation} with {call.arguments}:\n{text}")
+    outcome: Any = "failed" if call.is_error else "success"
+    return ToolReturnPart(call.operation, text, tool_call_id=call.tool_call_id, outcome=outcome)
+
+
+def _request(content: Content) -> list[ModelMessage]:
+    from pydantic_ai.messages import ModelRequest, UserPromptPart
+
+    return [ModelRequest(parts=[UserPromptPart(content=content)])]

@@ -36,10 +36,14 @@ async def converse(session: Session, *, begun: bool = True) -> None:
 
     `begun`: whether there may be something to load."""
     conversation, opening = session.conversation, session.run_spec.opening
+    if session.run_spec.history is not None:
+        conversation.history = await session.run_spec.history(conversation.run)
     if begun:
         await conversation.load()
     if conversation.is_empty:
         conversation.say(await opening.first(conversation.run))
+        if session.run_spec.decided_call is not None:
+            await conversation.make(session.run_spec.decided_call)
     elif conversation.attempt_is_new:
         conversation.say(await opening.again(conversation.run, await conversation.last_error()))
     try:
@@ -57,9 +61,17 @@ async def loop(session: Session) -> None:
         await session.run_spec.completion.check(conversation)
         await conversation.keep()
         await check_limits(session)
+        await _steer(session)
         reply = await think(session)
         await conversation.answer(reply, await proposed_calls(session, reply))
         session.tell("message_end", text=reply.text)
+
+
+async def _steer(session: Session) -> None:
+    """What people said meanwhile stands in the transcript before the next decision."""
+    steering = session.run_spec.steering
+    if steering is not None and await session.conversation.take_steered(steering):
+        session.tell("messages_steered")
 
 
 async def think(session: Session) -> Reply:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Protocol
 
+from colleague.agent.conversation import Content
 from colleague.agent.render import attempt_failed
 from colleague.store.run import Run
 
@@ -12,7 +13,7 @@ from colleague.store.run import Run
 class OpeningMessages(Protocol):
     """Said again after a crash, so they follow from the run itself."""
 
-    async def first(self, run: Run) -> str: ...
+    async def first(self, run: Run) -> Content: ...
     async def again(self, run: Run, error: str) -> str: ...
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from colleague.agent.completion import Completion, TextCompletion
+from colleague.agent.conversation import Content
 from colleague.agent.gate import CautiousGate, Gate
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.models.thinking import Thinking
@@ -14,8 +16,13 @@ from colleague.agent.privacy import NothingPrivate, Private
 from colleague.agent.toolbox import Toolbox
 from colleague.budget import Budget
 from colleague.errors import ColleagueError
+from colleague.store.journal import NewCall
 from colleague.store.run import Outcome, Run
+from colleague.store.session_items import SessionItem
 from colleague.store.tx import Tx
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage
 
 
 @dataclass(frozen=True)
@@ -61,7 +68,7 @@ class NoRunEndHooks:
 
 @dataclass(frozen=True)
 class RunSpec:
-    """The surroundings of a run."""
+    """Model, prompt, tools, policy and limits of one session."""
 
     owner: str
     model: ResolvedModel
@@ -90,6 +97,14 @@ class RunSpec:
     ask_channel: str | None = None
     """Where people are told of questions; None when whoever waits for the run sees them."""
     draft_channel: str | None = None
+    history: Callable[[Run], Awaitable[Sequence[ModelMessage]]] | None = None
+    """Reads the earlier turns of the session; None where a run stands by itself."""
+    steering: Callable[[Tx, Sequence[SessionItem]], Content] | None = None
+    """How messages are told that people send during the turn; None where none are taken."""
+    parks: bool = False
+    """Whether a question waits by itself while the conversation goes on."""
+    decided_call: NewCall | None = None
+    """A parked call that a person has decided about: this turn begins with it."""
 
 
 class CannotAssemble(ColleagueError):

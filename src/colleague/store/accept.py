@@ -58,6 +58,9 @@ class Arrival:
     held: bool = False
     warning: str | None = None
     kind: RunKind = "expert"
+    transcript: str | None = None
+    """Of the session in which the run is a turn."""
+    parent_run: str | None = None
 
 
 @dataclass(frozen=True)
@@ -161,6 +164,8 @@ def start_run(
         dry_run=stored_dry_run(arrival.dry_run),
         sla=arrival.sla.to_json() if arrival.sla else None,
         kind=arrival.kind,
+        transcript=arrival.transcript,
+        parent_run=arrival.parent_run,
     )
     if arrival.sla:
         set_timer(tx, "sla", run_id, run_id, (received_at or tx.now) + arrival.sla.limit_ms)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, bindparam, or_, select
@@ -13,13 +13,17 @@ from colleague.argument_check import misfits
 from colleague.clock import iso
 from colleague.errors import ColleagueError, NotFound
 from colleague.run_document import ApprovalKind, ApprovalStatus, Decision
+from colleague.store.accept import accept
 from colleague.store.activity_lines import tell_asked, tell_decided
 from colleague.store.claims import wake_run
-from colleague.store.ids import new_id
+from colleague.store.ids import new_id, short
+from colleague.store.inbox import turn_arrival
 from colleague.store.outbox import mark_answered, outbox_about, put_in_outbox
 from colleague.store.paging import Order, Page, count_rows
 from colleague.store.record import columns_of, record
 from colleague.store.run import Hold, Run, fenced, lock_run
+from colleague.store.session_entry import get_session
+from colleague.store.session_items import NewItem, add_item
 from colleague.store.statement import PLUS_ONE
 from colleague.store.tables import approvals, calls, runs, sql_literal
 from colleague.store.timers import clear_timer, set_timer
@@ -101,11 +105,13 @@ class Approval:
     answer: str | None
     parameters: str | None = None
     """The JSON schema of the arguments, where a person may change them."""
+    parked: bool = False
+    """Whether the conversation goes on meanwhile: the decision becomes a turn of its own."""
 
     @property
     def holds(self) -> bool:
-        """A draft or a proposed learning never holds its run."""
-        return self.status == "pending" and self.kind not in FREE
+        """A draft, a proposed learning or a parked question never holds its run."""
+        return self.status == "pending" and self.kind not in FREE and not self.parked
 
 
 @dataclass(frozen=True)
@@ -127,6 +133,7 @@ class Ask:
     """The arguments as they are told, where that is not all of them."""
     parameters: str | None = None
     """The JSON schema of the arguments, where a person may change them."""
+    parked: bool = False
 
 
 @dataclass(frozen=True)
@@ -154,6 +161,22 @@ def get_approval(tx: Tx, approval_id: str) -> Approval:
 
 def approvals_of(tx: Tx, run_id: str) -> list[Approval]:
     return tx.find(Approval, approvals, {"run_id": run_id}, order=("requested_at", "id"))
+
+
+def approvals_about(tx: Tx, call_ids: Sequence[str]) -> list[Approval]:
+    """The questions about these calls, whichever runs they belong to."""
+    if not call_ids:
+        return []
+    query = select(*_COLUMNS).where(approvals.c.call_id.in_(call_ids))
+    return [record(Approval, row) for row in tx.all(query.order_by(approvals.c.requested_at))]
+
+
+def parked_in(tx: Tx, session_key: str) -> list[Approval]:
+    """The questions of a session that wait for a person while the conversation goes on."""
+    waiting = approvals.c.status == sql_literal("pending"), approvals.c.parked == 1
+    query = select(*_COLUMNS).join(runs, runs.c.id == approvals.c.run_id)
+    query = query.where(*waiting, runs.c.session_key == session_key)
+    return [record(Approval, row) for row in tx.all(query.order_by(approvals.c.requested_at))]
 
 
 def pending_approvals(tx: Tx, limit: int | None = None) -> list[Approval]:
@@ -208,6 +231,7 @@ def _raise(tx: Tx, run: Run, ask: Ask) -> str:
         expires_at=expires_at,
         on_timeout=ask.on_timeout,
         parameters=ask.parameters,
+        parked=int(ask.parked),
     )
     if expires_at is not None:
         set_timer(tx, "expiry", approval_id, run.id, expires_at)
@@ -283,11 +307,27 @@ def decide(tx: Tx, answer: Answer) -> Approval:
     mark_answered(tx, run.id, approval.id, answer.by)
     if approval.kind == "learning" and answer.decision == "approve":
         put_in_outbox(tx, run.id, "learning", approval.id, LEARNINGS, approval.arguments)
-    if run.status == "done":
+    if approval.parked:
+        _begin_turn(tx, run, approval)
+    elif run.status == "done":
         _settle_afterwards(tx, approval, answer)
     elif can_go_on(tx, run.id):
         wake_run(tx, run)
     return get_approval(tx, approval.id)
+
+
+def _begin_turn(tx: Tx, run: Run, approval: Approval) -> None:
+    """The conversation went on meanwhile, so what was decided is a turn of its own. The lane is locked."""
+    entry = get_session(tx, run.session_key)
+    arrival = turn_arrival(run, "approval", {"approval": approval.id})
+    accepted = accept(tx, replace(arrival, transcript=entry.id))
+    decided = get_approval(tx, approval.id)
+    who = f" by {decided.decided_by}" if decided.decided_by else ""
+    note = f": {decided.note}" if decided.note else ""
+    text = f"{decided.operation} was {_past(decided)}{who}{note} (approval {short(decided.id)})"
+    source = f"approval:{decided.id}"
+    item = NewItem("event", text, source=source, run_id=accepted.run_id, event_id=accepted.event_id)
+    add_item(tx, run.session_key, item)
 
 
 def _settle_afterwards(tx: Tx, approval: Approval, answer: Answer) -> None:
@@ -319,7 +359,7 @@ def _check(approval: Approval, answer: Answer, *, ended: bool) -> None:
             f"approval {approval.id[-8:]} has another digest than the one you decided on",
             hint="look at it again, then decide",
         )
-    if ended and answer.decision == "again":
+    if ended and answer.decision == "again" and not approval.parked:
         raise WrongDecision("the run has ended, so nothing is sent again", hint="answers: happened, give_up")
     if answer.decision not in DECISIONS[approval.kind]:
         raise WrongDecision(
@@ -349,6 +389,9 @@ def _past(approval: Approval) -> str:
         "respond": "answered",
         "done": "done",
         "not_done": "declined",
+        "happened": "said to have happened",
+        "again": "permitted once more",
+        "give_up": "given up",
     }
     return said.get(approval.decision or "", "settled" if approval.decision else approval.status)
 
@@ -370,7 +413,9 @@ def expire(tx: Tx, approval_id: str) -> None:
     }
     tx.update(approvals, {"id": approval_id, "status": "pending"}, **late)
     tell_decided(tx, approval, "reject", "nobody: its time is up")
-    if can_go_on(tx, run.id):
+    if approval.parked:
+        _begin_turn(tx, run, approval)
+    elif can_go_on(tx, run.id):
         wake_run(tx, run)
 
 

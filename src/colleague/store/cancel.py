@@ -20,10 +20,11 @@ def cancel(tx: Tx, run_id: str, reason: str) -> bool:
     run = lock_run(tx, run_id)
     if run.status == "done":
         return False
-    pending = {"run_id": run_id, "status": "pending"}
+    pending = {"run_id": run_id, "status": "pending", "parked": 0}
     tx.update(approvals, pending, status="withdrawn", decided_at=tx.now, note=reason)
     close_calls(tx, run, reason)
     end_run(tx, run, "cancelled", error=reason)
+    tx.after_commit(lambda: tx.tell_watchers(run_id))
     return True
 
 

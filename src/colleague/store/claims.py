@@ -10,6 +10,7 @@ from sqlalchemy import Executable, bindparam, func, select, union_all, update
 
 from colleague.store import lease
 from colleague.store.activity_lines import tell_ended, tell_retry, tell_taken
+from colleague.store.inbox import start_waiting
 from colleague.store.lanes import free_next, head_of, take_places
 from colleague.store.lease import Lease
 from colleague.store.notify import wake
@@ -182,8 +183,16 @@ def end_run(tx: Tx, run: Run, outcome: Outcome, **result: str | None) -> None:
         clear_timer(tx, "retry", run.id)
     if run.sla is not None:
         clear_timer(tx, "sla", run.id)
-    if run.lane is not None and free_next(tx, run.lane):
+    if run.lane is not None:
+        _free(tx, run.lane)
+
+
+def _free(tx: Tx, lane: str) -> None:
+    """The next run of the lane may start; without one, what waits in the session's inbox becomes one."""
+    if free_next(tx, lane):
         wake(tx)
+    else:
+        start_waiting(tx, lane)
 
 
 def ended_by(tx: Tx, hold: Hold) -> bool:

@@ -24,6 +24,7 @@ CallStatus = Literal[
     "described",
     "answered",
     "not_run",
+    "parked",
 ]
 
 MAIN = "main"
@@ -69,6 +70,8 @@ class NewCall:
     """Whether a grant may stand for the yes it needs."""
     counted: bool = True
     """Whether it counts for the budget: not when it is one too many."""
+    parked_from: str | None = None
+    """The call of an earlier turn whose question was decided, and which is made here."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,7 @@ class Call:
     started_at: int | None
     ended_at: int | None
     target: str | None = None
+    parked_from: str | None = None
 
     @property
     def is_session(self) -> bool:
@@ -160,6 +164,7 @@ def _add_call(tx: Tx, run_id: str, message: Message, call: NewCall) -> Call:
         started_at=None,
         ended_at=None if call.result is None else tx.now,
         target=call.target,
+        parked_from=call.parked_from,
     )
     flags = {"repeatable": int(call.repeatable), "is_error": int(call.is_error)}
     tx.insert(calls, **vars(made) | flags)

@@ -46,6 +46,7 @@ class PostgresDatabase:
 
     def __init__(self, url: str, clock: Clock, *, connections: int = 8) -> None:
         self.listeners: list[Callable[[], None]] = []
+        self.watchers: list[Callable[[str], None]] = []
         self.url = url
         self._clock = clock
         self._away = False
@@ -121,7 +122,13 @@ class PostgresDatabase:
     def _write_once(self, work: Callable[[Tx], T], *, at: Callable[[str], None] = failpoint) -> T:
         with self._engine.connect() as connection:
             transaction = begin(connection)
-            tx = Tx(connection, self._clock, locks_rows=True, listeners=self.listeners)
+            tx = Tx(
+                connection,
+                self._clock,
+                locks_rows=True,
+                listeners=self.listeners,
+                watchers=self.watchers,
+            )
             result = work(tx)
             at("commit.before")
             answered = commit(connection)

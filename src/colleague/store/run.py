@@ -13,8 +13,8 @@ from colleague.store.tx import Fenced, Tx
 
 Status = RunStatus
 Outcome = RunOutcome
-RunKind = Literal["expert", "agent"]
-"""Who works on a run: an expert under its policy, or the main agent."""
+RunKind = Literal["expert", "agent", "subagent"]
+"""Who works on a run: an expert under its policy, an agent that people talk to, or one that it spawned."""
 """Whether a run is dry; a strict one sends nothing but what only reads."""
 _STRICT = 2
 
@@ -56,6 +56,10 @@ class Run:
     kind: RunKind = "expert"
     trouble: str | None = None
     """JSON of a `store/trouble.py::Trouble`; None when all is well."""
+    transcript: str | None = None
+    """The transcript of the session in which this run is a turn; None when its messages are all there is."""
+    parent_run: str | None = None
+    """The run that handed this work over."""
 
     @property
     def dryness(self) -> DryRun:

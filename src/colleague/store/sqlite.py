@@ -54,6 +54,7 @@ class SqliteDatabase:
 
     def __init__(self, file: Path, clock: Clock) -> None:
         self.listeners: list[Callable[[], None]] = []
+        self.watchers: list[Callable[[str], None]] = []
         self._clock = clock
         self._file = file
         self._engine = _engine(file)
@@ -175,7 +176,13 @@ class SqliteDatabase:
         It is told after the commit, too: what refused it may be another request of the same commit."""
         if not job.future.set_running_or_notify_cancel():
             return  # whoever asked has gone, and nothing was done yet
-        tx = Tx(connection, self._clock, locks_rows=False, listeners=self.listeners)
+        tx = Tx(
+                connection,
+                self._clock,
+                locks_rows=False,
+                listeners=self.listeners,
+                watchers=self.watchers,
+            )
         connection.exec_driver_sql("SAVEPOINT job")
         try:
             result = job.work(tx)

@@ -10,6 +10,8 @@ from sqlalchemy import select
 from colleague.errors import DatabaseUnavailable
 from colleague.store.approvals import expire
 from colleague.store.claims import next_attempt, release
+from colleague.store.inbox import start_waiting
+from colleague.store.lanes import lock_lane
 from colleague.store.notify import wake
 from colleague.store.outbox import release_messages
 from colleague.store.retention import forget_old
@@ -64,6 +66,9 @@ async def forget(database: Database, keep_ms: int) -> int:
 
 def fire(tx: Tx, timer: Timer) -> bool:
     """Claims one timer and does what it is for, together."""
+    if timer.kind == "inbox":
+        lock_lane(tx, timer.subject)
+        return claim(tx, timer) and start_waiting(tx, timer.subject)
     run = lock_run(tx, timer.run_id) if timer.run_id else None
     if not claim(tx, timer) or run is None:
         return False

@@ -32,7 +32,7 @@ runs = _table(
     "runs",
     key="id",
     text="id event_id expert version digest process inputs session_key model lane status outcome error "
-    "narrative outputs worker sla kind trouble",
+    "narrative outputs worker sla kind trouble transcript parent_run",
     number="seq ready attempt dispatch epoch stalls lease_until working_ms retry_at created_at started_at "
     "ended_at dry_run sla_breached_at",
 )
@@ -52,7 +52,7 @@ calls = _table(
     "calls",
     key="id",
     text="id run_id session tool_call_id operation server tool tier arguments digest status result note "
-    "target",
+    "target parked_from",
     number="position place repeatable sends is_error started_at ended_at",
 )
 sends = _table("sends", key="call_id number", text="call_id", number="number epoch started_at ended_at")
@@ -61,7 +61,7 @@ approvals = _table(
     key="id",
     text="id run_id call_id kind expert operation arguments digest reasoning status on_timeout decided_by "
     "decision note answer parameters",
-    number="send requested_at expires_at decided_at",
+    number="send requested_at expires_at decided_at parked",
 )
 grants = _table(
     "grants",
@@ -111,6 +111,23 @@ file_reads = _table(
     text="run_id call_id expert path hash",
     number="first last size",
 )
+sessions = _table(
+    "sessions",
+    key="key",
+    text="key id agent_id label channel chat_type group_id origin spawned_by provider_override "
+    "model_override auth_profile_override auth_profile_override_source thinking_level verbose_level "
+    "reasoning_level send_policy queue_mode skills_snapshot system_prompt_report",
+    number="spawn_depth input_tokens output_tokens compaction_count positions started_at created_at "
+    "updated_at",
+)
+archives = _table("archives", key="id", text="id session_key ended_by", number="started_at ended_at")
+session_items = _table(
+    "session_items",
+    key="session_key position",
+    text="session_key transcript role text reasoning source attachments run_id event_id",
+    number="position run_position created_at",
+)
+inbox = _table("inbox", key="event_id", text="event_id session_key mode arrival", number="due_at")
 file_pending = _table("file_pending", key="expert path", text="expert path before", number="version")
 
 

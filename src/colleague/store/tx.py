@@ -22,6 +22,7 @@ R = TypeVar("R")
 
 
 Listeners = Sequence[Callable[[], None]]
+Watchers = Sequence[Callable[[str], None]]
 
 
 class Fenced(Exception):
@@ -32,13 +33,20 @@ class Tx:
     """A connection inside a transaction. What `after_commit` is given happens once the commit is on disk."""
 
     def __init__(
-        self, connection: Connection, clock: Clock, *, locks_rows: bool, listeners: Listeners = ()
+        self,
+        connection: Connection,
+        clock: Clock,
+        *,
+        locks_rows: bool,
+        listeners: Listeners = (),
+        watchers: Watchers = (),
     ) -> None:
         self.connection = connection
         self.now = clock.now()
         self.locks_rows = locks_rows
         self.callbacks: list[Callable[[], None]] = []
         self._listeners = listeners
+        self._watchers = watchers
 
     def execute(self, statement: Executable, values: Any = None) -> CursorResult[Any]:
         return self.connection.execute(statement, values)
@@ -93,6 +101,10 @@ class Tx:
         for listener in list(self._listeners):
             listener()
 
+    def tell_watchers(self, subject: str) -> None:
+        for watcher in list(self._watchers):
+            watcher(subject)
+
     def after_commit(self, callback: Callable[[], None]) -> None:
         self.callbacks.append(callback)
 
@@ -112,6 +124,8 @@ class Database(Protocol):
     """Whether other processes work on it, too."""
     listeners: list[Callable[[], None]]
     """Called, from any thread, when there may be work."""
+    watchers: list[Callable[[str], None]]
+    """Called, from any thread, with what has news: the key of a session, or the id of an ended run."""
 
     async def write(self, work: Callable[[Tx], T]) -> T: ...
     async def read(self, work: Callable[[Tx], T]) -> T: ...

@@ -1,0 +1,112 @@
+"""The earlier turns of a session, as a model reads them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select
+
+from colleague.agent.conversation import with_results
+from colleague.agent.models.messages import from_json
+from colleague.agent.render import presenter, wrapped
+from colleague.store.approvals import Approval, approvals_of
+from colleague.store.journal import MAIN, Call, Message, read_calls, read_messages
+from colleague.store.run import Run
+from colleague.store.session_items import SessionItem, items_of_run
+from colleague.store.tables import runs
+from colleague.store.tx import Database, Tx
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage
+
+MOST_SESSIONS = 64
+
+
+@dataclass(frozen=True)
+class StoredTurn:
+    """One ended turn, as it is in the store."""
+
+    run_id: str
+    seq: int
+    outcome: str
+    error: str
+    messages: Sequence[Message]
+    calls: Sequence[Call]
+    approvals: Sequence[Approval]
+    items: Sequence[SessionItem]
+
+
+@dataclass
+class SessionHistory:
+    """Keeps what was parsed: a turn reads from the store only what came after the last one it knows."""
+
+    database: Database
+    result_chars: int = 100_000
+    _known: OrderedDict[str, tuple[int, list[ModelMessage]]] = field(default_factory=OrderedDict)
+
+    async def before(self, run: Run) -> Sequence[ModelMessage]:
+        """All that was said in the transcript before this turn."""
+        if run.transcript is None:
+            return ()
+        transcript = run.transcript
+        last, messages = self._known.get(transcript, (0, []))
+        turns = await self.database.read(lambda tx: turns_between(tx, transcript, last, run.seq))
+        if turns:
+            added = [message for turn in turns for message in self._parsed(turn)]
+            last, messages = turns[-1].seq, [*messages, *added]
+        self._keep(transcript, last, messages)
+        return messages
+
+    def _keep(self, transcript: str, last: int, messages: list[ModelMessage]) -> None:
+        self._known[transcript] = (last, messages)
+        self._known.move_to_end(transcript)
+        while len(self._known) > MOST_SESSIONS:
+            self._known.popitem(last=False)
+
+    def _parsed(self, turn: StoredTurn) -> list[ModelMessage]:
+        present = presenter(self.result_chars, turn.approvals)
+        parsed = [from_json(message.body) for message in turn.messages]
+        found = with_results(turn.messages, parsed, turn.calls, present) or _only_said(turn)
+        return [*found, *_closing(turn, found)]
+
+
+def _only_said(turn: StoredTurn) -> list[ModelMessage]:
+    """A turn that ended before its first answer: what was said to the agent is not lost."""
+    from pydantic_ai.messages import ModelRequest, UserPromptPart
+
+    texts = [
+        wrapped(item.text, item.source) if item.role == "event" else item.text
+        for item in turn.items
+        if item.event_id
+    ]
+    return [ModelRequest(parts=[UserPromptPart(content="\n\n".join(texts))])] if texts else []
+
+
+def _closing(turn: StoredTurn, messages: list[ModelMessage]) -> list[ModelMessage]:
+    """After a turn that did not end with words of the agent: some providers take only alternating roles."""
+    from pydantic_ai.messages import ModelResponse, TextPart
+
+    if not messages or (messages[-1].kind == "response" and not messages[-1].tool_calls):
+        return []
+    why = "was interrupted" if turn.outcome == "cancelled" else "failed"
+    return [ModelResponse(parts=[TextPart(content=f"[This turn {why} before it had an answer.]")])]
+
+
+def turns_between(tx: Tx, transcript: str, after: int, before: int) -> list[StoredTurn]:
+    """The turns of a transcript between two places of its lane, in order."""
+    query = (
+        select(runs.c.id, runs.c.seq, runs.c.outcome, runs.c.error)
+        .where(runs.c.transcript == transcript, runs.c.seq > after, runs.c.seq < before)
+        .order_by(runs.c.seq)
+    )
+    return [_turn(tx, row.id, row.seq, row.outcome or "", row.error or "") for row in tx.all(query)]
+
+
+def _turn(tx: Tx, run_id: str, seq: int, outcome: str, error: str) -> StoredTurn:
+    messages, calls = read_messages(tx, run_id, MAIN), read_calls(tx, run_id, MAIN)
+    return StoredTurn(
+        run_id, seq, outcome, error, messages, calls, approvals_of(tx, run_id), items_of_run(tx, run_id)
+    )

@@ -1,0 +1,191 @@
+"""A session as it is stored: which transcript is in use, what a person set for it, what it has used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlalchemy import bindparam, func, or_, select, update
+
+from colleague.errors import ColleagueError, NotFound
+from colleague.store.ids import new_id
+from colleague.store.paging import Order, Page
+from colleague.store.record import columns_of, record
+from colleague.store.tables import archives, is_open, runs, sessions
+from colleague.store.tx import Tx
+
+QueueMode = Literal["steer", "followup", "collect", "steer-backlog", "queue", "interrupt"]
+
+
+class LabelTaken(ColleagueError):
+    """Another session has this label."""
+
+    code = "label-taken"
+
+
+@dataclass(frozen=True)
+class SessionEntry:
+    """One row of `sessions`. `id` names the transcript in use; a reset begins another."""
+
+    key: str
+    id: str
+    agent_id: str
+    label: str | None
+    channel: str | None
+    chat_type: str | None
+    group_id: str | None
+    origin: str | None
+    spawned_by: str | None
+    spawn_depth: int
+    provider_override: str | None
+    model_override: str | None
+    auth_profile_override: str | None
+    auth_profile_override_source: str | None
+    thinking_level: str | None
+    verbose_level: str | None
+    reasoning_level: str | None
+    send_policy: str | None
+    queue_mode: QueueMode | None
+    input_tokens: int
+    output_tokens: int
+    compaction_count: int
+    skills_snapshot: str | None
+    system_prompt_report: str | None
+    positions: int
+    """How many items there are, over all transcripts."""
+    started_at: int
+    """When the transcript in use began."""
+    created_at: int
+    updated_at: int
+
+
+@dataclass(frozen=True)
+class Archive:
+    """A transcript that a reset has ended."""
+
+    id: str
+    session_key: str
+    started_at: int
+    ended_at: int
+    ended_by: str
+
+
+def find_session(tx: Tx, key: str) -> SessionEntry | None:
+    found = tx.find(SessionEntry, sessions, {"key": key})
+    return found[0] if found else None
+
+
+def get_session(tx: Tx, key: str) -> SessionEntry:
+    found = find_session(tx, key)
+    if found is None:
+        raise NotFound(f"there is no session {key!r}", hint="see them with: colleague session list")
+    return found
+
+
+def open_session(tx: Tx, key: str, agent_id: str, **known: Any) -> SessionEntry:
+    """The session with this key; made when there is none. Call it with the session's lane locked."""
+    found = find_session(tx, key)
+    if found is not None:
+        return found
+    times = {"started_at": tx.now, "created_at": tx.now, "updated_at": tx.now}
+    tx.insert_once(sessions, key=key, id=new_id(), agent_id=agent_id, **known, **times)
+    return get_session(tx, key)
+
+
+def key_of_label(tx: Tx, label: str) -> str | None:
+    row = tx.one(select(sessions.c.key).where(sessions.c.label == label))
+    return str(row.key) if row else None
+
+
+def change_session(tx: Tx, key: str, **values: Any) -> SessionEntry:
+    """Sets or clears (None) what a person may set. Raises LabelTaken."""
+    label = values.get("label")
+    if label is not None and key_of_label(tx, label) not in (None, key):
+        taken = key_of_label(tx, label)
+        raise LabelTaken(f"the label {label!r} belongs to {taken} already", hint="choose another label")
+    if values:
+        tx.update(sessions, {"key": key}, **values, updated_at=tx.now)
+    return get_session(tx, key)
+
+
+_NEXT_POSITION = (
+    update(sessions)
+    .where(sessions.c.key == bindparam("session"))
+    .values(
+        positions=sessions.c.positions + 1,
+        input_tokens=sessions.c.input_tokens + bindparam("input"),
+        output_tokens=sessions.c.output_tokens + bindparam("output"),
+        updated_at=bindparam("now"),
+    )
+    .returning(sessions.c.positions, sessions.c.id)
+)
+
+
+def next_position(tx: Tx, key: str, *, input_tokens: int = 0, output_tokens: int = 0) -> tuple[int, str]:
+    """The place of the next item and the transcript in use. Holds the session's row until the commit: nothing
+    is locked after it."""
+    given = {"session": key, "input": input_tokens, "output": output_tokens, "now": tx.now}
+    row = tx.execute(_NEXT_POSITION, given).one()
+    return int(row.positions), str(row.id)
+
+
+def begin_transcript(tx: Tx, key: str, by: str) -> Archive:
+    """Ends the transcript in use, which stays as an archive, and begins another. Runs that have not started
+    belong to the new one. Call it with the session's lane locked."""
+    entry = get_session(tx, key)
+    archive = Archive(entry.id, key, entry.started_at, tx.now, by)
+    tx.insert(archives, **vars(archive))
+    fresh = new_id()
+    counts = {"input_tokens": 0, "output_tokens": 0, "compaction_count": 0}
+    tx.update(sessions, {"key": key}, id=fresh, started_at=tx.now, updated_at=tx.now, **counts)
+    not_begun = (runs.c.session_key == key, runs.c.transcript == entry.id, runs.c.epoch == 0, is_open())
+    tx.execute(update(runs).where(*not_begun).values(transcript=fresh))
+    return archive
+
+
+def archives_of(tx: Tx, key: str) -> list[Archive]:
+    """The latest first."""
+    query = select(*columns_of(Archive, archives)).where(archives.c.session_key == key)
+    return [record(Archive, row) for row in tx.all(query.order_by(archives.c.ended_at.desc(), archives.c.id))]
+
+
+def sessions_page(
+    tx: Tx,
+    *,
+    limit: int,
+    after: str | None = None,
+    agent_id: str | None = None,
+    spawned_by: str | None = None,
+) -> Page[SessionEntry]:
+    """The one that was last at work first."""
+    query = select(*columns_of(SessionEntry, sessions))
+    if agent_id is not None:
+        query = query.where(sessions.c.agent_id == agent_id)
+    if spawned_by is not None:
+        query = query.where(sessions.c.spawned_by == spawned_by)
+    order = Order(sessions, (sessions.c.updated_at,), descending=True)
+    page = order.page(tx, query, limit=limit, after=after)
+    return Page([record(SessionEntry, row) for row in page.items], page.next_after)
+
+
+def children_at_work(tx: Tx, key: str) -> int:
+    """How many sessions that this one spawned have a run under way."""
+    under_way = select(runs.c.session_key).where(is_open())
+    query = select(func.count()).where(sessions.c.spawned_by == key, sessions.c.key.in_(under_way))
+    return int(tx.execute(query).scalar_one())
+
+
+def descendants(tx: Tx, key: str) -> list[SessionEntry]:
+    """The sessions that this one spawned, and theirs, nearest first."""
+    found: list[SessionEntry] = []
+    parents = [key]
+    while parents:
+        query = select(*columns_of(SessionEntry, sessions)).where(
+            or_(*(sessions.c.spawned_by == parent for parent in parents))
+        )
+        level = [record(SessionEntry, row) for row in tx.all(query.order_by(sessions.c.created_at))]
+        known = {each.key for each in found}
+        level = [each for each in level if each.key not in known]
+        found += level
+        parents = [each.key for each in level]
+    return found

@@ -1,0 +1,99 @@
+"""What people saw in a session, in one order: messages, answers, and what arrived as an event."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sqlalchemy import func, select
+
+from colleague.store.record import columns_of, record
+from colleague.store.session_entry import next_position
+from colleague.store.tables import session_items
+from colleague.store.tx import Tx
+
+Role = Literal["user", "assistant", "event"]
+
+
+@dataclass(frozen=True)
+class NewItem:
+    """Something that is to be added to a session."""
+
+    role: Role
+    text: str
+    reasoning: str = ""
+    source: str = ""
+    """Who said it, or where it comes from; empty for the agent's own words."""
+    attachments: str | None = None
+    """JSON: references to pictures and files that came with it."""
+    run_id: str | None = None
+    run_position: int | None = None
+    """The place of the answer among the messages of its run, which its calls share."""
+    event_id: str | None = None
+
+
+@dataclass(frozen=True)
+class SessionItem(NewItem):
+    """One row of `session_items`."""
+
+    session_key: str = ""
+    position: int = 0
+    transcript: str = ""
+    created_at: int = 0
+
+
+_COLUMNS = columns_of(SessionItem, session_items)
+
+
+def add_item(
+    tx: Tx, session_key: str, item: NewItem, *, input_tokens: int = 0, output_tokens: int = 0
+) -> int:
+    """Adds an item to a session that exists; returns its position. Watchers are told after the commit."""
+    position, transcript = next_position(
+        tx, session_key, input_tokens=input_tokens, output_tokens=output_tokens
+    )
+    place = {"session_key": session_key, "position": position, "transcript": transcript}
+    tx.insert(session_items, **vars(item), **place, created_at=tx.now)
+    tx.after_commit(lambda: tx.tell_watchers(session_key))
+    return position
+
+
+def add_items(tx: Tx, session_key: str, items: Sequence[NewItem]) -> None:
+    for item in items:
+        add_item(tx, session_key, item)
+
+
+def items_of(
+    tx: Tx, session_key: str, *, transcript: str | None = None, after: int = 0, limit: int = 200
+) -> list[SessionItem]:
+    """The oldest first, from a position on; of one transcript, or of all."""
+    query = select(*_COLUMNS).where(session_items.c.session_key == session_key)
+    query = query.where(session_items.c.position > after)
+    if transcript is not None:
+        query = query.where(session_items.c.transcript == transcript)
+    return [record(SessionItem, row) for row in tx.all(query.order_by(session_items.c.position).limit(limit))]
+
+
+def latest_items(tx: Tx, session_key: str, transcript: str, *, limit: int) -> list[SessionItem]:
+    """The last of a transcript, the oldest of them first."""
+    query = select(*_COLUMNS).where(
+        session_items.c.session_key == session_key, session_items.c.transcript == transcript
+    )
+    rows = tx.all(query.order_by(session_items.c.position.desc()).limit(limit))
+    return [record(SessionItem, row) for row in reversed(rows)]
+
+
+def items_of_run(tx: Tx, run_id: str) -> list[SessionItem]:
+    return tx.find(SessionItem, session_items, {"run_id": run_id}, order=("position",))
+
+
+def events_before(tx: Tx, item: SessionItem) -> list[SessionItem]:
+    """What arrived by itself since the last item that opened or steered a turn, in order."""
+    here = (session_items.c.session_key == item.session_key, session_items.c.transcript == item.transcript)
+    earlier = (*here, session_items.c.position < item.position)
+    said = select(func.max(session_items.c.position)).where(*earlier, session_items.c.event_id.is_not(None))
+    since = int(tx.execute(said).scalar_one() or 0)
+    arrived = (session_items.c.role == "event", session_items.c.run_id.is_(None))
+    query = select(*_COLUMNS).where(*earlier, session_items.c.position > since, *arrived)
+    return [record(SessionItem, row) for row in tx.all(query.order_by(session_items.c.position))]
