@@ -8,8 +8,8 @@ from colleague.session_key import BadSessionKey, SessionKey, is_key
 
 WORDS = st.text("abcdefghijklmnopqrstuvwxyzXYZ0123456789-_", min_size=1, max_size=12)
 IDS = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=20)
-RESERVED = {
-    *["agent", "main", "subagent", "acp", "expert", "thread", "topic", "dm", "direct", "group", "channel"]
+RESERVED = {"agent", "main", "subagent", "acp", "expert", "thread", "topic"} | {
+    *("dm", "direct", "group", "channel")
 }
 NAMES = WORDS.filter(lambda word: word not in RESERVED)
 
