@@ -1,0 +1,81 @@
+"""Answers that are meant for nobody: `NO_REPLY`, and `HEARTBEAT_OK` after a regular check.
+
+The words are taken off the beginning and the end of an answer, never out of a sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+NO_REPLY = "NO_REPLY"
+HEARTBEAT_OK = "HEARTBEAT_OK"
+ACK_MAX_CHARS = 30
+_TOKENS = (NO_REPLY, HEARTBEAT_OK)
+_AROUND = "*_`\"'()[]<>.,!: \t\r\n"
+"""What models put around a word: markup, quotes and punctuation."""
+_ENDS_SENTENCE = (".", "!", "?", ":")
+
+
+@dataclass(frozen=True)
+class ShownAnswer:
+    """What people see of an answer. `token` is the word that was taken off, if any."""
+
+    text: str
+    token: str | None = None
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing is to be shown because the agent said so; an empty answer alone is not silent."""
+        return self.token is not None and not self.text
+
+
+def shown_answer(answer: str) -> ShownAnswer:
+    """What remains of an answer without the words that only speak to the runtime."""
+    text, first = _without_first(answer)
+    text, last = _without_last(text)
+    return ShownAnswer(text, first or last)
+
+
+def shown_heartbeat(answer: str, *, ack_max_chars: int = ACK_MAX_CHARS) -> ShownAnswer:
+    """The same for the answer to a heartbeat: up to `ack_max_chars` characters beside `HEARTBEAT_OK` are
+    dropped with it."""
+    text = answer.strip(_AROUND)
+    if text.startswith(HEARTBEAT_OK):
+        text = text.removeprefix(HEARTBEAT_OK)
+    elif text.endswith(HEARTBEAT_OK):
+        text = text.removesuffix(HEARTBEAT_OK)
+    else:
+        return shown_answer(answer)
+    rest = text.strip(_AROUND + "-–—")
+    return ShownAnswer("" if len(rest) <= ack_max_chars else text.strip(), HEARTBEAT_OK)
+
+
+def shown_so_far(answer: str) -> str:
+    """The part of an unfinished answer that is shown whatever follows: a beginning of what will be shown."""
+    body = answer.rstrip()
+    start = max(body.rfind(each) for each in (" ", "\t", "\n")) + 1
+    word = body[start:].strip(_AROUND)
+    if any(token.startswith(word) for token in _TOKENS):
+        body = body[:start]
+    return shown_answer(body).text.rstrip()
+
+
+def _without_first(answer: str) -> tuple[str, str | None]:
+    line, _, rest = answer.lstrip().partition("\n")
+    token = _token(line)
+    return (rest.lstrip(), token) if token else (answer, None)
+
+
+def _without_last(answer: str) -> tuple[str, str | None]:
+    """A last line, or a last word after the end of a sentence."""
+    body = answer.rstrip()
+    before, _, line = body.rpartition("\n")
+    if token := _token(line):
+        return before.rstrip(), token
+    sentence, _, word = body.rpartition(" ")
+    token = _token(word) if sentence.rstrip().endswith(_ENDS_SENTENCE) else None
+    return (sentence.rstrip(), token) if token else (answer, None)
+
+
+def _token(text: str) -> str | None:
+    bare = text.strip(_AROUND)
+    return next((token for token in _TOKENS if token == bare), None)
