@@ -43,7 +43,7 @@ class RunBrief(TypedDict):
 
     id: str
     expert: str
-    kind: Literal["expert", "agent"]
+    kind: Literal["expert", "agent", "subagent"]
     process: str
     status: RunStatus
     outcome: RunOutcome | None

@@ -44,8 +44,8 @@ MOST_SENDS = 3
 DRAFTED = "Left as a draft for a person; this step is done."
 GO_ON = "Say so, and go on without it: what comes of it reaches you as a new turn. Do not call it again."
 BEHIND_PARKED = (
-    "Not run: an earlier call of the same answer waits for a person's yes. If this one does not depend on it, "
-    "call it again."
+    "Not run: an earlier call of the same answer waits for a person's yes. If this one does not depend on "
+    "it, call it again."
 )
 MAY_HAVE_HAPPENED = "The tool reported an error, but what was asked may have happened."
 

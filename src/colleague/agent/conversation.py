@@ -436,14 +436,16 @@ def with_results(
     for message, parts in zip(stored, parsed, strict=True):
         messages.extend(parts)
         answered = parts[-1].kind == "response"
-        results = [_result_part(call, present(call), answered) for call in by_position.get(message.position, [])]
+        results = [
+            _result_part(call, present(call), answered) for call in by_position.get(message.position, [])
+        ]
         if results:
             messages.append(ModelRequest(parts=results))
     return messages
 
 
 def _result_part(call: Call, text: str, answered: bool) -> Any:
-    """A call that a person decided about was asked for in an earlier turn: its result is told, not returned."""
+    """A call that a person decided about belongs to an earlier turn: its result is told, not returned."""
     from pydantic_ai.messages import ToolReturnPart, UserPromptPart
 
     if not answered:

@@ -1,18 +1,21 @@
-"""The main agent: a workspace, the file tools in it, and the configured MCP servers."""
+"""The agents that people talk to: a workspace, the file tools in it, and the configured MCP servers."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
 
 from colleague.agent.current_time import with_time
+from colleague.agent.history import SessionHistory
 from colleague.agent.main_gate import MainAgentGate
 from colleague.agent.mcp_tool import served_tool
 from colleague.agent.models.resolve import resolve_model
-from colleague.agent.models.thinking import Thinking
+from colleague.agent.models.thinking import Thinking, nearest_level
 from colleague.agent.render import wrapped
 from colleague.agent.restrictions import NoRestrictions, Restrictions
 from colleague.agent.run_spec import RunSpec
@@ -22,14 +25,21 @@ from colleague.agent.tools.fence import Fence
 from colleague.agent.tools.file_tools import file_tools
 from colleague.agent.tools.reconcile import reconcile
 from colleague.agent.tools.tree import Root, Tree
+from colleague.agent.turn_end import TurnEndHooks
+from colleague.agent.turn_inputs import TurnInputs
+from colleague.agent.turn_opening import TurnOpening
 from colleague.config import Settings
 from colleague.home import Home
 from colleague.mcp.errors import McpError
 from colleague.mcp.servers import Servers
 from colleague.protected import programs, protected_paths, require_safe_workspace
 from colleague.run_document import MAIN_SESSION
+from colleague.session_key import SessionKey
+from colleague.store.approvals import get_approval
+from colleague.store.journal import Call, NewCall, get_call
 from colleague.store.run import Run
-from colleague.store.tx import Database
+from colleague.store.session_entry import SessionEntry, find_session, open_session
+from colleague.store.tx import Database, Tx
 
 log = logging.getLogger(__name__)
 
@@ -50,35 +60,71 @@ MOST_CHARS = 12_000
 DRAFTS_TO = "main"
 
 
+class MoreTools(Protocol):
+    """Tools that a higher room gives to agents: sessions, experts, messages."""
+
+    async def tools(self, run: Run, entry: SessionEntry, settings: Settings) -> Sequence[Tool]: ...
+
+
 @dataclass(frozen=True)
 class MainAgent:
-    """Assembles the setting of the main agent's turns."""
+    """Assembles the turns of the agents that people talk to: the main one, and those of `agents.list`."""
 
     home: Home
     settings: Settings
     environ: Mapping[str, str]
     database: Database
     servers: Servers
+    history: SessionHistory
     restrictions: Restrictions = field(default_factory=NoRestrictions)
+    more_tools: Sequence[MoreTools] = ()
 
     async def assemble(self, run: Run) -> RunSpec:
-        require_safe_workspace(self.home, self.settings)
+        entry, decided = await self.database.write(lambda tx: _stored_turn(tx, run))
+        settings = self.settings.for_agent(entry.agent_id)
+        require_safe_workspace(self.home, settings)
+        agent = replace(self, settings=settings)
+        inputs = TurnInputs.of(run)
+        return await agent._run_spec(run, entry, inputs, decided)
+
+    async def _run_spec(
+        self, run: Run, entry: SessionEntry, inputs: TurnInputs, decided: NewCall | None
+    ) -> RunSpec:
         defaults = self.settings.agents.defaults
         now = await self.database.read(lambda tx: tx.now)
+        opening = TurnOpening(self.database)
+        level = inputs.thinking or entry.thinking_level
         return RunSpec(
             owner=OWNER,
-            model=resolve_model(self.settings, self.environ, run.model, folder=self.home.root),
-            system=with_time(self._system(), self.settings, now),
-            toolbox=Toolbox([*self._file_tools(run), *await self._served_tools()]),
+            model=resolve_model(
+                self.settings,
+                self.environ,
+                run.model or _model_of(entry),
+                profile=entry.auth_profile_override or "",
+                folder=self.home.root,
+            ),
+            system=with_time(self._system(inputs.extra_system_prompt), self.settings, now),
+            toolbox=Toolbox([] if inputs.disable_tools else await self._tools(run, entry)),
             gate=MainAgentGate(await asyncio.to_thread(self.restrictions.draft_only)),
             draft_channel=DRAFTS_TO,
-            thinking=Thinking.of(self.settings),
+            thinking=Thinking.of(self.settings, nearest_level(level) if level else None),
             max_turns=defaults.max_turns,
-            timeout_seconds=defaults.timeout_seconds,
+            timeout_seconds=inputs.timeout_seconds or defaults.timeout_seconds,
+            opening=opening,
+            history=self.history.before,
+            steering=opening.render,
+            parks=self.settings.session.approvals == "park",
+            decided_call=decided,
+            end_hooks=TurnEndHooks(),
         )
 
-    def _system(self) -> str:
-        parts = [SYSTEM]
+    async def _tools(self, run: Run, entry: SessionEntry) -> list[Tool]:
+        more = [await each.tools(run, entry, self.settings) for each in self.more_tools]
+        given = [tool for tools in more for tool in tools]
+        return [*self._file_tools(run), *given, *await self._served_tools()]
+
+    def _system(self, extra: str = "") -> str:
+        parts = [SYSTEM, *([extra] if extra else [])]
         for name in BOOTSTRAP:
             file = self.settings.workspace / name
             if file.is_file():
@@ -125,6 +171,46 @@ def main_tree(home: Home, settings: Settings, restrictions: Restrictions) -> Tre
     closed = [home.root, *protected_paths(home, settings), *restrictions.closed_paths()]
     fence = Fence(closed, [*programs(settings), *restrictions.read_only_folders()])
     return Tree({"": Root(settings.workspace, writable=True)}, fence=fence)
+
+
+def _stored_turn(tx: Tx, run: Run) -> tuple[SessionEntry, NewCall | None]:
+    """The session of a turn, and the parked call that it begins with."""
+    agent_id = SessionKey.parse(run.session_key).agent_id
+    entry = find_session(tx, run.session_key) or open_session(tx, run.session_key, agent_id)
+    approval_id = json.loads(run.inputs).get("approval")
+    if not isinstance(approval_id, str) or TurnInputs.of(run).message:
+        return entry, None
+    parked = get_call(tx, str(get_approval(tx, approval_id).call_id))
+    return entry, _made_again(parked) if parked else None
+
+
+def _made_again(parked: Call) -> NewCall:
+    """A parked call in the turn that its decision began; the decision is found by the call it was about."""
+    return NewCall(
+        place=0,
+        tool_call_id=f"decided-{parked.id}",
+        operation=parked.operation,
+        arguments=parked.arguments,
+        tier=parked.tier,
+        status="asked",
+        server=parked.server,
+        tool=parked.tool,
+        digest=parked.digest,
+        repeatable=parked.repeatable,
+        target=parked.target,
+        parked_from=parked.id,
+    )
+
+
+def _model_of(entry: SessionEntry) -> str:
+    """What a person chose for this session; empty when it is the default."""
+    if not entry.model_override:
+        return ""
+    return (
+        f"{entry.provider_override}/{entry.model_override}"
+        if entry.provider_override
+        else entry.model_override
+    )
 
 
 def _beginning(file: Path) -> str:

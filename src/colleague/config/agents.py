@@ -38,7 +38,11 @@ MAIN = "main"
 Level = Literal["off", "low", "medium", "high"]
 AnyLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh", "adaptive", "max", "ultra"]
 
-_NEAREST: Mapping[str, Level] = {
+NEAREST_LEVEL: Mapping[str, Level] = {
+    "off": "off",
+    "low": "low",
+    "medium": "medium",
+    "high": "high",
     "minimal": "low",
     "adaptive": "medium",
     "xhigh": "high",
@@ -366,7 +370,7 @@ class AgentDefaults(Section):
         """`thinking.level`, else the nearest to OpenClaw's `thinkingDefault`."""
         if "level" in self.thinking.model_fields_set or self.thinking_default is None:
             return self.thinking.level
-        return _NEAREST.get(self.thinking_default, self.thinking_default)  # type: ignore[arg-type]
+        return NEAREST_LEVEL[self.thinking_default]
 
 
 class Identity(Section):
@@ -444,7 +448,7 @@ class AgentEntry(Section):
     workspace: PathText | None = works(default=None, description="Its workspace.")
     model: ModelChoice | None = Field(default=None, description="Its model, or {primary, fallbacks}.")
     skills: Names | None = not_yet(default=None, description="The skills it may use.")
-    thinking_default: AnyLevel | None = not_yet(default=None, description="Its thinking level.")
+    thinking_default: AnyLevel | None = works(default=None, description="Its thinking level.")
     reasoning_default: Literal["off", "on", "stream"] | None = not_yet(
         default=None, description="Whether its reasoning is shown."
     )
@@ -503,15 +507,22 @@ class Agents(Section):
         return self.find(MAIN) or next((entry for entry in self.all if entry.default), None)
 
     def with_main(self) -> Agents:
-        """With the model and the workspace of the main agent, the only one that runs, as the defaults."""
-        entry = self.main
+        """With the model and the workspace of the main agent as the defaults."""
+        return self.with_agent(self.main)
+
+    def with_agent(self, entry: AgentEntry | None) -> Agents:
+        """With what one agent has of its own in the place of the defaults."""
         if entry is None:
             return self
-        own: dict[str, object] = {"workspace": entry.workspace, "model": self._main_model(entry)}
+        own: dict[str, object] = {
+            "workspace": entry.workspace,
+            "model": self._model_of(entry),
+            "thinking_default": entry.thinking_default,
+        }
         update = {name: value for name, value in own.items() if value is not None}
         return self.model_copy(update={"defaults": self.defaults.model_copy(update=update)})
 
-    def _main_model(self, entry: AgentEntry) -> ModelPair | None:
+    def _model_of(self, entry: AgentEntry) -> ModelPair | None:
         """A name alone leaves the fallbacks of the defaults."""
         if entry.model is None or self.defaults.model is None:
             return entry.model

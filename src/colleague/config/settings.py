@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, PrivateAttr, model_validator
 
-from colleague.config.agents import Agents, AgentTools, ToolLayer
+from colleague.config.agents import MAIN, Agents, AgentTools, ToolLayer
 from colleague.config.file import Node, SettingsWarning
 from colleague.config.secret import Secret, resolve
 from colleague.config.section import (
@@ -30,7 +30,7 @@ from colleague.config.section import (
     restricts,
     works,
 )
-from colleague.errors import ConfigError
+from colleague.errors import ConfigError, NotFound
 from colleague.home import Home
 
 Decision = Literal["allow", "deny"]
@@ -309,6 +309,11 @@ class PingPong(Section):
 
 
 class SessionSettings(Section):
+    approvals: Literal["park", "wait"] = works(
+        default="park",
+        description="What a question does to a conversation: it waits by itself while people go on talking,"
+        " or the turn waits for it.",
+    )
     passed_over = keys(
         "groupScope notifyOnCreate store mainKey maintenance typingIntervalSeconds typingMode sharing"
         " parentForkMaxTokens transcriptRetentionDays maxRecentTurns threadBindings writeLock"
@@ -539,6 +544,18 @@ class Settings(Section):
     def tree(self) -> Node | None:
         """The files as they were read, one laid over the other; None when there are none."""
         return self._tree
+
+    def for_agent(self, agent_id: str) -> Settings:
+        """The same settings with what one agent has of its own. Raises NotFound for an agent there is not."""
+        main = self.agents.main
+        if agent_id == MAIN or (main is not None and main.id == agent_id):
+            return self
+        entry = self.agents.find(agent_id)
+        if entry is None:
+            there = ", ".join([MAIN, *(each.id for each in self.agents.all if each.id != MAIN)])
+            raise NotFound(f"there is no agent {agent_id!r}", hint=f"agents.list has: {there}")
+        own = entry if entry.workspace else entry.model_copy(update={"workspace": f"workspace-{agent_id}"})
+        return self.model_copy(update={"agents": self.agents.with_agent(own)})
 
     @property
     def workspace(self) -> Path:

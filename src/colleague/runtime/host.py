@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from colleague.agent.advance import Advancer
 from colleague.agent.conversation import Result
 from colleague.agent.events import Bus
+from colleague.agent.history import SessionHistory
 from colleague.agent.main_agent import MainAgent
 from colleague.agent.models.connections import Connections
 from colleague.agent.payload_log import PayloadLog
@@ -51,7 +52,7 @@ class AssemblerByKind:
     experts: ExpertRuns
 
     async def assemble(self, run: Run) -> RunSpec:
-        owner: Assembler = self.main if run.kind == "agent" else self.experts
+        owner: Assembler = self.experts if run.kind == "expert" else self.main
         return await owner.assemble(run)
 
     def with_settings(self, settings: Settings) -> AssemblerByKind:
@@ -163,7 +164,10 @@ async def _served(
         Servers.of(home, settings, environ, on_late=late, held=held) as servers,
         Connections() as connections,
     ):
-        main = MainAgent(home, settings, environ, database, servers, ExpertRestrictions(home, settings))
+        history = SessionHistory(database)
+        main = MainAgent(
+            home, settings, environ, database, servers, history, ExpertRestrictions(home, settings)
+        )
         experts = ExpertRuns(home, settings, environ, database, servers, RunPackages(home))
         await main.mend_files()
         await experts.mend_files()

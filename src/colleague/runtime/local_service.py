@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 from sqlalchemy import select
 
-from colleague.agent.main_agent import OWNER
 from colleague.agent.main_agent import SESSION as MAIN_SESSION
 from colleague.config import Settings
 from colleague.config.status import require_enforced
@@ -43,6 +42,7 @@ from colleague.runtime.requests import (
     require_work,
 )
 from colleague.runtime.run_events import LOOK_SECONDS, RunLook, RunSnapshot, RunWatchers, run_events
+from colleague.sessions.messages import SessionMessage, find_key, send_message
 from colleague.store.accept import Accepted, Arrival, accept
 from colleague.store.approvals import (
     AlreadyDecided,
@@ -55,6 +55,7 @@ from colleague.store.approvals import (
 from colleague.store.call_target import CallTarget
 from colleague.store.cancel import cancel
 from colleague.store.grants import give_grant, revoke_grant
+from colleague.store.inbox import Sent
 from colleague.store.journal import get_call
 from colleague.store.lookup import full_id
 from colleague.store.outbox import mark_read
@@ -139,19 +140,13 @@ class LocalService:
         require_message(message)
         require_enforced(self.settings)
         await asyncio.to_thread(self._preflight.check_model, model)
-        body = json.dumps({"message": message}, ensure_ascii=False)
-        arrival = Arrival(
-            kind="agent",
-            expert=OWNER,
-            trigger=self.source,
-            source=self.source,
-            payload=body,
-            inputs=body,
-            session_key=MAIN_SESSION,
-            lane=MAIN_SESSION,
-            model=model,
-        )
-        return _accepted(await self.database.write(lambda tx: accept(tx, arrival)))
+        said = SessionMessage(message, source=self.source, model=model)
+
+        def work(tx: Tx) -> Sent:
+            return send_message(tx, self.settings, find_key(tx, MAIN_SESSION), said)
+
+        sent = await self.database.write(work)
+        return AcceptedEvent(sent.event_id, sent.run_id, sent.duplicate)
 
     async def fire(self, expert: str, trigger: str, payload: Any) -> AcceptedEvent:
         """Raises Inactive when the trigger is not active."""

@@ -22,7 +22,7 @@ from colleague.store.tables import events, inbox
 from colleague.store.timers import clear_timer, set_timer
 from colleague.store.tx import Tx
 
-Queued = Literal["started", "steered", "collected", "queued", "interrupted", "dropped"]
+Queued = Literal["started", "steered", "collected", "queued", "interrupted", "dropped", "denied"]
 Mode = QueueMode | Literal["summary"]
 STEERING: tuple[Mode, ...] = ("steer", "steer-backlog")
 MERGED: tuple[Mode, ...] = ("collect", "steer-backlog", "summary")
@@ -86,7 +86,7 @@ def _stored(said: Said) -> str:
 
 
 def send(tx: Tx, said: Said, rule: QueueRule) -> Sent:
-    """Stores a message: a turn when the session is idle, else what its mode says. A repeat changes nothing."""
+    """Stores a message: a turn when the session is idle, else as its mode says. A repeat changes nothing."""
     key = said.arrival.session_key
     lock_lane(tx, key)
     entry = open_session(tx, key, said.agent_id)

@@ -177,12 +177,12 @@ class SqliteDatabase:
         if not job.future.set_running_or_notify_cancel():
             return  # whoever asked has gone, and nothing was done yet
         tx = Tx(
-                connection,
-                self._clock,
-                locks_rows=False,
-                listeners=self.listeners,
-                watchers=self.watchers,
-            )
+            connection,
+            self._clock,
+            locks_rows=False,
+            listeners=self.listeners,
+            watchers=self.watchers,
+        )
         connection.exec_driver_sql("SAVEPOINT job")
         try:
             result = job.work(tx)

@@ -34,6 +34,13 @@ class Thinking:
         return cls(chosen, tokens[chosen])
 
 
+def nearest_level(level: str) -> Level:
+    """One of our levels for any that OpenClaw knows; medium for a word that is none."""
+    from colleague.config.agents import NEAREST_LEVEL
+
+    return NEAREST_LEVEL.get(level, "medium")
+
+
 @dataclass(frozen=True)
 class ThinkingChoice:
     """What is sent for a level, and the level that really counts: `off` when the model cannot think."""

@@ -1,0 +1,40 @@
+"""What comes with a message beside its text: who sent it, where, and how this turn is to run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from colleague.store.run import Run
+
+
+@dataclass(frozen=True)
+class TurnInputs:
+    """The inputs of a run that is a turn. `approval`: it is the turn of a decision about a parked call."""
+
+    message: str = ""
+    approval: str = ""
+    sender: dict[str, str] = field(default_factory=dict)
+    """id, name, username, e164: of the person, as the channel knows them."""
+    place: dict[str, str] = field(default_factory=dict)
+    """channel, account, to, thread, group, group_channel, group_space: where the message came from."""
+    thinking: str = ""
+    reasoning: str = ""
+    verbose: str = ""
+    disable_tools: bool = False
+    timeout_seconds: float | None = None
+    extra_system_prompt: str = ""
+
+    @classmethod
+    def of(cls, run: Run) -> TurnInputs:
+        data = json.loads(run.inputs)
+        known = {each.name for each in fields(cls)}
+        return cls(**{name: value for name, value in data.items() if name in known})
+
+    def to_json(self) -> str:
+        """Only what is set."""
+        default = TurnInputs()
+        given: dict[str, Any] = asdict(self)
+        kept = {name: value for name, value in given.items() if value != getattr(default, name)}
+        return json.dumps(kept, ensure_ascii=False)

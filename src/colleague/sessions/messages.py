@@ -1,0 +1,129 @@
+"""Saying something to a session: what is checked, what is stored, and what becomes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from colleague.agent.main_agent import OWNER
+from colleague.agent.turn_inputs import TurnInputs
+from colleague.config import Settings
+from colleague.errors import NotFound
+from colleague.session_key import BadSessionKey, SessionKey
+from colleague.sessions.send_policy import Action, resolve_send_policy
+from colleague.store.accept import Arrival, skip
+from colleague.store.inbox import QueueRule, Said, Sent, send
+from colleague.store.lanes import lock_lane
+from colleague.store.session_entry import QueueMode, SessionEntry, find_session, key_of_label, open_session
+from colleague.store.session_items import NewItem
+from colleague.store.tx import Tx
+
+
+@dataclass(frozen=True)
+class SessionMessage:
+    """What a person, a program or another session says. `source` says by which way it came."""
+
+    text: str
+    source: str = "command"
+    sender: Mapping[str, str] = field(default_factory=dict)
+    place: Mapping[str, str] = field(default_factory=dict)
+    attachments: str | None = None
+    model: str = ""
+    queue_mode: QueueMode | None = None
+    thinking: str = ""
+    disable_tools: bool = False
+    timeout_seconds: float | None = None
+    extra_system_prompt: str = ""
+    dedupe_key: str | None = None
+
+    @property
+    def inputs(self) -> TurnInputs:
+        return TurnInputs(
+            message=self.text,
+            sender=dict(self.sender),
+            place=dict(self.place),
+            thinking=self.thinking,
+            disable_tools=self.disable_tools,
+            timeout_seconds=self.timeout_seconds,
+            extra_system_prompt=self.extra_system_prompt,
+        )
+
+
+def find_key(tx: Tx, name: str) -> SessionKey:
+    """The session of a label or a key. Raises BadSessionKey for a text that is neither."""
+    labelled = key_of_label(tx, name)
+    if labelled is not None:
+        return SessionKey.parse(labelled)
+    try:
+        return SessionKey.parse(name)
+    except BadSessionKey as error:
+        raise NotFound(
+            f"there is no session with the label {name!r}, and it is no session key",
+            hint=error.hint or "see them with: colleague session list",
+        ) from None
+
+
+def send_message(tx: Tx, settings: Settings, key: SessionKey, message: SessionMessage) -> Sent:
+    """Stores a message and starts, steers or queues a turn. A message that the send policy denies is stored
+    as skipped, with the rule."""
+    name = str(key)
+    settings.for_agent(key.agent_id)
+    lock_lane(tx, name)
+    entry = open_session(tx, name, key.agent_id, **_known(key))
+    arrival = _arrival(key, message)
+    override: Action | None = (
+        "deny" if entry.send_policy == "deny" else "allow" if entry.send_policy else None
+    )
+    channel = message.place.get("channel")
+    decision = resolve_send_policy(settings.session.send_policy, key, override=override, channel=channel)
+    if not decision.allowed:
+        return Sent(skip(tx, arrival, f"the send policy denies it: {decision.decided_by}"), None, "denied")
+    item = NewItem("user", message.text, source=_sender(message), attachments=message.attachments)
+    return send(tx, Said(arrival, key.agent_id, item), queue_rule(settings, entry, message))
+
+
+def _known(key: SessionKey) -> dict[str, str | None]:
+    """What the key itself tells of a new session."""
+    return {
+        "channel": key.channel,
+        "chat_type": key.chat_type,
+        "group_id": key.peer_id if key.chat_type == "group" else None,
+    }
+
+
+def _sender(message: SessionMessage) -> str:
+    return message.sender.get("name") or message.sender.get("id") or message.source
+
+
+def _arrival(key: SessionKey, message: SessionMessage) -> Arrival:
+    inputs = message.inputs.to_json()
+    return Arrival(
+        kind="subagent" if key.is_subagent else "agent",
+        expert=OWNER,
+        trigger=message.source,
+        source=message.source,
+        payload=inputs,
+        inputs=inputs,
+        session_key=str(key),
+        lane=str(key),
+        model=message.model,
+        dedupe_keys=(message.dedupe_key,) if message.dedupe_key else (),
+    )
+
+
+def queue_rule(settings: Settings, entry: SessionEntry, message: SessionMessage) -> QueueRule:
+    """The mode of the message itself, else of the session, of its channel, of the settings."""
+    queue = settings.messages.queue
+    channel = message.place.get("channel") or entry.channel or ""
+    mode = message.queue_mode or entry.queue_mode or queue.by_channel.get(channel) or queue.mode
+    wanted: QueueMode = "steer-backlog" if mode == "steer+backlog" else mode
+    return QueueRule(wanted, queue.debounce_ms, queue.cap, queue.drop)
+
+
+def require_session(tx: Tx, name: str) -> SessionEntry:
+    """The entry of a label or key that is in use. Raises NotFound."""
+    key = find_key(tx, name)
+    entry = find_session(tx, str(key))
+    if entry is None:
+        raise NotFound(f"there is no session {name!r}", hint="see them with: colleague session list")
+    return entry
