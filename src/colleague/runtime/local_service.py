@@ -8,14 +8,14 @@ import json
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
 from sqlalchemy import select
 
 from colleague.agent.main_agent import SESSION as MAIN_SESSION
 from colleague.config import Settings
 from colleague.config.status import require_enforced
-from colleague.errors import ColleagueError, UsageError
+from colleague.errors import ColleagueError, NotFound, UsageError
 from colleague.experts.expert import find_expert
 from colleague.experts.launch_acceptance import accept_one
 from colleague.experts.runs.inputs import find_process
@@ -36,13 +36,19 @@ from colleague.runtime.requests import (
     DecisionAnswer,
     DecisionRequest,
     GivenGrant,
+    MessageRequest,
     Refusal,
     RunRequest,
+    SentMessage,
     require_message,
     require_work,
 )
 from colleague.runtime.run_events import LOOK_SECONDS, RunLook, RunSnapshot, RunWatchers, run_events
-from colleague.sessions.messages import SessionMessage, find_key, send_message
+from colleague.session_document import ArchiveDocument, ItemDocument, SessionDocument, StoppedDocument
+from colleague.session_key import SessionKey
+from colleague.sessions.changes import change, reset, stop
+from colleague.sessions.messages import SessionMessage, find_key, require_session, send_message
+from colleague.sessions.report import archive_document, item_documents, session_document
 from colleague.store.accept import Accepted, Arrival, accept
 from colleague.store.approvals import (
     AlreadyDecided,
@@ -54,6 +60,7 @@ from colleague.store.approvals import (
 )
 from colleague.store.call_target import CallTarget
 from colleague.store.cancel import cancel
+from colleague.store.event_report import event_document
 from colleague.store.grants import give_grant, revoke_grant
 from colleague.store.inbox import Sent
 from colleague.store.journal import get_call
@@ -61,8 +68,17 @@ from colleague.store.lookup import full_id
 from colleague.store.outbox import mark_read
 from colleague.store.report import answers_of
 from colleague.store.run import get_run
+from colleague.store.session_entry import (
+    QueueMode,
+    SessionEntry,
+    archives_of,
+    find_session,
+    open_session,
+    sessions_page,
+)
+from colleague.store.session_items import items_of
 from colleague.store.sweep import GRACE_MS
-from colleague.store.tables import approvals, grants, outbox, runs
+from colleague.store.tables import approvals, events, grants, outbox, runs
 from colleague.store.tx import Database, Tx
 from colleague.triggers.errors import BadPayload
 from colleague.triggers.gmail.messages import gmail_payloads
@@ -140,13 +156,84 @@ class LocalService:
         require_message(message)
         require_enforced(self.settings)
         await asyncio.to_thread(self._preflight.check_model, model)
-        said = SessionMessage(message, source=self.source, model=model)
-
-        def work(tx: Tx) -> Sent:
-            return send_message(tx, self.settings, find_key(tx, MAIN_SESSION), said)
-
-        sent = await self.database.write(work)
+        sent = await self.send(MAIN_SESSION, MessageRequest(message, model=model))
         return AcceptedEvent(sent.event_id, sent.run_id, sent.duplicate)
+
+    async def send(self, session: str, message: MessageRequest) -> SentMessage:
+        require_message(message.text)
+        require_enforced(self.settings)
+        said = _said(message, self.source)
+
+        def work(tx: Tx) -> tuple[Sent, str]:
+            key = find_key(tx, session)
+            return send_message(tx, self.settings, key, said), str(key)
+
+        await asyncio.to_thread(self._preflight.check_model, message.model)
+        sent, key = await self.database.write(work)
+        return SentMessage(sent.event_id, sent.run_id, sent.queued, key, sent.duplicate)
+
+    async def sessions(self, *, limit: int = 200, after: str | None = None) -> list[SessionDocument]:
+        def work(tx: Tx) -> list[SessionDocument]:
+            return [session_document(tx, each) for each in sessions_page(tx, limit=limit, after=after).items]
+
+        return await self.database.read(work)
+
+    async def session(self, session: str) -> SessionDocument:
+        await self._open_main(session)
+        return await self.database.read(lambda tx: session_document(tx, require_session(tx, session)))
+
+    async def _open_main(self, name: str) -> None:
+        """The main session of an agent exists before anybody has said something in it."""
+
+        def missing(tx: Tx) -> SessionKey | None:
+            key = find_key(tx, name)
+            return key if key.is_main and find_session(tx, str(key)) is None else None
+
+        key = await self.database.read(missing)
+        if key is not None:
+            self.settings.for_agent(key.agent_id)
+            await self.database.write(lambda tx: open_session(tx, str(key), key.agent_id))
+
+    async def change_session(self, session: str, changes: dict[str, Any]) -> SessionDocument:
+        def work(tx: Tx) -> SessionDocument:
+            return session_document(tx, change(tx, find_key(tx, session), changes))
+
+        return await self.database.write(work)
+
+    async def stop_session(self, session: str, by: str) -> StoppedDocument:
+        await self._open_main(session)
+        return await self.database.write(lambda tx: stop(tx, find_key(tx, session), by))
+
+    async def reset_session(self, session: str, by: str) -> SessionDocument:
+        await self._open_main(session)
+
+        def work(tx: Tx) -> SessionDocument:
+            return session_document(tx, reset(tx, find_key(tx, session), by))
+
+        return await self.database.write(work)
+
+    async def items(
+        self, session: str, *, after: int = 0, limit: int = 200, archive: str | None = None
+    ) -> list[ItemDocument]:
+        await self._open_main(session)
+
+        def work(tx: Tx) -> list[ItemDocument]:
+            entry = require_session(tx, session)
+            transcript = _archive(tx, entry, archive) if archive else entry.id
+            return item_documents(
+                tx, items_of(tx, entry.key, transcript=transcript, after=after, limit=limit)
+            )
+
+        return await self.database.read(work)
+
+    async def archives(self, session: str) -> list[ArchiveDocument]:
+        def work(tx: Tx) -> list[ArchiveDocument]:
+            return [archive_document(each) for each in archives_of(tx, require_session(tx, session).key)]
+
+        return await self.database.read(work)
+
+    async def event(self, event: str) -> dict[str, Any]:
+        return await self.database.read(lambda tx: event_document(tx, full_id(tx, events, "event", event)))
 
     async def fire(self, expert: str, trigger: str, payload: Any) -> AcceptedEvent:
         """Raises Inactive when the trigger is not active."""
@@ -280,6 +367,37 @@ class LocalService:
 
     async def _document(self, run_id: str) -> RunDocument:
         return await self.database.read(lambda tx: run_report(tx, self.home, run_id))
+
+
+def _said(message: MessageRequest, source: Source) -> SessionMessage:
+    modes = get_args(QueueMode)
+    if message.queue_mode is not None and message.queue_mode not in modes:
+        raise UsageError(f"there is no queue mode {message.queue_mode!r}", hint=f"one of: {', '.join(modes)}")
+    return SessionMessage(
+        text=message.text,
+        source=source,
+        sender=message.sender,
+        place=message.place,
+        attachments=json.dumps(message.attachments) if message.attachments else None,
+        model=message.model,
+        queue_mode=cast("QueueMode | None", message.queue_mode),
+        thinking=message.thinking,
+        disable_tools=message.disable_tools,
+        timeout_seconds=message.timeout_seconds,
+        extra_system_prompt=message.extra_system_prompt,
+        dedupe_key=message.dedupe_key,
+    )
+
+
+def _archive(tx: Tx, entry: SessionEntry, ending: str) -> str:
+    """The archive whose id ends so. Raises NotFound."""
+    found = [each.id for each in archives_of(tx, entry.key) if each.id.endswith(ending)]
+    if len(found) != 1:
+        problem = "there is no archive" if not found else "more than one archive has an id that ends with"
+        raise NotFound(
+            f"{problem} {ending!r} of {entry.key}", hint="see them in: /api/sessions/{key}/archive"
+        )
+    return found[0]
 
 
 def _accepted(found: Accepted) -> AcceptedEvent:

@@ -8,6 +8,7 @@ from typing import Any
 
 from colleague.errors import UsageError
 from colleague.run_document import ApprovalDocument, Decision, DryRun
+from colleague.session_document import Queued
 
 MOST_CHARACTERS = 100_000
 MOST_PENDING = 200
@@ -19,6 +20,34 @@ class AcceptedEvent:
 
     event_id: str
     run_id: str | None
+    duplicate: bool = False
+
+
+@dataclass(frozen=True)
+class MessageRequest:
+    """What is said to a session, and how its turn is to run."""
+
+    text: str
+    model: str = ""
+    queue_mode: str | None = None
+    thinking: str = ""
+    disable_tools: bool = False
+    timeout_seconds: float | None = None
+    extra_system_prompt: str = ""
+    sender: dict[str, str] = field(default_factory=dict)
+    place: dict[str, str] = field(default_factory=dict)
+    attachments: tuple[dict[str, Any], ...] = ()
+    dedupe_key: str | None = None
+
+
+@dataclass(frozen=True)
+class SentMessage:
+    """What became of a message. `run_id` is the turn that it started or steers; None while it waits."""
+
+    event_id: str
+    run_id: str | None
+    queued: Queued
+    session_key: str
     duplicate: bool = False
 
 

@@ -10,7 +10,15 @@ from typing import Any, Protocol
 
 from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
-from colleague.runtime.requests import AcceptedEvent, DecisionAnswer, DecisionRequest, RunRequest
+from colleague.runtime.requests import (
+    AcceptedEvent,
+    DecisionAnswer,
+    DecisionRequest,
+    MessageRequest,
+    RunRequest,
+    SentMessage,
+)
+from colleague.session_document import ArchiveDocument, ItemDocument, SessionDocument, StoppedDocument
 
 
 class Service(Protocol):
@@ -26,6 +34,44 @@ class Service(Protocol):
 
     async def say(self, message: str, *, model: str = "") -> AcceptedEvent:
         """One turn of the main agent."""
+        ...
+
+    async def send(self, session: str, message: MessageRequest) -> SentMessage:
+        """Says something to a session, by key or label; a session that is not there is made."""
+        ...
+
+    async def sessions(self, *, limit: int = 200, after: str | None = None) -> list[SessionDocument]:
+        """The one that was last at work first."""
+        ...
+
+    async def session(self, session: str) -> SessionDocument:
+        """The main session of an agent is always there."""
+        ...
+
+    async def change_session(self, session: str, changes: dict[str, Any]) -> SessionDocument:
+        """Sets label, model, thinking, reasoning, verbose, send_policy, queue_mode; None clears."""
+        ...
+
+    async def stop_session(self, session: str, by: str) -> StoppedDocument:
+        """Ends the turn at work, and what waits behind it."""
+        ...
+
+    async def reset_session(self, session: str, by: str) -> SessionDocument:
+        """Begins another transcript; the one before stays as an archive."""
+        ...
+
+    async def items(
+        self, session: str, *, after: int = 0, limit: int = 200, archive: str | None = None
+    ) -> list[ItemDocument]:
+        """What was said, the oldest first; of the transcript in use, or of an archive."""
+        ...
+
+    async def archives(self, session: str) -> list[ArchiveDocument]:
+        """Transcripts that a reset has ended, the latest first."""
+        ...
+
+    async def event(self, event: str) -> dict[str, Any]:
+        """What became of an event: accepted, run and delivered."""
         ...
 
     async def fire(self, expert: str, trigger: str, payload: Any) -> AcceptedEvent:

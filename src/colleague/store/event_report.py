@@ -11,6 +11,7 @@ from colleague.clock import iso
 from colleague.errors import NotFound
 from colleague.run_document import MessageDocument
 from colleague.store.accept import Event
+from colleague.store.inbox import is_waiting
 from colleague.store.outbox import outbox_of
 from colleague.store.paging import Order, Page
 from colleague.store.record import columns_of, record
@@ -36,7 +37,7 @@ def event_document(tx: Tx, event_id: str) -> dict[str, Any]:
         "expert": event.expert,
         "trigger": event.trigger_name,
         "source": event.source,
-        "status": run.status if run else _status(event),
+        "status": run.status if run else _status(tx, event),
         "accepted": {"at": iso(event.received_at), "duplicates": event.duplicates, "held": event.held},
         "run": _run(tx, run) if run else None,
         "delivery": _delivery(tx, run) if run else None,
@@ -51,12 +52,12 @@ def _run_of(tx: Tx, event: Event) -> Run | None:
     return found[0] if found else None
 
 
-def _status(event: Event) -> str:
+def _status(tx: Tx, event: Event) -> str:
     """Of an event without a run."""
     if event.held:
         return "held"
     if event.outcome is None:
-        return "resolving"
+        return "queued" if is_waiting(tx, event.id) else "resolving"
     return "skipped" if event.outcome == "skipped" else "resolved"
 
 
@@ -126,7 +127,7 @@ def _brief(tx: Tx, event: Event) -> dict[str, Any]:
         "trigger": event.trigger_name,
         "at": iso(event.received_at),
         "run_id": event.run_id,
-        "state": (run.outcome or run.status) if run else _status(event),
+        "state": (run.outcome or run.status) if run else _status(tx, event),
         "reason": event.reason,
         "warning": event.warning,
     }

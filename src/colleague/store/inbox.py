@@ -193,6 +193,10 @@ def count_waiting(tx: Tx, key: str) -> int:
     return int(tx.execute(select(func.count()).where(inbox.c.session_key == key)).scalar_one())
 
 
+def is_waiting(tx: Tx, event_id: str) -> bool:
+    return tx.one(select(inbox.c.event_id).where(inbox.c.event_id == event_id)) is not None
+
+
 def start_waiting(tx: Tx, key: str) -> bool:
     """Makes the next turn of what waits, if nothing is at work and its time has come. The lane is locked."""
     if head_of(tx, key) is not None:

@@ -1,0 +1,93 @@
+"""A session and what was said in it as documents: the same from the store to the terminal and over HTTP.
+
+Imports nothing heavy, so that a command that only asks a gateway can use it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from typing_extensions import TypedDict
+
+SessionStatus = Literal["idle", "running", "waiting", "queued"]
+Queued = Literal["started", "steered", "collected", "queued", "interrupted", "dropped", "denied"]
+CHANGEABLE = ("label", "model", "thinking", "reasoning", "verbose", "send_policy", "queue_mode")
+"""What a person may set of a session; null clears it."""
+
+
+class SessionDocument(TypedDict):
+    """The entry of a session. `parked` counts questions that wait while the conversation goes on; `waiting`
+    counts messages that wait for the turn at work."""
+
+    key: str
+    session_id: str
+    agent_id: str
+    label: str | None
+    status: SessionStatus
+    run_id: str | None
+    parked: int
+    waiting: int
+    created_at: str | None
+    updated_at: str | None
+    started_at: str | None
+    session_file: str | None
+    channel: str | None
+    chat_type: str | None
+    group_id: str | None
+    origin: Any
+    spawned_by: str | None
+    spawn_depth: int
+    provider_override: str | None
+    model_override: str | None
+    auth_profile_override: str | None
+    auth_profile_override_source: str | None
+    thinking_level: str | None
+    verbose_level: str | None
+    reasoning_level: str | None
+    send_policy: str | None
+    queue_mode: str | None
+    input_tokens: int
+    output_tokens: int
+    compaction_count: int
+    skills_snapshot: Any
+    system_prompt_report: Any
+    positions: int
+
+
+class ItemCall(TypedDict):
+    """A call that an answer asked for."""
+
+    id: str
+    operation: str
+    status: str
+    arguments: Any
+    result: str | None
+
+
+class ItemDocument(TypedDict):
+    """One thing that people saw in a session."""
+
+    position: int
+    role: Literal["user", "assistant", "event"]
+    text: str
+    reasoning: str
+    run_id: str | None
+    at: str | None
+    source: str
+    attachments: Any
+    calls: list[ItemCall]
+
+
+class ArchiveDocument(TypedDict):
+    """A transcript that a reset has ended."""
+
+    id: str
+    started_at: str | None
+    ended_at: str | None
+    ended_by: str
+
+
+class StoppedDocument(TypedDict):
+    """What a stop ended: the turn at work, and how many messages that waited."""
+
+    run_id: str | None
+    dropped: int

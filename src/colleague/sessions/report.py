@@ -1,0 +1,117 @@
+"""A session as a document: its entry, what it is doing, and what was said in it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from colleague.clock import iso
+from colleague.session_document import ArchiveDocument, ItemCall, ItemDocument, SessionDocument, SessionStatus
+from colleague.store.approvals import parked_in
+from colleague.store.inbox import count_waiting
+from colleague.store.journal import MAIN, Call, read_calls
+from colleague.store.lanes import head_of
+from colleague.store.run import Run, get_run
+from colleague.store.session_entry import Archive, SessionEntry
+from colleague.store.session_items import SessionItem
+from colleague.store.tx import Tx
+
+_STATUS: dict[str, SessionStatus] = {"running": "running", "waiting": "waiting"}
+
+
+def session_document(tx: Tx, entry: SessionEntry) -> SessionDocument:
+    head = head_of(tx, entry.key)
+    run = get_run(tx, head) if head else None
+    waiting = count_waiting(tx, entry.key)
+    return {
+        "key": entry.key,
+        "session_id": entry.id,
+        "agent_id": entry.agent_id,
+        "label": entry.label,
+        "status": _status(run, waiting),
+        "run_id": head,
+        "parked": len(parked_in(tx, entry.key)),
+        "waiting": waiting,
+        "created_at": iso(entry.created_at),
+        "updated_at": iso(entry.updated_at),
+        "started_at": iso(entry.started_at),
+        "session_file": None,
+        "channel": entry.channel,
+        "chat_type": entry.chat_type,
+        "group_id": entry.group_id,
+        "origin": _json(entry.origin),
+        "spawned_by": entry.spawned_by,
+        "spawn_depth": entry.spawn_depth,
+        "provider_override": entry.provider_override,
+        "model_override": entry.model_override,
+        "auth_profile_override": entry.auth_profile_override,
+        "auth_profile_override_source": entry.auth_profile_override_source,
+        "thinking_level": entry.thinking_level,
+        "verbose_level": entry.verbose_level,
+        "reasoning_level": entry.reasoning_level,
+        "send_policy": entry.send_policy,
+        "queue_mode": entry.queue_mode,
+        "input_tokens": entry.input_tokens,
+        "output_tokens": entry.output_tokens,
+        "compaction_count": entry.compaction_count,
+        "skills_snapshot": _json(entry.skills_snapshot),
+        "system_prompt_report": _json(entry.system_prompt_report),
+        "positions": entry.positions,
+    }
+
+
+def _status(run: Run | None, waiting: int) -> SessionStatus:
+    if run is None:
+        return "queued" if waiting else "idle"
+    return _STATUS.get(run.status, "queued")
+
+
+def _json(text: str | None) -> Any:
+    return json.loads(text) if text else None
+
+
+def item_documents(tx: Tx, items: Sequence[SessionItem]) -> list[ItemDocument]:
+    """What people saw, each answer with the calls that it asked for."""
+    calls = {run_id: read_calls(tx, run_id, MAIN) for run_id in dict.fromkeys(_runs_with_calls(items))}
+    return [_item(each, calls.get(each.run_id or "", [])) for each in items]
+
+
+def _runs_with_calls(items: Sequence[SessionItem]) -> list[str]:
+    return [each.run_id for each in items if each.run_id and each.run_position is not None]
+
+
+def _item(item: SessionItem, calls: Sequence[Call]) -> ItemDocument:
+    own = [call for call in calls if item.run_position is not None and call.position == item.run_position]
+    return {
+        "position": item.position,
+        "role": item.role,
+        "text": item.text,
+        "reasoning": item.reasoning,
+        "run_id": item.run_id,
+        "at": iso(item.created_at),
+        "source": item.source,
+        "attachments": _json(item.attachments),
+        "calls": [_call(each) for each in own],
+    }
+
+
+def _call(call: Call) -> ItemCall:
+    result = json.loads(call.result) if call.result else None
+    shown = None if result is None else "[private]" if result.get("private") else str(result.get("text", ""))
+    return {
+        "id": call.id,
+        "operation": call.operation,
+        "status": call.status,
+        "arguments": json.loads(call.arguments),
+        "result": shown,
+    }
+
+
+def archive_document(archive: Archive) -> ArchiveDocument:
+    return {
+        "id": archive.id,
+        "started_at": iso(archive.started_at),
+        "ended_at": iso(archive.ended_at),
+        "ended_by": archive.ended_by,
+    }
