@@ -56,8 +56,6 @@ RESTRICTIONS = [
     ('tools: { allow: ["read"] }', "tools.allow", "[]"),
     ('tools: { profile: "minimal" }', "tools.profile", "null"),
     ('tools: { byProvider: { openai: { deny: ["x"] } } }', "tools.byProvider.openai.deny", "[]"),
-    ('session: { sendPolicy: { default: "deny" } }', "session.sendPolicy.default", '"allow"'),
-    ('session: { sendPolicy: { rules: [{ action: "deny" }] } }', "session.sendPolicy.rules", "[]"),
 ]
 
 
@@ -164,7 +162,7 @@ class TestMainAgent:
     def test_its_own_model_and_workspace_count(self, colleague: Colleague, home: Path) -> None:
         (home / "own.yaml").write_text("replies: [{text: by my own}]")
         theirs = """{agents: {defaults: {model: 'no/such', workspace: 'elsewhere'}, list: [
-            {id: 'other', model: 'none/such', tools: {deny: ['*']}},
+            {id: 'other', model: 'none/such', name: 'Ada'},
             {id: 'me', default: true, model: 'script/own.yaml', workspace: 'mine'}]}}"""
         (home / "colleague.json").write_text("{}")
         (home / "openclaw.json").write_text(theirs)
@@ -172,7 +170,7 @@ class TestMainAgent:
         assert (home / "mine").is_dir()
         assert not (home / "elsewhere").exists()
         said = colleague.ok("config", "check")
-        assert "agents.list[0] is the agent 'other', and only the main agent runs yet" in said.out
+        assert "agents.list[0].name has no effect yet" in said.out
         assert "agents.list[1]" not in said.out
 
     def test_its_restrictions_count(self, colleague: Colleague, home: Path) -> None:
@@ -188,7 +186,7 @@ class TestCheck:
     def test_by_list(self, colleague: Colleague) -> None:
         write(
             colleague,
-            'tools: { deny: ["*"], exec: { security: "deny" } }, gatway: {}, messages: { queue: { cap: 3 } }',
+            'tools: { deny: ["*"], exec: { security: "deny" } }, gatway: {}, skills: { load: { watch: true } }',
         )
         said = colleague("config", "check")
         file = f"{colleague.home}/colleague.json"
@@ -199,7 +197,7 @@ class TestCheck:
             "    remove tools.deny, or set it to []",
             "! These have no effect yet. They may stay in the file; do not rely on them.",
             f"  {file}:3:33: tools.exec.security has no effect yet: there is no tool exec",
-            f"  {file}:3:88: messages.queue.cap has no effect yet",
+            f"  {file}:3:88: skills.load.watch has no effect yet",
             "! These are not known, or count for nothing.",
             f"  {file}:3:55: gatway is not a known key",
             "    did you mean 'gateway'?",
