@@ -197,19 +197,19 @@ class TestCheck:
             "    remove tools.deny, or set it to []",
             "! These have no effect yet. They may stay in the file; do not rely on them.",
             f"  {file}:3:33: tools.exec.security has no effect yet: there is no tool exec",
-            f"  {file}:3:88: skills.load.watch has no effect yet",
+            f"  {file}:3:85: skills.load.watch has no effect yet",
             "! These are not known, or count for nothing.",
             f"  {file}:3:55: gatway is not a known key",
             "    did you mean 'gateway'?",
         ]
 
     def test_as_json(self, colleague: Colleague) -> None:
-        write(colleague, 'tools: { deny: ["*"] }, gatway: {}, messages: { queue: { cap: 3 } }')
+        write(colleague, 'tools: { deny: ["*"] }, gatway: {}, skills: { load: { watch: true } }')
         said = colleague("config", "check", "--json")
         found = json.loads(said.out)
         assert (said.code, found["ok"]) == (1, False)
         assert [(each["key"], each["line"]) for each in found["restricts"]] == [("tools.deny", 3)]
-        assert [each["key"] for each in found["not_yet"]] == ["messages.queue.cap"]
+        assert [each["key"] for each in found["not_yet"]] == ["skills.load.watch"]
         assert [each["hint"] for each in found["warnings"]] == ["did you mean 'gateway'?"]
 
     def test_wrong_types_are_one_error(self, colleague: Colleague) -> None:
@@ -220,8 +220,8 @@ class TestCheck:
             assert said.err.startswith(f"✗ {colleague.home}/colleague.json:1:"), text
 
     def test_not_yet_is_said_at_the_start(self, colleague: Colleague) -> None:
-        write(colleague, "messages: { queue: { cap: 3 } }, tools: { deny: ['*'] }")
-        assert "warning: no effect yet: messages.queue.cap (colleague config check)" in serve(colleague).err
+        write(colleague, "skills: { load: { watch: true } }, tools: { deny: ['*'] }")
+        assert "warning: no effect yet: skills.load.watch (colleague config check)" in serve(colleague).err
         assert "! settings: " in colleague("doctor").out
 
 
