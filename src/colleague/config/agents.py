@@ -323,7 +323,7 @@ class AgentDefaults(Section):
         default_factory=dict, description="Aliases and parameters by provider/model."
     )
     repo_root: PathText | None = not_yet(default=None, description="The repository named in the prompt.")
-    skip_bootstrap: Flag = not_yet(default=False, description="Do not create missing bootstrap files.")
+    skip_bootstrap: Flag = works(default=False, description="Do not create missing bootstrap files.")
     bootstrap_max_chars: Positive = not_yet(default=12_000, description="Characters of one bootstrap file.")
     bootstrap_total_max_chars: Positive = not_yet(
         default=60_000, description="Characters of all bootstrap files."

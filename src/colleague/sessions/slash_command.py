@@ -24,6 +24,7 @@ QUEUE_MODES = get_args(QueueMode)
 DROPS = get_args(Drop)
 THINKING = ("off", "low", "medium", "high")
 _SWITCH = ("on", "off")
+_USAGE_WIDTH = 27
 _WORD = re.compile(r"/([A-Za-z][A-Za-z0-9_-]*)(?:\s+(.*))?", re.DOTALL)
 _TIME = re.compile(r"(\d{1,9})(ms|s|m)")
 _MILLISECONDS = {"ms": 1, "s": 1_000, "m": 60_000}
@@ -186,12 +187,18 @@ def find_command(name: str) -> CommandSpec | None:
 def help_text(command: str | None = None) -> str:
     """A line for each command, or for one of them. Raises UsageError when there is no such command."""
     if command is None:
-        width = max(len(each.usage) for each in COMMANDS)
-        return "\n".join(f"{each.usage:<{width}}  {each.description}" for each in COMMANDS)
+        return "\n".join(_help_line(each) for each in COMMANDS)
     spec = find_command(command)
     if spec is None:
         raise _unknown(command, f"/{command}")
-    return f"{spec.usage}\n{spec.description}"
+    values = [f"One of: {', '.join(spec.values)}."] if spec.values else []
+    return "\n".join([spec.usage, spec.description, *values])
+
+
+def _help_line(spec: CommandSpec) -> str:
+    """A long usage has a line of its own, so that the list fits into a narrow terminal."""
+    gap = " " * (_USAGE_WIDTH - len(spec.usage)) or "\n" + " " * _USAGE_WIDTH
+    return f"{spec.usage}{gap}{spec.description}"
 
 
 def completions(line: str, values: Mapping[str, Sequence[str]] | None = None) -> list[str]:
@@ -387,7 +394,7 @@ COMMANDS: tuple[CommandSpec, ...] = (
     ),
     CommandSpec(
         "queue",
-        "[MODE|default] [debounce:2s] [cap:10] [drop:old|new|summarize]",
+        "[MODE] [debounce:2s] [cap:10] [drop:old|new|summarize]",
         "Show or set what a message does that arrives during a turn.",
         _queue,
         (*QUEUE_MODES, DEFAULT),
