@@ -247,6 +247,19 @@ class MessageSent(BaseModel):
     reason: str | None = None
 
 
+class TurnAnswered(BaseModel):
+    """How the turn of a message came out. `approvals` are its questions that wait for a person."""
+
+    event_id: str
+    run_id: str | None
+    session_key: str
+    status: Literal["done", "waiting", "skipped"]
+    outcome: str | None
+    text: str
+    approvals: list[ApprovalDocument]
+    error: str | None
+
+
 class SessionChanges(BaseModel):
     """What is given is set; null clears it. The session itself says what it does not have."""
 

@@ -54,6 +54,20 @@ class SentMessage:
 
 
 @dataclass(frozen=True)
+class TurnAnswer:
+    """How the turn of a message came out: it is done, waits for a person, or the message was skipped.
+
+    `approvals` are the questions of this turn that wait for a person, parked ones, too."""
+
+    run_id: str | None
+    status: str
+    outcome: str | None = None
+    text: str = ""
+    approvals: tuple[ApprovalDocument, ...] = ()
+    error: str | None = None
+
+
+@dataclass(frozen=True)
 class RunRequest:
     """What an expert is to do: a task in words, or a process with its inputs."""
 
