@@ -49,12 +49,18 @@ from colleague.runtime.run_events import LOOK_SECONDS, RunLook, RunSnapshot, Run
 from colleague.runtime.session_events import MOST_ITEMS, SessionLook, SessionSource, session_events
 from colleague.runtime.session_news import session_news
 from colleague.runtime.turn_answer import wait_for_turn
-from colleague.session_document import ArchiveDocument, ItemDocument, SessionDocument, StoppedDocument
+from colleague.session_document import (
+    ArchiveDocument,
+    HitDocument,
+    ItemDocument,
+    SessionDocument,
+    StoppedDocument,
+)
 from colleague.session_event import SessionEvent
 from colleague.session_key import SessionKey
 from colleague.sessions.changes import change, reset, stop
 from colleague.sessions.messages import SessionMessage, find_key, require_session, send_message
-from colleague.sessions.report import archive_document, item_documents, session_document
+from colleague.sessions.report import archive_document, hit_document, item_documents, session_document
 from colleague.store.accept import Accepted, Arrival, accept
 from colleague.store.approvals import (
     AlreadyDecided,
@@ -84,6 +90,7 @@ from colleague.store.session_entry import (
     sessions_page,
 )
 from colleague.store.session_items import items_of
+from colleague.store.session_search import search_items
 from colleague.store.sweep import GRACE_MS
 from colleague.store.tables import approvals, events, grants, outbox, runs
 from colleague.store.tx import Database, Tx
@@ -252,6 +259,13 @@ class LocalService:
     async def archives(self, session: str) -> list[ArchiveDocument]:
         def work(tx: Tx) -> list[ArchiveDocument]:
             return [archive_document(each) for each in archives_of(tx, require_session(tx, session).key)]
+
+        return await self.database.read(work)
+
+    async def search(self, text: str, *, session: str | None = None, limit: int = 20) -> list[HitDocument]:
+        def work(tx: Tx) -> list[HitDocument]:
+            key = require_session(tx, session).key if session else None
+            return [hit_document(each) for each in search_items(tx, text, session_key=key, limit=limit)]
 
         return await self.database.read(work)
 

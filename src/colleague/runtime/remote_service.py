@@ -39,7 +39,13 @@ from colleague.runtime.requests import (
     require_message,
     require_work,
 )
-from colleague.session_document import ArchiveDocument, ItemDocument, SessionDocument, StoppedDocument
+from colleague.session_document import (
+    ArchiveDocument,
+    HitDocument,
+    ItemDocument,
+    SessionDocument,
+    StoppedDocument,
+)
 from colleague.session_event import STORED, SessionEvent
 
 SECONDS = 30.0
@@ -143,6 +149,11 @@ class RemoteService:
 
     async def archives(self, session: str) -> list[ArchiveDocument]:
         found: list[ArchiveDocument] = await self._ask("GET", f"{_session(session)}/archive")
+        return found
+
+    async def search(self, text: str, *, session: str | None = None, limit: int = 20) -> list[HitDocument]:
+        asked = _query(q=text, session=session, limit=limit)
+        found: list[HitDocument] = await self._ask("GET", f"/api/search{asked}")
         return found
 
     async def watch_session(self, session: str, after: int | None = None) -> AsyncGenerator[SessionEvent]:
