@@ -466,12 +466,16 @@ def _said(message: MessageRequest, source: Source) -> SessionMessage:
         timeout_seconds=message.timeout_seconds,
         extra_system_prompt=message.extra_system_prompt,
         dedupe_key=message.dedupe_key,
+        earlier=message.earlier,
+        hidden=message.hidden,
     )
 
 
 def _sent(tx: Tx, key: str, sent: Sent) -> SentMessage:
     refused = sent.queued in ("dropped", "denied")
     reason = get_event(tx, sent.event_id).reason if refused else None
+    if sent.duplicate and sent.run_id is not None:
+        key = get_run(tx, sent.run_id).session_key
     return SentMessage(sent.event_id, sent.run_id, sent.queued, key, sent.duplicate, reason)
 
 
