@@ -186,7 +186,7 @@ class TestCheck:
     def test_by_list(self, colleague: Colleague) -> None:
         write(
             colleague,
-            'tools: { deny: ["*"], exec: { security: "deny" } }, gatway: {}, skills: { load: { watch: true } }',
+            'tools: { deny: ["*"], exec: { security: "deny" } }, gatway: {}, skills: { load: {watch: true} }',
         )
         said = colleague("config", "check")
         file = f"{colleague.home}/colleague.json"

@@ -287,8 +287,10 @@ class Conversation:
         return counting[-1] if counting else self._decided_before(call)
 
     def _decided_before(self, call: Call) -> Approval | None:
-        """The decision about a parked call, which is made in this turn."""
-        found = [each for each in self.approvals if call.parked_from and each.call_id == call.parked_from]
+        """The decision about a parked call, which is made in this turn. It counts for one send, the first."""
+        if not call.parked_from or call.status != "asked":
+            return None
+        found = [each for each in self.approvals if each.call_id == call.parked_from]
         return next((each for each in found if each.status in ("decided", "expired")), None)
 
     @property

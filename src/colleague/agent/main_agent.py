@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,7 +37,7 @@ from colleague.session_key import SessionKey
 from colleague.store.approvals import get_approval
 from colleague.store.journal import Call, NewCall, get_call
 from colleague.store.run import Run
-from colleague.store.session_entry import SessionEntry, find_session, open_session
+from colleague.store.session_entry import SessionEntry, open_session
 from colleague.store.tx import Database, Tx
 
 log = logging.getLogger(__name__)
@@ -176,12 +175,14 @@ def main_tree(home: Home, settings: Settings, restrictions: Restrictions) -> Tre
 def _stored_turn(tx: Tx, run: Run) -> tuple[SessionEntry, NewCall | None]:
     """The session of a turn, and the parked call that it begins with."""
     agent_id = SessionKey.parse(run.session_key).agent_id
-    entry = find_session(tx, run.session_key) or open_session(tx, run.session_key, agent_id)
-    approval_id = json.loads(run.inputs).get("approval")
-    if not isinstance(approval_id, str) or TurnInputs.of(run).message:
-        return entry, None
-    parked = get_call(tx, str(get_approval(tx, approval_id).call_id))
-    return entry, _made_again(parked) if parked else None
+    return open_session(tx, run.session_key, agent_id), decided_call(tx, run)
+
+
+def decided_call(tx: Tx, run: Run) -> NewCall | None:
+    """The parked call that a person has decided about, when this is the turn of that decision."""
+    approval_id = TurnInputs.of(run).approval
+    parked = get_call(tx, str(get_approval(tx, approval_id).call_id)) if approval_id else None
+    return _made_again(parked) if parked else None
 
 
 def _made_again(parked: Call) -> NewCall:
