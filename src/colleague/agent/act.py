@@ -16,6 +16,7 @@ from sqlalchemy import update
 from colleague.agent.conversation import Result, as_text
 from colleague.agent.exits import Completed, Failed, Waiting
 from colleague.agent.gate import Verdict
+from colleague.agent.render import MAY_HAVE_HAPPENED
 from colleague.agent.session import Session
 from colleague.agent.tool import (
     NotSent,
@@ -41,7 +42,6 @@ from colleague.store.tx import Tx
 
 MOST_SENDS = 3
 DRAFTED = "Left as a draft for a person; this step is done."
-MAY_HAVE_HAPPENED = "The tool reported an error, but what was asked may have happened."
 
 
 async def act(session: Session) -> None:
