@@ -13,8 +13,9 @@ import typer
 
 from colleague.cli.argument_edit import changes_of, edited_changes
 from colleague.cli.client import Client, with_client
-from colleague.cli.output import CROSS, TICK, note, plain, say
+from colleague.cli.output import CROSS, TICK, note, plain, say, say_failure
 from colleague.cli.run_view import end_with, say_documents
+from colleague.cli.typed import typed
 from colleague.duration import parse_positive_duration
 from colleague.errors import ColleagueError, UsageError
 from colleague.run_document import ApprovalDocument, Decision, RunDocument, short
@@ -191,7 +192,11 @@ def _as_seen(request: DecisionRequest, seen: dict[str, Seen], edits: Edits) -> D
 
 def say_answer(answer: DecisionAnswer) -> None:
     """One line: what the decision did, or why it does not count."""
-    if answer.refusal is not None:
+    if answer.refusal is not None and typed().as_json:
+        say_failure(
+            answer.refusal.code, f"{short(answer.asked)}: {answer.refusal.message}", answer.refusal.hint
+        )
+    elif answer.refusal is not None:
         hint = f" ({answer.refusal.hint})" if answer.refusal.hint else ""
         note(f"{CROSS} {short(answer.asked)}: {answer.refusal.message}{hint}")
     elif answer.approval is not None:
