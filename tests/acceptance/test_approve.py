@@ -19,6 +19,7 @@ from tests.acceptance.test_with_gateway import serving
 from tests.conftest import SALES, Colleague
 from tests.forked import forked_command
 from tests.office import Office, call, calls
+from tests.screen import on_a_terminal
 
 MAIL = "Hi Sarah,\n\nhere is the offer.\n\n" + "A long sentence that is never cut. " * 30 + "\n\nBest,\nSam"
 STAGE = call("crm.update_deal_stage", "The offer is out.", deal_id="d-acme", stage="proposal", reason=MAIL)
@@ -57,6 +58,14 @@ def test_a_question_is_whole_with_its_commands_first_and_its_ids_last(office: Of
 def test_the_list_says_what_each_is_about(office: Office) -> None:
     ask(office)
     assert "deal_id d-acme, stage proposal" in office.colleague.ok("approval", "list").out
+
+
+def test_a_narrow_list_loses_no_word(office: Office) -> None:
+    approval = ask(office)
+    shown = on_a_terminal(office.colleague, "approval", "list", columns=60)
+    assert approval in shown
+    assert shown.count("…") == 1, "only the summary itself is shortened"
+    assert max(map(len, re.sub(r"\x1b\[[\d;]*m", "", shown).splitlines())) <= 60
 
 
 @pytest.mark.parametrize("gateway", [False, True], ids=["alone", "gateway"])
