@@ -91,6 +91,16 @@ def test_show(changed: Colleague) -> None:
     assert (said.code, "has no version 9" in said.err) == (1, True)
 
 
+def test_a_file_that_no_run_has_changed_is_shown_as_it_is(installed: Colleague) -> None:
+    text = pipeline(installed).read_text()
+    assert installed.ok("state", "show", SALES, "pipeline.md").out == text
+    document = installed.ok("state", "show", SALES, PIPELINE, "--json").json
+    assert (document["path"], document["version"], document["text"]) == (PIPELINE, None, text)
+    assert installed("state", "show", SALES, "pipeline.md", "--version", "1").code == 1
+    for wrong in ("nothing.md", "../../../colleague.json", "state", "/etc/passwd"):
+        assert installed("state", "show", SALES, wrong).code == 1, wrong
+
+
 def test_diff(changed: Colleague) -> None:
     newest = changed.ok("state", "diff", SALES, "pipeline.md").out.splitlines()
     names = [f"--- {PIPELINE} version 2", f"+++ {PIPELINE} version 3"]

@@ -207,14 +207,19 @@ def _waiting(tx: Tx) -> list[DoctorCheck]:
     )
 
     counted = (
-        ("runs", count_dead_letters, "dead letters wait", "colleague deadletter list"),
-        ("runs", count_questions, "questions wait for a person", "colleague approval list"),
-        ("runs", count_learnings, "learnings wait for a decision", "colleague learning list"),
-        ("delivery", unsent, "things could not be delivered yet", "colleague status"),
-        ("delivery", count_unread, "results nobody has read", "colleague delivery list"),
+        ("runs", count_dead_letters, "dead letter waits|dead letters wait", "colleague deadletter list"),
+        ("runs", count_questions, "question waits|questions wait", "colleague approval list"),
+        ("runs", count_learnings, "learning waits|learnings wait", "colleague learning list"),
+        (
+            "delivery",
+            unsent,
+            "message is not delivered yet|messages are not delivered yet",
+            "colleague status",
+        ),
+        ("delivery", count_unread, "result is unread|results are unread", "colleague delivery list"),
     )
-    found = [(about, count(tx), what, cure) for about, count, what, cure in counted]
-    return [DoctorCheck(about, "warning", f"{n} {what}", cure) for about, n, what, cure in found if n]
+    found = [(about, count(tx), what.split("|"), cure) for about, count, what, cure in counted]
+    return [DoctorCheck(about, "warning", f"{n} {what[n > 1]}", cure) for about, n, what, cure in found if n]
 
 
 async def _model(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]:

@@ -12,6 +12,8 @@ from colleague.cli.trouble_text import status_word, trouble_line
 from colleague.run_document import CallDocument, RunDocument, StepDocument, short
 
 QUIET = ("mark_step", "complete")
+REASON_CHARS = 200
+RESULT_CHARS = 80
 MARKS = {"done": TICK, "skipped": "-", "failed": CROSS, "open": " "}
 
 
@@ -74,16 +76,16 @@ def _calls(document: RunDocument) -> Iterator[str]:
 
 
 def _call_end(call: CallDocument) -> str:
-    """What became of a call: a failed or refused one says why, and what took time says how long."""
-    result = (call["result"] or {}).get("text", "")
-    if call["is_error"]:
-        word = "failed" if call["status"] == "finished" else str(call["status"]).replace("_", " ")
-        return f"{word}: {plain(result)[:200]}" if result else word
-    return f"{call['status']}{_duration(call)}"
+    """What became of a call, how long it took where that is worth a word, and why or with what result."""
+    word = "failed" if call["is_error"] and call["status"] == "finished" else str(call["status"])
+    result = " ".join(plain((call["result"] or {}).get("text") or "").split())
+    most = REASON_CHARS if call["is_error"] else RESULT_CHARS
+    told = f": {result[:most]}{'…' * (len(result) > most)}" if result else ""
+    return f"{word.replace('_', ' ')}{_duration(call)}{told}"
 
 
 def _duration(call: CallDocument) -> str:
-    if call["status"] != "finished" or not call["started_at"] or not call["ended_at"]:
+    if not call["started_at"] or not call["ended_at"]:
         return ""
     began, ended = (datetime.fromisoformat(each) for each in (call["started_at"], call["ended_at"]))
     seconds = round((ended - began).total_seconds())

@@ -9,11 +9,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from colleague.agent.models.tool_name import safe_name
+from colleague.agent.render import CHANGED, MAY_HAVE_HAPPENED
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
 
 _WRAPPED = re.compile(r'<data source="(?P<source>[^"\n]*)">\n(?P<text>.*)\n</data>\s*', re.DOTALL)
+_EDIT = re.compile(rf'{re.escape(CHANGED)}\n<data source="[^"\n]*">\n.*?\n</data>\n', re.DOTALL)
+"""What stands before a result when a person changed the arguments."""
 _PAIR = re.compile(r'"(\w{1,60})"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false)(?=\s*[,}\]])')
 _MOST_PAIRS = 500
 
@@ -38,19 +41,26 @@ class Made:
     @property
     def source(self) -> str:
         """Whose word the result is; nothing when it is the framework's own."""
-        wrapped = _WRAPPED.fullmatch(self.text)
+        wrapped = _WRAPPED.fullmatch(self._result)
         return wrapped["source"] if wrapped else ""
 
     @property
     def content(self) -> str:
         """The result without its wrapper."""
-        wrapped = _WRAPPED.fullmatch(self.text)
-        return wrapped["text"] if wrapped else self.text
+        wrapped = _WRAPPED.fullmatch(self._result)
+        return wrapped["text"] if wrapped else self._result
 
     @property
-    def first_line(self) -> str:
-        lines = (line.strip() for line in self.content.splitlines())
-        return next((line for line in lines if line), "it failed without a word")[:300]
+    def _result(self) -> str:
+        edit = _EDIT.match(self.text)
+        return self.text[edit.end() :] if edit else self.text
+
+    @property
+    def reason(self) -> str:
+        """Why it failed: the first line, and the next one where the first is only what we say about it."""
+        lines = [line.strip() for line in self.content.splitlines() if line.strip()]
+        told = lines[1:] if lines[:1] == [MAY_HAVE_HAPPENED] else lines
+        return next(iter(told), "it failed without a word")[:300]
 
     @property
     def document(self) -> Any:

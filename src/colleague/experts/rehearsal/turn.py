@@ -73,9 +73,9 @@ class Turn:
                 f"Rehearsal: reads what {move.subject} holds.", "read", {"path": move.subject}
             )
         if move.step and not walked.told and self._offers("mark_step"):
-            arguments = {"step": move.step, "status": "failed", "note": failure.first_line}
+            arguments = {"step": move.step, "status": "failed", "note": failure.reason}
             return PlannedAnswer(f"Rehearsal: step {move.step} failed.", "mark_step", arguments)
-        raise ModelFailure("unknown", f"{NAME}: {self._describe_call(failure)} failed: {failure.first_line}")
+        raise ModelFailure("unknown", f"{NAME}: {self._describe_call(failure)} failed: {failure.reason}")
 
     def _is_possible(self, move: Move) -> bool:
         if not self._offers(move.tool):

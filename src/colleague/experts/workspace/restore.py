@@ -1,12 +1,14 @@
-"""Putting an old version of a file back, by whoever holds the home."""
+"""What a person does with an expert's files: reading one, and putting an old version of it back."""
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from colleague.agent.main_agent import FILES_OWNER, OWNER, main_tree
 from colleague.agent.tool import UnknownEnd
-from colleague.agent.tools.tree import Tree
+from colleague.agent.tools.path import PathError
+from colleague.agent.tools.tree import Content, Tree
 from colleague.agent.tools.versioned import VersionedTree
 from colleague.config import Settings
 from colleague.errors import ColleagueError
@@ -16,12 +18,22 @@ from colleague.experts.workspace.file_history import find_file
 from colleague.experts.workspace.tree import expert_tree
 from colleague.experts.workspace.workspace import Workspace
 from colleague.home import Home
+from colleague.packages.folder import normal_path
 from colleague.store.tx import Database
 
 
 def files_owner(name: str) -> str:
     """Whose versions are meant: `main` is the main agent, since no expert can be called so."""
     return FILES_OWNER if name == OWNER else name
+
+
+def current_file(home: Home, settings: Settings, expert: str, file: str) -> Content | None:
+    """A file as it is on disk, named as for `find_file`; None when there is none."""
+    tree, path = _tree(home, settings, expert), normal_path(file) or file
+    for each in (path, f"state/{path}"):
+        with contextlib.suppress(PathError):
+            return tree.read(each)
+    return None
 
 
 async def restore_file(

@@ -17,7 +17,7 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from colleague.agent.render import shortened, wrapped
+from colleague.agent.render import CHANGED, MAY_HAVE_HAPPENED, shortened, wrapped
 from colleague.experts.rehearsal.history import Made, Spoken, read_history
 
 
@@ -97,10 +97,22 @@ def test_of_a_result_that_was_cut_the_pairs_are_left() -> None:
 
 @pytest.mark.parametrize(
     ("text", "line"),
-    [("\n\n  no such deal \nmore", "no such deal"), ("", "it failed without a word"), ("x" * 999, "x" * 300)],
+    [
+        ("\n\n  no such deal \nmore", "no such deal"),
+        ("", "it failed without a word"),
+        ("x" * 999, "x" * 300),
+        (f"{MAY_HAVE_HAPPENED}\nmore than is left\n", "more than is left"),
+    ],
 )
 def test_the_first_line_says_why(text: str, line: str) -> None:
-    assert made(text, ok=False).first_line == line
+    assert made(text, ok=False).reason == line
+
+
+def test_what_a_person_changed_stands_before_the_result() -> None:
+    edit = f"{CHANGED}\n{wrapped('{}', 'person:tom')}\n"
+    assert made(edit + "no such deal", ok=False).reason == "no such deal"
+    call = made(edit + wrapped('{"a": 1}', "mcp:a/b"))
+    assert (call.source, call.document) == ("mcp:a/b", {"a": 1})
 
 
 DOCUMENTS = st.recursive(

@@ -219,7 +219,7 @@ class TestWhole:
         assert {each.operation for each in report.operations} == set(package.operations)
         assert "crm.get_deal" not in report.not_reached
         assert "email.send" in report.not_reached
-        assert "   crm.get_deal (auto): called 2 times" in report.lines()
+        assert "   crm.get_deal (auto): reached 2 times" in report.lines()
         assert "   email.send (manual): not reached" in report.lines()
 
     def test_outputs_that_fit(self, package: Package, process: Process) -> None:
