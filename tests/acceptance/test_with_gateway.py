@@ -269,5 +269,5 @@ def test_a_terminal_shows_how_long_the_model_thinks(colleague: Colleague) -> Non
     model = office.play({"text": "At last.", "delay": 2})
     with serving(colleague):
         shown = on_a_terminal(colleague, "agent", "hi", "--model", model)
-    assert "thinking, 1 s" in shown
+    assert re.search(r"thinking, \d+ s", shown)
     assert shown.replace("\r", "").splitlines()[-2].endswith("At last.")
