@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 WAITS = 4
 LONGEST = 160
 SLOW_SECONDS = 1.0
+TO_BEGIN = "waiting for it to begin"
 QUIET = ("mark_step", "complete", "function_result")
 
 
@@ -117,7 +118,7 @@ class RunView:
 
     def _wait_to_begin(self) -> None:
         if not self._quiet:
-            self._spinner.start("starting" if self._works else "waiting for it to begin")
+            self._spinner.keep("starting" if self._works else TO_BEGIN)
 
     def _head(self, document: RunDocument) -> None:
         if self._quiet or self._headed == document["id"]:
@@ -145,7 +146,7 @@ class RunView:
         if not run.trouble or data.get("next_try_at") != run.trouble:
             self._line(retry_line(data, run.document["id"] if self._works else ""))
         run.text, run.whole = "", True
-        self._spinner.start("waiting")
+        self._spinner.start("waiting for the next try")
 
     def _message_slow(self, _run: ShownRun, data: dict[str, Any]) -> None:
         self._line(f"  … {data['text']}")
@@ -208,6 +209,8 @@ class RunView:
             self._queued(run, data["ahead"])
         elif data["status"] != "running":
             self._spinner.stop()
+        elif self._spinner.label == TO_BEGIN:
+            self._spinner.start("working")
 
     def _queued(self, run: ShownRun, ahead: AheadDocument | None) -> None:
         """Says what it stands behind, and each time that one fails."""
@@ -218,7 +221,7 @@ class RunView:
         if told != run.ahead and ahead["status"] != "waiting":
             self._line(f"  … {ahead_line(ahead)}")
         run.ahead = told
-        self._spinner.start(f"waiting for run {short(ahead['id'])}")
+        self._spinner.keep(f"waiting for run {short(ahead['id'])}")
 
     def _gateway_lost(self, run: ShownRun, data: dict[str, Any]) -> None:
         run.text, run.whole, run.told = "", False, 0

@@ -20,7 +20,7 @@ class Spinner:
     It has a thread of its own: to import the model layer holds up the event loop for a second and more."""
 
     def __init__(self) -> None:
-        self._label = ""
+        self.label = ""
         self._since = 0.0
         self._drawn = False
         self._frame = 0
@@ -40,13 +40,17 @@ class Spinner:
             self.stop()
 
     def start(self, label: str) -> None:
-        """`label` is ours: a word, or the name of a tool. The same one again goes on counting."""
-        if label != self._label:
-            self._label, self._since = label, time.monotonic()
+        """`label` is ours: a word, or the name of a tool."""
+        self.label, self._since = label, time.monotonic()
+
+    def keep(self, label: str) -> None:
+        """The same as `start`, but a label that is there already goes on counting."""
+        if label != self.label:
+            self.start(label)
 
     def stop(self) -> None:
         with self.away():
-            self._label = ""
+            self.label = ""
 
     @contextlib.contextmanager
     def away(self) -> Iterator[None]:
@@ -65,9 +69,9 @@ class Spinner:
 
     def _draw(self) -> None:
         seconds = time.monotonic() - self._since
-        if not self._label or seconds < FIRST_SECONDS:
+        if not self.label or seconds < FIRST_SECONDS:
             return
         self._frame = (self._frame + 1) % len(FRAMES)
-        sys.stderr.write(f"{CLEAR}  {FRAMES[self._frame]} {self._label}, {seconds:.0f} s")
+        sys.stderr.write(f"{CLEAR}  {FRAMES[self._frame]} {self.label}, {seconds:.0f} s")
         sys.stderr.flush()
         self._drawn = True
