@@ -288,7 +288,8 @@ def test_a_running_gateway_begins_no_run_under_a_new_restriction(colleague: Coll
         assert said.out == ""
         assert "colleague.json:3:12: tools.deny restricts agents, and nothing enforces it yet" in said.err
         assert "remove tools.deny, or set it to []" in said.err
-        assert "and no run begins" in colleague.ok("status").out
+        shown = "Settings: no run begins; nothing enforces tools.deny (colleague config check)"
+        assert shown in colleague.ok("status").out
         write(colleague)
         while (said := colleague("agent", "hi")).code != 0:
             assert time.monotonic() < deadline

@@ -36,8 +36,8 @@ async def _none_held(_: Settings) -> Held:
 class LiveSettings:
     """What counts now. `problem` says why the files on disk are not it; empty when they are.
 
-    `held` are the MCP servers that wait for a yes; `find_held` looks them up in the database. `unenforced` is
-    set while the files hold a restriction that nothing enforces; `on_unenforced` is told when that changes."""
+    `held` are the MCP servers that wait for a yes; `find_held` looks them up in the database. `unenforced`:
+    the files hold a restriction that nothing enforces; `on_unenforced` is told when that changes."""
 
     home: Home
     environ: Mapping[str, str]
