@@ -167,6 +167,9 @@ class LocalService:
         bound.require_active()
         window = self.settings.experts.dedupe_window
         enriched = _enriched(bound, payload)
+        await asyncio.to_thread(
+            self._preflight.check_expert, bound.expert, bound.package, bound.process, "", dry_run=False
+        )
         arrival = await asyncio.to_thread(
             arrival_of, self.home, bound, enriched, source=self.source, dedupe_window=window
         )
