@@ -55,6 +55,15 @@ class RunBrief(TypedDict):
     rehearsal: bool
 
 
+class AheadDocument(TypedDict):
+    """The unfinished run that a queued one waits for, because it is the first of their lane."""
+
+    id: str
+    status: RunStatus
+    trouble: TroubleDocument | None
+    retry_at: str | None
+
+
 class AttemptDocument(TypedDict):
     """One attempt of a run; `outcome` is null while it is under way."""
 
@@ -126,8 +135,9 @@ class UsageDocument(TypedDict):
 class RunDocument(RunBrief):
     """Everything the runtime did for one run.
 
-    `model` is what it thinks with, as provider/model; empty when that cannot be said. `blocked_by` is the
-    waiting run that it stands behind in its lane. `turns` counts the answers of its model."""
+    `model` is what it thinks with, as provider/model; empty when that cannot be said. `ahead` is the run that
+    it stands behind in its lane, `blocked_by` the same when that one waits for a person. `turns` counts the
+    answers of its model."""
 
     version: str
     model: str
@@ -139,6 +149,7 @@ class RunDocument(RunBrief):
     waiting_on: list[str]
     retry_at: str | None
     behind: int
+    ahead: AheadDocument | None
     blocked_by: str | None
     attempts: list[AttemptDocument]
     steps: list[StepDocument]

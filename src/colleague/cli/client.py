@@ -62,7 +62,7 @@ class Client:
     ) -> list[RunDocument]:
         from colleague.cli.run_view import RunView
 
-        async with RunView.open(quiet=quiet, works=self.works) as view:
+        with RunView.open(quiet=quiet, works=self.works) as view:
             for run_id in run_ids:
                 view.begin(await self.service.run(run_id), known.get(run_id))
             async with contextlib.aclosing(self.service.follow(run_ids)) as events:

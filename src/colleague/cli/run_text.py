@@ -8,7 +8,7 @@ from datetime import datetime
 
 from colleague.cli.output import CROSS, TICK, plain
 from colleague.cli.times import moment
-from colleague.cli.trouble_text import status_word, trouble_line
+from colleague.cli.trouble_text import ahead_line, status_word, trouble_line
 from colleague.run_document import CallDocument, RunDocument, StepDocument, short
 
 QUIET = ("mark_step", "complete")
@@ -50,7 +50,7 @@ def _head(document: RunDocument) -> list[str]:
 
 def _attempts(document: RunDocument) -> Iterator[str]:
     for attempt in document["attempts"]:
-        end = attempt["outcome"] or "under way"
+        end = attempt["outcome"] or ("not at work" if document["status"] == "queued" else "under way")
         error = f": {attempt['error']}" if attempt["error"] else ""
         yield f"  attempt {attempt['number']}: {moment(attempt['started_at'])}, {end}{error}"
 
@@ -107,8 +107,9 @@ def refused_text(document: RunDocument) -> str:
 def _waits(document: RunDocument) -> Iterator[str]:
     if document["waiting_on"]:
         yield f"  waits for: {', '.join(map(short, document['waiting_on']))}"
-    if document["behind"]:
-        yield f"  stands behind {document['behind']} earlier runs"
+    if document["ahead"]:
+        more = f" ({document['behind']} runs are before it)" if document["behind"] > 1 else ""
+        yield f"  {ahead_line(document['ahead'])}{more}"
     if document["retry_at"]:
         yield f"  next attempt: {moment(document['retry_at'])}"
 

@@ -54,12 +54,14 @@ def _document(tx: Tx, home: Home, settings: Settings) -> dict[str, Any]:
     from dataclasses import asdict
 
     from colleague.clock_file import home_clock
+    from colleague.config.status import unenforced
     from colleague.store.overview import spent_today_by_expert
 
     return {
         "home": str(home.root),
         "clock": home_clock(home).doubt(),
         "gateway": _gateway(home),
+        "unenforced": [each.key for each in unenforced(settings)],
         **_runs(tx),
         **_approvals(tx, home),
         **_deliveries(tx, home),

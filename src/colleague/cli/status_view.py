@@ -48,6 +48,10 @@ def _head(document: dict[str, Any]) -> Iterator[str]:
     )
     if document["clock"]:
         yield f"Clock: {document['clock']}"
+    if keys := document["unenforced"]:
+        shown = ", ".join(keys[:MOST]) + (f" and {len(keys) - MOST} more" if len(keys) > MOST else "")
+        what = f"Settings: no run begins; nothing enforces {shown}"
+        yield f"{what}{_hint('colleague config check')}"
 
 
 def _questions(document: dict[str, Any]) -> Iterator[str]:

@@ -225,9 +225,12 @@ class RunFollowing:
         return [] if told is None else [told]
 
     async def quiet(self) -> list[RunEvent]:
-        """What the store has although the bus is silent: another process may be at work."""
+        """What the store has although the bus is silent: another process may be at work.
+
+        A queued run is told how the one ahead of it stands, which its own row does not say."""
         row = await self.look.row()
-        if row == self.row and (row.status != "running" or self.works_here):
+        queues = row.status == "queued" and not row.ready
+        if row == self.row and not queues and (row.status != "running" or self.works_here):
             return []
         self.row, self.works_here = row, False
         calls, status = await self.read()
@@ -298,6 +301,7 @@ def _status(document: RunDocument) -> dict[str, Any]:
         "error": document["error"] or _failed_attempt(document),
         "waiting_on": document["waiting_on"],
         "retry_at": document["retry_at"],
+        "ahead": document["ahead"],
         "blocked_by": document["blocked_by"],
         "trouble": document["trouble"],
     }

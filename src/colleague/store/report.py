@@ -11,6 +11,7 @@ from sqlalchemy import bindparam, func, select
 from colleague.clock import iso
 from colleague.run_document import (
     REHEARSAL_MODELS,
+    AheadDocument,
     AttemptDocument,
     CallDocument,
     MessageDocument,
@@ -48,6 +49,7 @@ def run_document(tx: Tx, run_id: str) -> RunDocument:
     run = get_run(tx, run_id)
     asked = approvals_of(tx, run_id)
     used = spent_by_run(tx, run_id)
+    ahead = run_ahead(tx, run)
     return {
         **brief_document(run),
         "version": run.version,
@@ -60,7 +62,8 @@ def run_document(tx: Tx, run_id: str) -> RunDocument:
         "waiting_on": [each.id for each in asked if each.holds],
         "retry_at": iso(run.retry_at),
         "behind": runs_ahead(tx, run),
-        "blocked_by": _blocked_by(tx, run),
+        "ahead": _ahead(ahead) if ahead else None,
+        "blocked_by": ahead.id if ahead and ahead.status == "waiting" else None,
         "attempts": [
             _attempt(each) for each in tx.find(Attempt, attempts, {"run_id": run_id}, order=("number",))
         ],
@@ -207,12 +210,21 @@ def runs_ahead(tx: Tx, run: Run) -> int:
     return int(tx.execute(select(func.count()).select_from(runs).where(ahead)).scalar_one())
 
 
-def _blocked_by(tx: Tx, run: Run) -> str | None:
-    """The run that holds the lane of this one and waits for a person."""
+def run_ahead(tx: Tx, run: Run) -> Run | None:
+    """The run that holds the lane of this queued one; None when it may begin."""
     if run.lane is None or run.status != "queued":
         return None
     head = head_of(tx, run.lane)
-    return head if head != run.id and head and get_run(tx, head).status == "waiting" else None
+    return get_run(tx, head) if head and head != run.id else None
+
+
+def _ahead(run: Run) -> AheadDocument:
+    return {
+        "id": run.id,
+        "status": run.status,
+        "trouble": trouble_document(run),
+        "retry_at": iso(run.retry_at),
+    }
 
 
 def runs_behind(tx: Tx, run: Run) -> int:
