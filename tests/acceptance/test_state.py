@@ -11,7 +11,7 @@ import pytest
 
 from colleague.agent.tools.versioned import FileChange, Standing, VersionedTree
 from colleague.clock import SystemClock
-from colleague.experts.workspace.tree import expert_tree
+from colleague.experts.workspace.expert_tree import expert_tree
 from colleague.experts.workspace.workspace import Workspace
 from colleague.store.sqlite import SqliteDatabase
 from colleague.store.versions import Author

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from colleague.agent.current_time import with_time
 from colleague.agent.main_gate import MainAgentGate
-from colleague.agent.mcp_tool import served_tool
 from colleague.agent.models.resolve import resolve_model
 from colleague.agent.models.thinking import Thinking
 from colleague.agent.render import wrapped
 from colleague.agent.restrictions import NoRestrictions, Restrictions
 from colleague.agent.run_spec import RunSpec
+from colleague.agent.served_tool import served_tool
 from colleague.agent.tool import Tool
 from colleague.agent.toolbox import Toolbox
 from colleague.agent.tools.fence import Fence

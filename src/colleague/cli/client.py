@@ -253,7 +253,7 @@ async def _database(home: Home, settings: Settings) -> AsyncIterator[Database]:
     import os
 
     from colleague.clock_file import home_clock
-    from colleague.store.opening import open_database
+    from colleague.store.open_database import open_database
 
     database = open_database(home, settings, os.environ, home_clock(home))
     try:

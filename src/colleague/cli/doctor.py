@@ -177,7 +177,7 @@ async def _database(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck
 
     from colleague.clock_file import home_clock
     from colleague.errors import ColleagueError, DatabaseUnavailable
-    from colleague.store.opening import open_database
+    from colleague.store.open_database import open_database
 
     kind = "SQLite" if settings.experts.database is None else "PostgreSQL"
     try:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colleague.cli.completion import complete_expert, complete_run
 from colleague.cli.options import AfterOption, HomeOption, JsonOption, LimitOption
+from colleague.cli.shell_completion import complete_expert, complete_run
 
 if TYPE_CHECKING:
     from pathlib import Path

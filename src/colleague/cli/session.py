@@ -70,7 +70,7 @@ def _records(home: Path | None, name: str) -> list[dict[str, Any]]:
     """Of the first session that goes by this name. Raises NotFound."""
     from colleague.cli.client import opened, with_database
     from colleague.errors import NotFound
-    from colleague.experts.runs.report import trajectory_report
+    from colleague.experts.runs.redacted_report import trajectory_report
 
     place, _ = opened(home)
 

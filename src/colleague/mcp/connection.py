@@ -17,8 +17,8 @@ from colleague.mcp.call import IDEMPOTENCY_KEY, McpCall, OnLate, under_way
 from colleague.mcp.errors import CallNotSent, ServerDown, Unknown
 from colleague.mcp.launch import Launch
 from colleague.mcp.log import ServerLog
+from colleague.mcp.mcp_tool import McpTool
 from colleague.mcp.pid_file import Records
-from colleague.mcp.tool import McpTool
 from colleague.mcp.tool_list import ToolList
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from colleague.mcp.errors import CallNotSent, ServerDown, UnknownTool
 from colleague.mcp.launch import prepare, shown_command
 from colleague.mcp.launch_digest import launch_digest
 from colleague.mcp.log import ServerLog, log_file
+from colleague.mcp.mcp_tool import McpTool, is_used
 from colleague.mcp.pid_file import Records
-from colleague.mcp.tool import McpTool, is_used
 from colleague.mcp.tool_limits import LimitedTools, limit_tools
 from colleague.suggest import did_you_mean
 

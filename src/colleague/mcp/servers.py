@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from colleague.config.settings import McpServer, Settings
     from colleague.home import Home
     from colleague.mcp.answer import ToolAnswer
-    from colleague.mcp.tool import McpTool
+    from colleague.mcp.mcp_tool import McpTool
 
 
 class Servers:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from colleague.mcp.tool import McpTool
+    from colleague.mcp.mcp_tool import McpTool
 
 MOST_TOOLS = 500
 LONGEST_NAME = 128

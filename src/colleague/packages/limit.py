@@ -19,7 +19,7 @@ from colleague.packages.package import Package
 from colleague.packages.parameter import Parameter
 from colleague.packages.policy import Escalation, Override, Policy, Tier, looser, stricter
 from colleague.packages.process import Process
-from colleague.packages.tool import ToolDeclaration
+from colleague.packages.tool_declaration import ToolDeclaration
 from colleague.packages.trigger import Trigger
 
 MAIN_CHANNEL = "main"

@@ -23,7 +23,7 @@ from colleague.experts.runs.inputs import find_process
 from colleague.experts.runs.invoke import Invocation, checked_inputs
 from colleague.experts.runs.model_name import model_name
 from colleague.experts.runs.preflight import Preflight
-from colleague.experts.runs.report import approval_report, granted_text, run_report
+from colleague.experts.runs.redacted_report import approval_report, granted_text, run_report
 from colleague.experts.runs.retry import drop_dead_letter, retry_run
 from colleague.experts.workspace.restore import restore_file
 from colleague.home import Home

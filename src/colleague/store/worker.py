@@ -15,7 +15,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Protocol
 
-from colleague.background import BackgroundTasks
+from colleague.background_tasks import BackgroundTasks
 from colleague.clock import boot_time_ms
 from colleague.errors import DatabaseUnavailable
 from colleague.shortage import is_shortage

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from colleague.experts.rehearsal.sample import Want
+from colleague.experts.rehearsal.sample_text import means_address
 from colleague.experts.rehearsal.search import find, find_address
-from colleague.experts.rehearsal.text import means_address
 
 _LONGEST_VALUE = 120
 _FEWEST_WORDS = 6

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from colleague.experts.json_schema import Schema, SchemaDocument, is_number, merge
 from colleague.experts.rehearsal.naming import singular
 from colleague.experts.rehearsal.number import numbers
-from colleague.experts.rehearsal.text import described, may_be_empty, texts
+from colleague.experts.rehearsal.sample_text import described, may_be_empty, texts
 
 _DEEP, _DEEPEST = 3, 12
 _MOST_TRIES = 3_000

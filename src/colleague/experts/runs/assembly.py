@@ -55,8 +55,8 @@ from colleague.experts.runs.tools.mark_step import MarkStepTool
 from colleague.experts.runs.tools.propose_learning import ProposeLearningTool, propose_learning_spec
 from colleague.experts.runs.tools.read_function import ReadFunctionTool
 from colleague.experts.skill import bound_skills, skill_folders
+from colleague.experts.workspace.expert_tree import expert_tree
 from colleague.experts.workspace.learnings import function_learnings, package_learnings
-from colleague.experts.workspace.tree import expert_tree
 from colleague.experts.workspace.workspace import Workspace, initialise_state, session_files
 from colleague.file_cache import FileCache
 from colleague.home import Home

@@ -12,8 +12,8 @@ from colleague.config import Settings
 from colleague.errors import ColleagueError
 from colleague.experts.expert import find_expert
 from colleague.experts.restrictions import ExpertRestrictions
+from colleague.experts.workspace.expert_tree import expert_tree
 from colleague.experts.workspace.file_history import find_file
-from colleague.experts.workspace.tree import expert_tree
 from colleague.experts.workspace.workspace import Workspace
 from colleague.home import Home
 from colleague.store.tx import Database
