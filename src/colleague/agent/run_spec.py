@@ -61,7 +61,7 @@ class NoRunEndHooks:
 
 @dataclass(frozen=True)
 class RunSpec:
-    """The surroundings of a run."""
+    """Model, prompt, tools, policy and limits of one session."""
 
     owner: str
     model: ResolvedModel

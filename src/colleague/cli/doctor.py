@@ -262,7 +262,7 @@ async def _servers(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]
 
 async def _experts(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]:
     from colleague.cli.expert_notice import notice
-    from colleague.experts.binding_checks import check_bindings, surroundings
+    from colleague.experts.binding_checks import binding_context, check_bindings
     from colleague.experts.expert import discover
     from colleague.packages.finding import Findings
 
@@ -270,7 +270,9 @@ async def _experts(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]
         reading = expert.read()
         findings = Findings()
         if reading.package is not None:
-            check_bindings(expert, reading.package, surroundings(settings, home.root, expert.name), findings)
+            check_bindings(
+                expert, reading.package, binding_context(settings, home.root, expert.name), findings
+            )
         errors = [*reading.findings.errors, *findings.errors]
         cure = f"colleague expert validate {expert.name}"
         if errors:

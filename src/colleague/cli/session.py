@@ -54,10 +54,11 @@ def export_trajectory(
     from colleague.cli.output import note, say
     from colleague.errors import UsageError
     from colleague.files import write_atomic
+    from colleague.main_names import MAIN_SESSION
 
     if session and named and session != named:
         raise UsageError(f"two sessions are named: {session} and {named}", hint="name one of them")
-    records = _records(home, session or named or "main")
+    records = _records(home, session or named or MAIN_SESSION)
     text = "\n".join(json.dumps(record, ensure_ascii=False) for record in records)
     if output is None:
         say(text)

@@ -73,7 +73,7 @@ def unpack_source(source: Source, folder: Path, progress: Progress, limits: Arch
         raise PackageError(f"the source {source} is gone", hint="put it back, or install from elsewhere")
     progress("Unpacking")
     target = folder / "package"
-    with _damage_told(source):
+    with _damage_as_error(source):
         unpack(file, target, limits)
     return _top(target)
 
@@ -86,7 +86,7 @@ def _top(target: Path) -> Path:
 
 
 @contextmanager
-def _damage_told(source: Source) -> Iterator[None]:
+def _damage_as_error(source: Source) -> Iterator[None]:
     """Whatever the libraries stumble over in a broken or hostile archive is one error."""
     try:
         yield

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeVar
 
+from colleague.main_names import MAIN_CHANNEL
 from colleague.packages.delivery import Delivery
 from colleague.packages.execution import Execution
 from colleague.packages.function import Function
@@ -22,7 +23,6 @@ from colleague.packages.process import Process
 from colleague.packages.tool_declaration import ToolDeclaration
 from colleague.packages.trigger import Trigger
 
-MAIN_CHANNEL = "main"
 CONFIDENCE = "confidence"
 
 Part = TypeVar("Part", Function, Process)

@@ -12,8 +12,6 @@ from typing import Any, Literal
 
 from sqlalchemy import select
 
-from colleague.agent.main_agent import OWNER
-from colleague.agent.main_agent import SESSION as MAIN_SESSION
 from colleague.config import Settings
 from colleague.config.status import require_enforced
 from colleague.errors import ColleagueError, UsageError
@@ -27,6 +25,7 @@ from colleague.experts.runs.redacted_report import approval_report, granted_text
 from colleague.experts.runs.retry import drop_dead_letter, retry_run
 from colleague.experts.workspace.restore import restore_file
 from colleague.home import Home
+from colleague.main_names import MAIN_AGENT, MAIN_SESSION
 from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
 from colleague.runtime.host import Host
@@ -42,7 +41,7 @@ from colleague.runtime.requests import (
     require_message,
     require_work,
 )
-from colleague.runtime.run_events import LOOK_SECONDS, RunLook, RunSnapshot, RunWatchers, run_events
+from colleague.runtime.run_events import LOOK_SECONDS, RunReader, RunSnapshot, RunWatchers, run_events
 from colleague.store.accept import Accepted, Arrival, accept
 from colleague.store.approvals import (
     AlreadyDecided,
@@ -142,7 +141,7 @@ class LocalService:
         body = json.dumps({"message": message}, ensure_ascii=False)
         arrival = Arrival(
             kind="agent",
-            expert=OWNER,
+            expert=MAIN_AGENT,
             trigger=self.source,
             source=self.source,
             payload=body,
@@ -259,7 +258,7 @@ class LocalService:
         self, run_id: str, watchers: RunWatchers | None, *, look_seconds: float = LOOK_SECONDS
     ) -> AsyncGenerator[RunEvent | None]:
         """What happens in one run until it is done; None when nothing does for a while."""
-        look = RunLook(
+        look = RunReader(
             row=lambda: self.database.read(lambda tx: get_run(tx, run_id)),
             snapshot=lambda: self.database.read(lambda tx: self._snapshot(tx, run_id)),
         )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.store.approvals import Ask, can_go_on, raise_asks
 from colleague.store.claims import progress, wake_run
 from colleague.store.ids import new_id
@@ -26,7 +27,6 @@ CallStatus = Literal[
     "not_run",
 ]
 
-MAIN = "main"
 SESSION = "session"
 """As a call's tool: it is a child session."""
 
@@ -103,7 +103,7 @@ class Call:
         return self.tool == SESSION
 
 
-def read_messages(tx: Tx, run_id: str, session: str = MAIN) -> list[Message]:
+def read_messages(tx: Tx, run_id: str, session: str = MAIN_TRANSCRIPT) -> list[Message]:
     return tx.find(Message, messages, {"run_id": run_id, "session": session}, order=("position",))
 
 

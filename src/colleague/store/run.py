@@ -15,8 +15,8 @@ Status = RunStatus
 Outcome = RunOutcome
 RunKind = Literal["expert", "agent"]
 """Who works on a run: an expert under its policy, or the main agent."""
-"""Whether a run is dry; a strict one sends nothing but what only reads."""
 _STRICT = 2
+"""Stored for a dry run that sends only calls that read."""
 
 
 @dataclass(frozen=True)

@@ -60,12 +60,11 @@ from colleague.experts.workspace.learnings import function_learnings, package_le
 from colleague.experts.workspace.workspace import Workspace, initialise_state, session_files
 from colleague.file_cache import FileCache
 from colleague.home import Home
+from colleague.main_names import MAIN_CHANNEL
 from colleague.mcp.servers import Servers
 from colleague.packages.execution import Execution
 from colleague.packages.function import Function
-from colleague.packages.limit import MAIN_CHANNEL
 from colleague.packages.package import Package
-from colleague.packages.parameter import Parameter
 from colleague.packages.process import Process
 from colleague.protected import programs, protected_paths
 from colleague.store.claims import attempt_started
@@ -156,7 +155,7 @@ class RunSpecBuilder:
         async def stage(function: Function, inputs: dict[str, Any]) -> RunSpec:
             learned = function_learnings(workspace.learnings, function.name)
             prompt = assemble_function_prompt(self.package, function, learned, skilled)
-            made = self._function_setting(inside, function, inputs, operations, rehearsal)
+            made = self._function_spec(inside, function, inputs, operations, rehearsal)
             return replace(made, system=with_time(prompt, self.agent.settings, now))
 
         native = self._native(functions, stage)
@@ -353,7 +352,7 @@ class RunSpecBuilder:
 
         return ProcessOpening(self.package, self.process, "event", read_file, self.agent.database)
 
-    def _function_setting(
+    def _function_spec(
         self,
         base: RunSpec,
         function: Function,
@@ -363,19 +362,15 @@ class RunSpecBuilder:
     ) -> RunSpec:
         """A child session: only what the function names, and nothing of the conversation around it."""
         tools = [each for each in operations if each.spec.name.partition(".")[0] in function.tools]
-        complete: Tool = CompleteTool(complete_spec(_owed(function)))
+        complete: Tool = CompleteTool(complete_spec(function.outputs))
         model = walkthrough_model(self.package, None, inputs, function=function) if rehearsal else base.model
         return replace(
             base,
             model=model,
             toolbox=Toolbox([*tools, complete, self._escalate]),
             opening=FunctionOpening(function, inputs),
-            completion=OutputCompletion(_owed(function)),
+            completion=OutputCompletion(function.outputs),
         )
-
-
-def _owed(function: Function) -> tuple[Parameter, ...]:
-    return function.outputs
 
 
 def state_locks(home: Home) -> Path:

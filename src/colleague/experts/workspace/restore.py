@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from colleague.agent.main_agent import FILES_OWNER, OWNER, main_tree
+from colleague.agent.main_agent import FILES_OWNER, main_tree
 from colleague.agent.tool import UnknownEnd
 from colleague.agent.tools.tree import Tree
 from colleague.agent.tools.versioned import VersionedTree
@@ -16,12 +16,13 @@ from colleague.experts.workspace.expert_tree import expert_tree
 from colleague.experts.workspace.file_history import find_file
 from colleague.experts.workspace.workspace import Workspace
 from colleague.home import Home
+from colleague.main_names import MAIN_AGENT
 from colleague.store.tx import Database
 
 
 def files_owner(name: str) -> str:
     """Whose versions are meant: `main` is the main agent, since no expert can be called so."""
-    return FILES_OWNER if name == OWNER else name
+    return FILES_OWNER if name == MAIN_AGENT else name
 
 
 async def restore_file(
@@ -42,7 +43,7 @@ async def restore_file(
 
 def _tree(home: Home, settings: Settings, expert: str) -> Tree:
     """The expert's tree. A package that is broken at the moment does not stand in the way."""
-    if expert == OWNER:
+    if expert == MAIN_AGENT:
         return main_tree(home, settings, ExpertRestrictions(home, settings))
     root = find_expert(home, expert).root
     return expert_tree(root, Workspace.of(settings.workspace, expert), private=())
