@@ -26,7 +26,7 @@ from colleague.store.tx import Database, Tx
 
 @dataclass(frozen=True)
 class Advancer:
-    """Given to the worker, which knows nothing of agents."""
+    """Advances runs for the worker, which knows nothing of agents."""
 
     database: Database
     assembler: Assembler

@@ -1,4 +1,4 @@
-"""A run's transcript in the worker's hands: loaded from the store, and written back one commit at a time."""
+"""The transcript of one session of a run: loaded from the store, written back one commit at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line's only door to work: the gateway that holds the home, else this process.
+"""How commands reach the service: the gateway that holds the home, else this process.
 
 A command that asks a gateway imports neither the store nor the model layer: both are imported here only when
 this process does the work."""

@@ -78,7 +78,7 @@ class ServerContext:
 
 
 class Server:
-    """Holds at most one open link; the task that opens links lives until `stop`."""
+    """Holds at most one open connection; the task that opens connections lives until `stop`."""
 
     def __init__(self, name: str, settings: McpServer, around: ServerContext, *, held: bool = False) -> None:
         self.name = name

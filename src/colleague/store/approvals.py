@@ -54,7 +54,7 @@ FREE: tuple[Kind, ...] = ("draft", "learning")
 
 
 class AlreadyDecided(ColleagueError):
-    """Someone was quicker."""
+    """The approval is decided already."""
 
     code = "already-decided"
 

@@ -1,4 +1,4 @@
-"""A request in the terms of the model library."""
+"""The parameters of a request, as the model library takes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waiting out what passes: rate limits, overload, failing servers, lost connections."""
+"""Retries of a model request: after rate limits, overload, failing servers, lost connections."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _MONEY_AFTER = re.compile(rf"\s{{0,3}}(?:\$|(?:{CURRENCIES}|euros?|dollars?|poun
 
 
 class PassageKind(IntEnum):
-    """Where the words of a passage count; of two kinds the lower one counts more often."""
+    """Where the words of a passage count. When a passage has two kinds, the broader one is kept."""
 
     ANYWHERE = 0
     GLUED = 1

@@ -20,7 +20,7 @@ _MOST_PAIRS = 500
 
 @dataclass(frozen=True)
 class UserMessage:
-    """Someone said something to the agent: the beginning of an attempt, or a word in between."""
+    """A message to the agent: the beginning of an attempt, or something said in between."""
 
 
 @dataclass(frozen=True)

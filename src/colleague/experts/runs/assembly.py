@@ -1,4 +1,4 @@
-"""An expert as an agent: the setting of its runs, assembled from pinned package, bindings and home."""
+"""Builds the RunSpec of an expert's run from its pinned package, its bindings and its home."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ OUTCOMES: dict[str, Outcome] = {"escalate": "failed", "abandon": "abandoned", "d
 
 @dataclass(frozen=True)
 class ExpertRuns:
-    """Assembles the settings of the runs of every expert in a home."""
+    """Assembles the runs of all experts in a home."""
 
     home: Home
     settings: Settings
@@ -121,7 +121,7 @@ class ExpertRuns:
 
 @dataclass(frozen=True)
 class RunSpecBuilder:
-    """One run of one expert, with everything that its setting is made from."""
+    """Builds the RunSpec of one run of one expert."""
 
     agent: ExpertRuns
     run: Run

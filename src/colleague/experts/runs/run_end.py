@@ -1,4 +1,4 @@
-"""What follows from the end of an expert's run: delivery, escalation, and a tidy workspace."""
+"""What follows from the end of an expert's run: delivery, escalation, and the cleanup of its workspace."""
 
 from __future__ import annotations
 
