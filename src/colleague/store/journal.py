@@ -174,24 +174,26 @@ def start_call(tx: Tx, hold: Hold, call: Call) -> int:
 
     `call` has the final arguments, which a person may have edited, and their digest. A number that was used
     before is refused by the database."""
-    run = fenced(tx, hold)
-    number = call.sends + 1
-    tx.insert(sends, call_id=call.id, number=number, epoch=run.epoch, started_at=tx.now)
-    begun = {"status": "started", "sends": number, "started_at": tx.now}
-    final = {"arguments": call.arguments, "digest": call.digest, "note": call.note, "target": call.target}
-    tx.update(calls, {"id": call.id}, **begun, **final)
-    return number
+    return _start(tx, hold, call, tx.now)
 
 
 def finish_reading(
     tx: Tx, hold: Hold, call: Call, result: str, took_ms: int, *, is_error: bool = False
 ) -> int:
     """Commits a reading with its answer at once: before that it can be made again, so nothing is lost."""
-    number = start_call(tx, hold, call)
-    began = tx.now - took_ms
-    tx.update(sends, {"call_id": call.id, "number": number}, started_at=began, ended_at=tx.now)
     ended = {"status": "finished", "result": result, "is_error": int(is_error), "ended_at": tx.now}
-    tx.update(calls, {"id": call.id}, started_at=began, **ended)
+    return _start(tx, hold, call, tx.now - took_ms, **ended)
+
+
+def _start(tx: Tx, hold: Hold, call: Call, began: int, **ended: str | int) -> int:
+    """With `ended` the send is over already."""
+    run = fenced(tx, hold)
+    number = call.sends + 1
+    times = {"started_at": began, "ended_at": ended.get("ended_at")}
+    tx.insert(sends, call_id=call.id, number=number, epoch=run.epoch, **times)
+    begun = {"status": "started", "sends": number, "started_at": began}
+    final = {"arguments": call.arguments, "digest": call.digest, "note": call.note, "target": call.target}
+    tx.update(calls, {"id": call.id}, **begun | final | ended)
     return number
 
 
