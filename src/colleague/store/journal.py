@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.store.approvals import Ask, can_go_on, raise_asks
@@ -185,7 +185,7 @@ def finish_reading(
     return _start(tx, hold, call, tx.now - took_ms, **ended)
 
 
-def _start(tx: Tx, hold: Hold, call: Call, began: int, **ended: str | int) -> int:
+def _start(tx: Tx, hold: Hold, call: Call, began: int, **ended: Any) -> int:
     """With `ended` the send is over already."""
     run = fenced(tx, hold)
     number = call.sends + 1

@@ -64,6 +64,6 @@ class SqliteText:
 @cache
 def sqlite_text(statement: Insert | Update | Select[Any]) -> SqliteText:
     """Only for what the functions above have built: those are few, and the same object each time."""
-    compiled = statement.compile(dialect=sqlite_dialect(paramstyle="qmark"))  # type: ignore[no-untyped-call]
+    compiled = statement.compile(dialect=sqlite_dialect(paramstyle="qmark"))
     fixed = {name: value for name, value in compiled.params.items() if value is not None}
     return SqliteText(str(compiled), tuple(compiled.positiontup or ()), fixed)
