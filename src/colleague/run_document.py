@@ -18,8 +18,6 @@ Decision = Literal["approve", "reject", "respond", "done", "not_done", "happened
 
 QUESTIONS = ("approval", "draft", "learning", "proposal")
 """Kinds of messages that ask something: whoever decides has read them."""
-MAIN_SESSION = "agent:main:main"
-"""The session that a person talks to when none is named."""
 REHEARSAL_MODELS = "rehearsal/"
 """How the names of models begin that only walk through a process."""
 _SHORT = 8

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from colleague.agent.tools.versioned import FileChange, Standing, VersionedTree
+from colleague.agent.tools.versioned import CurrentFile, FileChange, VersionedTree
 from colleague.clock import SystemClock
-from colleague.experts.workspace.tree import expert_tree
+from colleague.experts.workspace.expert_tree import expert_tree
 from colleague.experts.workspace.workspace import Workspace
 from colleague.store.sqlite import SqliteDatabase
 from colleague.store.versions import Author
@@ -37,7 +37,7 @@ def in_home(colleague: Colleague, work: Callable[[VersionedTree], Awaitable[obje
     asyncio.run(go())
 
 
-def always(text: str) -> Callable[[Standing], bytes]:
+def always(text: str) -> Callable[[CurrentFile], bytes]:
     return lambda _: text.encode()
 
 

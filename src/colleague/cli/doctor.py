@@ -177,7 +177,7 @@ async def _database(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck
 
     from colleague.clock_file import home_clock
     from colleague.errors import ColleagueError, DatabaseUnavailable
-    from colleague.store.opening import open_database
+    from colleague.store.open_database import open_database
 
     kind = "SQLite" if settings.experts.database is None else "PostgreSQL"
     try:
@@ -267,7 +267,7 @@ async def _servers(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]
 
 async def _experts(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]:
     from colleague.cli.expert_notice import notice
-    from colleague.experts.binding_checks import check_bindings, surroundings
+    from colleague.experts.binding_checks import binding_context, check_bindings
     from colleague.experts.expert import discover
     from colleague.packages.finding import Findings
 
@@ -275,7 +275,9 @@ async def _experts(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]
         reading = expert.read()
         findings = Findings()
         if reading.package is not None:
-            check_bindings(expert, reading.package, surroundings(settings, home.root, expert.name), findings)
+            check_bindings(
+                expert, reading.package, binding_context(settings, home.root, expert.name), findings
+            )
         errors = [*reading.findings.errors, *findings.errors]
         cure = f"colleague expert validate {expert.name}"
         if errors:

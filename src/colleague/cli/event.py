@@ -26,7 +26,7 @@ def show(
     """What happened to an event: accepted, run, delivered."""
     from colleague.cli.client import opened, with_database
     from colleague.cli.output import say, say_json
-    from colleague.experts.runs.report import event_report
+    from colleague.experts.runs.redacted_report import event_report
     from colleague.store.lookup import full_id
     from colleague.store.tables import events
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from colleague.cli.completion import complete_learning
 from colleague.cli.options import AfterOption, HomeOption, JsonOption, LimitOption
+from colleague.cli.shell_completion import complete_learning
 
 app = typer.Typer(no_args_is_help=True, help="Learnings that experts propose, and what becomes of them.")
 

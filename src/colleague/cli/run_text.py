@@ -9,6 +9,7 @@ from datetime import datetime
 from colleague.cli.output import CROSS, TICK, plain
 from colleague.cli.times import moment
 from colleague.cli.trouble_text import ahead_line, status_word, trouble_line
+from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.run_document import CallDocument, RunDocument, StepDocument, short
 
 QUIET = ("mark_step", "complete")
@@ -71,7 +72,7 @@ def _calls(document: RunDocument) -> Iterator[str]:
         if call["operation"] in QUIET:
             continue
         arguments = json.dumps(call["arguments"], ensure_ascii=False)[:120]
-        inner = "  " if not call["session"].startswith("main") else ""
+        inner = "  " if not call["session"].startswith(MAIN_TRANSCRIPT) else ""
         yield f"  {inner}{call['operation']} ({call['tier']}) {arguments}: {_call_end(call)}"
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from colleague.cli.completion import complete_expert
 from colleague.cli.options import HomeOption, JsonOption
+from colleague.cli.shell_completion import complete_expert
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -86,7 +86,7 @@ def _runs(tx: Tx) -> dict[str, Any]:
 
 
 def _approvals(tx: Tx, home: Home) -> dict[str, Any]:
-    from colleague.experts.runs.report import approval_report
+    from colleague.experts.runs.redacted_report import approval_report
     from colleague.store.approvals import count_approvals, pending_approvals
     from colleague.store.overview import count_learnings, count_questions
 
@@ -99,7 +99,7 @@ def _approvals(tx: Tx, home: Home) -> dict[str, Any]:
 
 
 def _deliveries(tx: Tx, home: Home) -> dict[str, Any]:
-    from colleague.experts.runs.report import outbox_report
+    from colleague.experts.runs.redacted_report import outbox_report
     from colleague.run_document import QUESTIONS
     from colleague.store.outbox import deliveries_page, unsent_outbox
     from colleague.store.overview import count_unread, unsent
@@ -140,7 +140,7 @@ def _troubles(tx: Tx) -> list[dict[str, Any]]:
 
 def _history(tx: Tx, home: Home) -> dict[str, Any]:
     """What has ended and what was delivered, the newest first."""
-    from colleague.experts.runs.report import outbox_report
+    from colleague.experts.runs.redacted_report import outbox_report
     from colleague.run_document import QUESTIONS
     from colleague.store.outbox import recent_outbox
     from colleague.store.report import brief_document

@@ -12,7 +12,6 @@ from typing import Any, Literal, cast, get_args
 
 from sqlalchemy import select
 
-from colleague.agent.main_agent import SESSION as MAIN_SESSION
 from colleague.config import Settings
 from colleague.config.status import require_enforced
 from colleague.errors import ColleagueError, ConfigError, NotFound, UsageError
@@ -22,10 +21,11 @@ from colleague.experts.runs.inputs import find_process
 from colleague.experts.runs.invoke import Invocation, checked_inputs
 from colleague.experts.runs.model_name import model_name
 from colleague.experts.runs.preflight import Preflight
-from colleague.experts.runs.report import approval_report, granted_text, run_report
+from colleague.experts.runs.redacted_report import approval_report, granted_text, run_report
 from colleague.experts.runs.retry import drop_dead_letter, retry_run
 from colleague.experts.workspace.restore import restore_file
 from colleague.home import Home
+from colleague.main_names import MAIN_SESSION
 from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
 from colleague.runtime.host import Host
@@ -43,7 +43,7 @@ from colleague.runtime.requests import (
     require_message,
     require_work,
 )
-from colleague.runtime.run_events import LOOK_SECONDS, RunLook, RunSnapshot, RunWatchers, run_events
+from colleague.runtime.run_events import LOOK_SECONDS, RunReader, RunSnapshot, RunWatchers, run_events
 from colleague.session_document import ArchiveDocument, ItemDocument, SessionDocument, StoppedDocument
 from colleague.session_key import SessionKey
 from colleague.sessions.changes import change, reset, stop
@@ -351,7 +351,7 @@ class LocalService:
         self, run_id: str, watchers: RunWatchers | None, *, look_seconds: float = LOOK_SECONDS
     ) -> AsyncGenerator[RunEvent | None]:
         """What happens in one run until it is done; None when nothing does for a while."""
-        look = RunLook(
+        look = RunReader(
             row=lambda: self.database.read(lambda tx: get_run(tx, run_id)),
             snapshot=lambda: self.database.read(lambda tx: self._snapshot(tx, run_id)),
         )

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import bindparam, func, select
 
 from colleague.clock import iso
+from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.run_document import (
     REHEARSAL_MODELS,
     AheadDocument,
@@ -22,7 +23,7 @@ from colleague.run_document import (
     TroubleDocument,
 )
 from colleague.store.approvals import approvals_of
-from colleague.store.journal import MAIN, Call, all_messages, read_calls, read_messages
+from colleague.store.journal import Call, all_messages, read_calls, read_messages
 from colleague.store.lanes import head_of
 from colleague.store.outbox import UNREAD, OutboxMessage, outbox_of
 from colleague.store.run import Run, get_run
@@ -94,9 +95,9 @@ class AnswerText:
 
 def answers_of(tx: Tx, run_id: str) -> list[AnswerText]:
     """The answers in the main session of a run, in order."""
-    calls = read_calls(tx, run_id, MAIN)
+    calls = read_calls(tx, run_id, MAIN_TRANSCRIPT)
     found = []
-    for message in read_messages(tx, run_id, MAIN):
+    for message in read_messages(tx, run_id, MAIN_TRANSCRIPT):
         said = [each for each in json.loads(message.body) if each.get("kind") == "response"]
         if said:
             ids = frozenset(call.id for call in calls if call.position == message.position)
@@ -106,7 +107,7 @@ def answers_of(tx: Tx, run_id: str) -> list[AnswerText]:
 
 _RESPONSES = select(func.count()).where(
     messages.c.run_id == bindparam("run"),
-    messages.c.session == MAIN,
+    messages.c.session == MAIN_TRANSCRIPT,
     # inside of a text the quotes would be escaped
     messages.c.body.contains('"kind":"response"', autoescape=True),
 )

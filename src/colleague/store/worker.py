@@ -15,7 +15,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Protocol
 
-from colleague.background import BackgroundTasks
+from colleague.background_tasks import BackgroundTasks
 from colleague.clock import boot_time_ms
 from colleague.errors import DatabaseUnavailable
 from colleague.shortage import is_shortage
@@ -70,7 +70,7 @@ class Worker:
     ) -> None:
         self._keep_ms = keep_ms
         self._only = only
-        # of its own for each worker: what is in its name and not in its hands is in nobody's
+        # unique for each worker: a run that is claimed in its name and that it does not hold is nobody's
         self.name = name or f"{os.uname().nodename}:{os.getpid()}:{secrets.token_hex(3)}"
         self.health = WorkHealth()
         self._database = database
@@ -235,9 +235,9 @@ class Worker:
             await _cancelled([keeping])
 
     async def _hand_back(self, hold: Hold, error: Exception) -> None:
-        """A bug must not leave a run in nobody's hands; one that fails every time fails its attempt.
+        """A bug must not leave a run claimed by nobody; a run that fails every time fails its attempt.
 
-        Trouble of the surroundings is no fault of the run: it is not counted, and the next take waits."""
+        An outside failure is not counted against the run, and the next take waits."""
 
         def after_a_bug(tx: Tx) -> None:
             release(tx, fenced(tx, hold))

@@ -22,12 +22,12 @@ _MOST_PAIRS = 500
 
 
 @dataclass(frozen=True)
-class Spoken:
-    """Someone said something to the agent: the beginning of an attempt, or a word in between."""
+class UserMessage:
+    """A message to the agent: the beginning of an attempt, or something said in between."""
 
 
 @dataclass(frozen=True)
-class Made:
+class FinishedCall:
     """A call that has a result. `tool` is in the form that providers take."""
 
     tool: str
@@ -71,22 +71,22 @@ class Made:
             return dict(_pairs(self.content))
 
 
-Event = Spoken | Made
+HistoryItem = UserMessage | FinishedCall
 
 
-def read_history(messages: Sequence[ModelMessage]) -> tuple[Event, ...]:
+def read_history(messages: Sequence[ModelMessage]) -> tuple[HistoryItem, ...]:
     """Calls and words in the order in which they came; a call without a result did not happen."""
     asked = {part.tool_call_id: part for part in _parts(messages, "tool-call")}
     return tuple(_events(messages, asked))
 
 
-def _events(messages: Sequence[ModelMessage], asked: Mapping[str, Any]) -> Iterator[Event]:
+def _events(messages: Sequence[ModelMessage], asked: Mapping[str, Any]) -> Iterator[HistoryItem]:
     for part in (part for message in messages if message.kind == "request" for part in message.parts):
         if part.part_kind == "user-prompt":
-            yield Spoken()
+            yield UserMessage()
         elif part.part_kind == "tool-return" and part.tool_call_id in asked:
             call = asked[part.tool_call_id]
-            yield Made(call.tool_name, _arguments(call), _text(part), part.outcome == "success")
+            yield FinishedCall(call.tool_name, _arguments(call), _text(part), part.outcome == "success")
 
 
 def _parts(messages: Iterable[ModelMessage], kind: str) -> Iterator[Any]:

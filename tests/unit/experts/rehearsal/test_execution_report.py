@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colleague.experts.rehearsal.report import Report, execution_report
+from colleague.experts.rehearsal.execution_report import Report, execution_report
 from colleague.packages.package import Package, read_package
 from colleague.packages.process import Process
 from tests.conftest import EXAMPLE
