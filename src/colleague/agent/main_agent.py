@@ -20,6 +20,7 @@ from colleague.agent.tool import Tool
 from colleague.agent.toolbox import Toolbox
 from colleague.agent.tools.fence import Fence
 from colleague.agent.tools.file_tools import file_tools
+from colleague.agent.tools.memory_tools import memory_tools
 from colleague.agent.tools.reconcile import reconcile
 from colleague.agent.tools.tree import Root, Tree
 from colleague.config import Settings
@@ -69,7 +70,7 @@ class MainAgent:
             owner=OWNER,
             model=resolve_model(self.settings, self.environ, run.model, folder=self.home.root),
             system=with_time(self._system(), self.settings, now),
-            toolbox=Toolbox([*self._file_tools(run), *await self._served_tools()]),
+            toolbox=Toolbox([*self._file_tools(run), *self._memory_tools(), *await self._served_tools()]),
             gate=MainAgentGate(await asyncio.to_thread(self.restrictions.draft_only)),
             draft_channel=DRAFTS_TO,
             thinking=Thinking.of(self.settings),
@@ -91,6 +92,14 @@ class MainAgent:
 
     def _file_tools(self, run: Run) -> list[Tool]:
         return file_tools(self._tree, self.database, owner=FILES_OWNER, run_id=run.id, locks=self._locks)
+
+    def _memory_tools(self) -> list[Tool]:
+        return memory_tools(
+            self.settings.agents.defaults,
+            self.settings.workspace,
+            closed=_closed_paths(self.home, self.settings, self.restrictions),
+            indexes=self.home.state / "memory-index",
+        )
 
     async def mend_files(self) -> None:
         """Ends what a crash left between a file's recorded version and the file itself."""
@@ -122,9 +131,13 @@ class MainAgent:
 
 def main_tree(home: Home, settings: Settings, restrictions: Restrictions) -> Tree:
     """The workspace, without what decides what the home runs and without what belongs to others."""
-    closed = [home.root, *protected_paths(home, settings), *restrictions.closed_paths()]
-    fence = Fence(closed, [*programs(settings), *restrictions.read_only_folders()])
+    read_only = [*programs(settings), *restrictions.read_only_folders()]
+    fence = Fence(_closed_paths(home, settings, restrictions), read_only)
     return Tree({"": Root(settings.workspace, writable=True)}, fence=fence)
+
+
+def _closed_paths(home: Home, settings: Settings, restrictions: Restrictions) -> list[Path]:
+    return [home.root, *protected_paths(home, settings), *restrictions.closed_paths()]
 
 
 def _beginning(file: Path) -> str:
