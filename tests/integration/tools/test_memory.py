@@ -346,10 +346,10 @@ class TestIndex:
         holder.close()
 
     def test_many_files_and_several_processes(self, memory: Memory) -> None:
-        for number in range(1_500):
+        for number in range(400):
             memory.write(f"memory/{number % 7}/note-{number}.md", f"# Note {number}\n\nword{number} common\n")
         workers = [
-            _processes.Process(target=_search_some, args=(memory, range(n, 1_500, 500))) for n in range(3)
+            _processes.Process(target=_search_some, args=(memory, range(n, 400, 130))) for n in range(3)
         ]
         for each in workers:
             each.start()
