@@ -1,6 +1,6 @@
 """Settings that count only from the next start on, so that an edited file cannot loosen a running gateway.
 
-They decide who may call, where keys and texts are sent, and what the agents' folder is."""
+They decide who may call, where keys and texts are sent, and what the agents' folders are."""
 
 from __future__ import annotations
 
