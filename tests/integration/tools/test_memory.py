@@ -6,6 +6,7 @@ import asyncio
 import logging
 import multiprocessing
 import os
+import signal
 import sqlite3
 import stat
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ import pytest
 from colleague.agent.tool import ToolOutput, ToolRequest
 from colleague.agent.tools import memory_files, memory_index
 from colleague.agent.tools.memory_tools import memory_tools
+from colleague.agent.tools.tree import Content
 from colleague.config.agents import AgentDefaults
 
 _processes = multiprocessing.get_context("fork")
@@ -215,6 +217,14 @@ class TestWhatIsNotSearched:
         assert "is a link" in filled.get_error("memory/folder/secret.md")
         assert "is a pipe" in filled.get_error("memory/pipe.md")
 
+    def test_names_that_nobody_can_type(self, filled: Memory) -> None:
+        for name in (b"\xff.md", b"a\nb.md"):
+            filled.write(f"memory/{os.fsdecode(name)}", "window")
+        text = filled.search("window")
+        assert text.startswith("MEMORY.md")
+        assert r"[not searched: memory/\udcff.md has a name that is not UTF-8]" in text
+        assert r"[not searched: memory/a\nb.md has a character that cannot be printed" in text
+
     def test_a_memory_that_is_a_link(self, memory: Memory, tmp_path: Path) -> None:
         (tmp_path / "elsewhere").mkdir()
         (tmp_path / "elsewhere/a.md").write_text("window")
@@ -357,6 +367,32 @@ class TestIndex:
             each.join()
         assert [each.exitcode for each in workers] == [0, 0, 0]
         assert memory.search("common", maxResults=99).count("note-") == 50
+
+
+def test_killed_in_the_middle(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was read before stays, and the rest is read by the next search."""
+    monkeypatch.setattr(memory_index, "BATCH", 10)
+    for number in range(100):
+        memory.write(f"memory/{number}.md", f"common word{number}\n")
+    worker = _processes.Process(target=_killed_at_file, args=(memory, 55))
+    worker.start()
+    worker.join()
+    assert worker.exitcode == -signal.SIGKILL
+    assert memory.search("common", maxResults=50).count("line 1") == 50
+    assert memory.search("word99").startswith("memory/99.md")
+
+
+def _killed_at_file(memory: Memory, number: int) -> None:
+    real, read = memory_files.MemoryFiles.read, list[str]()
+
+    def killing(self: memory_files.MemoryFiles, path: str, **more: int) -> Content:
+        read.append(path)
+        if len(read) == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(self, path, **more)
+
+    memory_files.MemoryFiles.read = killing  # type: ignore[method-assign,assignment]
+    memory.search("common")
 
 
 def _search_some(memory: Memory, numbers: Sequence[int]) -> None:

@@ -104,7 +104,7 @@ def find_pictures(
        UserPromptPart. In the transcript a picture is a reference of about 250 characters.
     3. Right before each request, in a thread, `shown_pictures(home, messages, sees=sees(model))`
        (`pictures/request.py`, `models/vision.py`), with the model that is asked now. What it returns is sent
-       and never stored.
+       and never stored or logged: do it where the tool names become the provider's, below the payload log.
     4. Where people read the transcript, `plain_text(part.content)` (`pictures/request.py`)."""
     finder = _Finder(home, tree)
     for attachment in attachments:

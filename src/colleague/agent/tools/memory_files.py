@@ -71,14 +71,23 @@ class MemoryFiles:
         if not walked.complete:
             notes.append(f"only the first {MOST_ENTRIES_WALKED:,} entries of {escaped(place)} were looked at")
         for entry in walked.entries:
-            if entry.kind == "file" and (entry.path == place or _is_markdown(entry.path)):
+            if entry.kind != "file" or not (entry.path == place or _is_markdown(entry.path)):
+                continue
+            if _is_unicode(entry.path):
                 yield entry
+            else:
+                notes.append(f"{escaped(entry.path)} has a name that is not UTF-8")
 
     def _holds(self, path: str) -> bool:
         if path in TOP_FILES or path in map(composed, self._extra):
             return True
         folders = (f"{composed(each)}/" if each else "" for each in (FOLDER, *self._extra))
         return _is_markdown(path) and path.startswith(tuple(folders))
+
+
+def _is_unicode(path: str) -> bool:
+    """Whether a name of the disk is text; other bytes are read as halves of characters."""
+    return not any("\ud800" <= each <= "\udfff" for each in path)
 
 
 def _is_markdown(path: str) -> bool:
