@@ -95,7 +95,7 @@ class MainAgent:
             model=resolve_model(
                 self.settings,
                 self.environ,
-                run.model or _model_of(entry),
+                run.model or chosen_model(entry),
                 profile=entry.auth_profile_override or "",
                 folder=self.home.root,
             ),
@@ -183,7 +183,7 @@ def _stored_turn(tx: Tx, run: Run) -> tuple[SessionEntry, NewCall | None]:
     return open_session(tx, run.session_key, agent_id), decided_call(tx, run)
 
 
-def _model_of(entry: SessionEntry) -> str:
+def chosen_model(entry: SessionEntry) -> str:
     """What a person chose for this session; empty when it is the default."""
     if not entry.model_override:
         return ""
