@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -15,6 +16,8 @@ from colleague.agent.history import SessionHistory
 from colleague.agent.main_gate import MainAgentGate
 from colleague.agent.models.resolve import resolve_model
 from colleague.agent.models.thinking import Thinking, nearest_level
+from colleague.agent.models.vision import sees
+from colleague.agent.pictures.request import shown_pictures
 from colleague.agent.render import wrapped
 from colleague.agent.restrictions import NoRestrictions, Restrictions
 from colleague.agent.run_spec import RunSpec
@@ -90,15 +93,16 @@ class MainAgent:
         now = await self.database.read(lambda tx: tx.now)
         opening = TurnOpening(self.database)
         level = inputs.thinking or entry.thinking_level
+        model = resolve_model(
+            self.settings,
+            self.environ,
+            run.model or chosen_model(entry),
+            profile=entry.auth_profile_override or "",
+            folder=self.home.root,
+        )
         return RunSpec(
             owner=MAIN_AGENT,
-            model=resolve_model(
-                self.settings,
-                self.environ,
-                run.model or chosen_model(entry),
-                profile=entry.auth_profile_override or "",
-                folder=self.home.root,
-            ),
+            model=model,
             system=with_time(self._system(inputs.extra_system_prompt), self.settings, now),
             toolbox=Toolbox([] if inputs.disable_tools else await self._tools(run, entry)),
             gate=MainAgentGate(await asyncio.to_thread(self.restrictions.draft_only)),
@@ -109,6 +113,7 @@ class MainAgent:
             opening=opening,
             history=self.history.before,
             steering=opening.render,
+            pictures=partial(shown_pictures, self.home, sees=sees(model)),
             parks=self.settings.session.approvals == "park",
             decided_call=decided,
             end_hooks=TurnEndHooks(),

@@ -237,7 +237,7 @@ class MessageAsked(Asked):
 
 class MessageSent(BaseModel):
     """What became of a message. `run_id` is the turn that it started or steers; null while it waits. `reason`
-    says why it was dropped or denied."""
+    says why it was dropped or denied; `problems` say which pictures and files were left out, and why."""
 
     event_id: str
     run_id: str | None
@@ -245,6 +245,7 @@ class MessageSent(BaseModel):
     session_key: str
     duplicate: bool = False
     reason: str | None = None
+    problems: tuple[str, ...] = ()
 
 
 class TurnAnswered(BaseModel):

@@ -35,6 +35,10 @@ class SessionMessage:
     timeout_seconds: float | None = None
     extra_system_prompt: str = ""
     dedupe_key: str | None = None
+    earlier: tuple[tuple[str, str], ...] = ()
+    """What was said before, where the caller keeps the conversation."""
+    hidden: bool = False
+    """A session that it makes belongs to this message alone."""
 
     @property
     def inputs(self) -> TurnInputs:
@@ -46,6 +50,7 @@ class SessionMessage:
             disable_tools=self.disable_tools,
             timeout_seconds=self.timeout_seconds,
             extra_system_prompt=self.extra_system_prompt,
+            earlier=self.earlier,
         )
 
 
@@ -69,7 +74,7 @@ def send_message(tx: Tx, settings: Settings, key: SessionKey, message: SessionMe
     name = str(key)
     settings.for_agent(key.agent_id)
     lock_lane(tx, name)
-    entry = open_session(tx, name, key.agent_id, **_known(key))
+    entry = open_session(tx, name, key.agent_id, **_known(key), hidden=int(message.hidden))
     arrival = _arrival(key, message)
     override: Action | None = (
         "deny" if entry.send_policy == "deny" else "allow" if entry.send_policy else None

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from sqlalchemy import and_, delete, exists, or_, select
+from sqlalchemy import and_, delete, exists, or_, select, tuple_
 
 from colleague.store.tables import (
     approvals,
+    archives,
     attempts,
     calls,
     dedupe,
@@ -15,6 +16,8 @@ from colleague.store.tables import (
     outbox,
     runs,
     sends,
+    session_items,
+    sessions,
     slots,
     spend,
     sql_literal,
@@ -49,7 +52,25 @@ def forget_old(tx: Tx, keep_ms: int = 30 * DAY_MS, *, limit: int = 500) -> int:
     without_run = and_(events.c.run_id.is_(None), events.c.held == 0, events.c.received_at < limit_at)
     tx.execute(delete(events).where(without_run))
     tx.execute(delete(slots).where(slots.c.settled_at < limit_at))
+    _forget_said(tx, limit_at, limit)
     return len(ids)
+
+
+def _forget_said(tx: Tx, limit_at: int, limit: int) -> None:
+    """What was said before that time, unless its run is kept; a session itself stays, with what was set."""
+    kept = exists().where(runs.c.id == session_items.c.run_id)
+    place = tuple_(session_items.c.session_key, session_items.c.position)
+    old = select(session_items.c.session_key, session_items.c.position).where(
+        session_items.c.created_at < limit_at, ~kept
+    )
+    tx.execute(delete(session_items).where(place.in_(old.limit(limit))))
+    said = exists().where(session_items.c.transcript == archives.c.id)
+    tx.execute(delete(archives).where(archives.c.ended_at < limit_at, ~said))
+    used = exists().where(session_items.c.session_key == sessions.c.key)
+    at_work = exists().where(runs.c.session_key == sessions.c.key)
+    tx.execute(
+        delete(sessions).where(sessions.c.hidden == 1, sessions.c.updated_at < limit_at, ~used, ~at_work)
+    )
 
 
 def _delete_runs(tx: Tx, ids: list[str], event_ids: list[str]) -> None:
