@@ -94,7 +94,8 @@ OFTEN = 0.3
 class LocalService:
     """Acts on an open database. What it changes wakes the worker by itself.
 
-    With a `host` it works on the runs that are followed; without one it looks on. Whatever sets a run going
+    With a `host` it works on the runs that are followed; without one, or when `watchers` tell what a worker of
+    this process does, it looks on. Whatever sets a run going
     is refused under settings with a restriction that nothing enforces."""
 
     home: Home
@@ -103,6 +104,7 @@ class LocalService:
     registry: TriggerRegistry
     source: Source = "command"
     host: Host | None = None
+    watchers: RunWatchers | None = None
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
 
     @property
@@ -312,8 +314,8 @@ class LocalService:
     @contextlib.asynccontextmanager
     async def _advancing(self, run_ids: Sequence[str]) -> AsyncIterator[RunWatchers | None]:
         """Works on these runs while the block lasts; left early, the work is stopped."""
-        if self.host is None:
-            yield None
+        if self.host is None or self.watchers is not None:
+            yield self.watchers
             return
         watchers = RunWatchers(self.host.bus)
         working = asyncio.create_task(self.host.advance_only(run_ids))
