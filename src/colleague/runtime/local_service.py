@@ -22,7 +22,7 @@ from colleague.experts.runs.inputs import find_process
 from colleague.experts.runs.invoke import Invocation, checked_inputs
 from colleague.experts.runs.model_name import model_name
 from colleague.experts.runs.preflight import Preflight
-from colleague.experts.runs.report import approval_report, granted_text, run_report
+from colleague.experts.runs.report import approval_report, event_report, granted_text, run_report
 from colleague.experts.runs.retry import drop_dead_letter, retry_run
 from colleague.experts.workspace.restore import restore_file
 from colleague.home import Home
@@ -60,7 +60,7 @@ from colleague.store.approvals import (
 )
 from colleague.store.call_target import CallTarget
 from colleague.store.cancel import cancel
-from colleague.store.event_report import event_document
+from colleague.store.event_report import get_event
 from colleague.store.grants import give_grant, revoke_grant
 from colleague.store.inbox import Sent
 from colleague.store.journal import get_call
@@ -166,13 +166,12 @@ class LocalService:
         require_enforced(self.settings)
         said = _said(message, self.source)
 
-        def work(tx: Tx) -> tuple[Sent, str]:
+        def work(tx: Tx) -> SentMessage:
             key = find_key(tx, session)
-            return send_message(tx, self.settings, key, said), str(key)
+            return _sent(tx, str(key), send_message(tx, self.settings, key, said))
 
         await asyncio.to_thread(self._preflight.check_model, message.model)
-        sent, key = await self.database.write(work)
-        return SentMessage(sent.event_id, sent.run_id, sent.queued, key, sent.duplicate)
+        return await self.database.write(work)
 
     async def sessions(self, *, limit: int = 200, after: str | None = None) -> list[SessionDocument]:
         def work(tx: Tx) -> list[SessionDocument]:
@@ -198,7 +197,9 @@ class LocalService:
 
     async def change_session(self, session: str, changes: dict[str, Any]) -> SessionDocument:
         def work(tx: Tx) -> SessionDocument:
-            return session_document(tx, change(tx, find_key(tx, session), changes))
+            key = find_key(tx, session)
+            self.settings.for_agent(key.agent_id)
+            return session_document(tx, change(tx, key, changes))
 
         return await self.database.write(work)
 
@@ -235,7 +236,9 @@ class LocalService:
         return await self.database.read(work)
 
     async def event(self, event: str) -> dict[str, Any]:
-        return await self.database.read(lambda tx: event_document(tx, full_id(tx, events, "event", event)))
+        return await self.database.read(
+            lambda tx: event_report(tx, self.home, full_id(tx, events, "event", event))
+        )
 
     async def fire(self, expert: str, trigger: str, payload: Any) -> AcceptedEvent:
         """Raises Inactive when the trigger is not active."""
@@ -389,6 +392,12 @@ def _said(message: MessageRequest, source: Source) -> SessionMessage:
         extra_system_prompt=message.extra_system_prompt,
         dedupe_key=message.dedupe_key,
     )
+
+
+def _sent(tx: Tx, key: str, sent: Sent) -> SentMessage:
+    refused = sent.queued in ("dropped", "denied")
+    reason = get_event(tx, sent.event_id).reason if refused else None
+    return SentMessage(sent.event_id, sent.run_id, sent.queued, key, sent.duplicate, reason)
 
 
 def _archive(tx: Tx, entry: SessionEntry, ending: str) -> str:

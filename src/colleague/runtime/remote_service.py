@@ -6,9 +6,9 @@ import asyncio
 import json
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from colleague.errors import (
     ColleagueError,
@@ -31,11 +31,14 @@ from colleague.runtime.requests import (
     DecisionAnswer,
     DecisionRequest,
     GivenGrant,
+    MessageRequest,
     Refusal,
     RunRequest,
+    SentMessage,
     require_message,
     require_work,
 )
+from colleague.session_document import ArchiveDocument, ItemDocument, SessionDocument, StoppedDocument
 
 SECONDS = 30.0
 SILENCE_SECONDS = 60.0
@@ -99,9 +102,50 @@ class RemoteService:
         return _accepted(await self._ask("POST", f"/api/experts/{_path(asked.expert)}/runs", given))
 
     async def say(self, message: str, *, model: str = "") -> AcceptedEvent:
-        require_message(message)
-        body = {"text": message} | ({"model": model} if model else {})
-        return _accepted(await self._ask("POST", f"/api/sessions/{_path(MAIN_SESSION)}/messages", body))
+        sent = await self.send(MAIN_SESSION, MessageRequest(message, model=model))
+        return AcceptedEvent(sent.event_id, sent.run_id, sent.duplicate)
+
+    async def send(self, session: str, message: MessageRequest) -> SentMessage:
+        require_message(message.text)
+        given = {name: value for name, value in asdict(message).items() if value}
+        return SentMessage(**await self._ask("POST", f"{_session(session)}/messages", given))
+
+    async def sessions(self, *, limit: int = 200, after: str | None = None) -> list[SessionDocument]:
+        found: list[SessionDocument] = await self._ask(
+            "GET", "/api/sessions" + _query(limit=limit, after=after)
+        )
+        return found
+
+    async def session(self, session: str) -> SessionDocument:
+        document: SessionDocument = await self._ask("GET", _session(session))
+        return document
+
+    async def change_session(self, session: str, changes: dict[str, Any]) -> SessionDocument:
+        document: SessionDocument = await self._ask("PATCH", _session(session), changes)
+        return document
+
+    async def stop_session(self, session: str, by: str) -> StoppedDocument:
+        stopped: StoppedDocument = await self._ask("POST", f"{_session(session)}/stop", {"by": by})
+        return stopped
+
+    async def reset_session(self, session: str, by: str) -> SessionDocument:
+        document: SessionDocument = await self._ask("POST", f"{_session(session)}/reset", {"by": by})
+        return document
+
+    async def items(
+        self, session: str, *, after: int = 0, limit: int = 200, archive: str | None = None
+    ) -> list[ItemDocument]:
+        asked = _query(after=after, limit=limit, archive=archive)
+        found: list[ItemDocument] = await self._ask("GET", f"{_session(session)}/messages{asked}")
+        return found
+
+    async def archives(self, session: str) -> list[ArchiveDocument]:
+        found: list[ArchiveDocument] = await self._ask("GET", f"{_session(session)}/archive")
+        return found
+
+    async def event(self, event: str) -> dict[str, Any]:
+        document: dict[str, Any] = await self._ask("GET", f"/api/events/{_path(event)}")
+        return document
 
     async def restore(self, expert: str, file: str, version: int) -> dict[str, Any]:
         body = {"file": file, "version": version}
@@ -264,6 +308,15 @@ class RemoteService:
 
 def _path(name: str) -> str:
     return quote(name, safe="")
+
+
+def _session(name: str) -> str:
+    return f"/api/sessions/{_path(name)}"
+
+
+def _query(**given: str | int | None) -> str:
+    """What is given, as the query of a URL."""
+    return "?" + urlencode({name: value for name, value in given.items() if value is not None})
 
 
 def _trigger(expert: str, trigger: str) -> str:

@@ -49,6 +49,8 @@ class SentMessage:
     queued: Queued
     session_key: str
     duplicate: bool = False
+    reason: str | None = None
+    """Why it was dropped or denied."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,10 @@ def require_message(text: str) -> None:
     if not text.strip():
         raise UsageError("the message is empty", hint="say what to do")
     _require_short(text, "message")
+    if "\0" in text or any("\ud800" <= each <= "\udfff" for each in text):
+        raise UsageError(
+            "the message is no text: there is binary data in it", hint="send a file as an attachment"
+        )
 
 
 def require_work(asked: RunRequest) -> None:
