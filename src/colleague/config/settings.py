@@ -27,7 +27,6 @@ from colleague.config.section import (
     Variable,
     keys,
     not_yet,
-    restricts,
     works,
 )
 from colleague.errors import ConfigError, NotFound
@@ -270,12 +269,8 @@ class SendRule(Section):
 
 
 class SendPolicy(Section):
-    default: Decision = restricts(default="allow", description="What holds when no rule matches.")
-    rules: tuple[SendRule, ...] = restricts(
-        default=(),
-        description="Exceptions.",
-        harmless=lambda rules: all(rule.action == "allow" for rule in rules),
-    )
+    default: Decision = works(default="allow", description="What holds when no rule matches.")
+    rules: tuple[SendRule, ...] = works(default=(), description="Exceptions.")
 
 
 class SessionReset(Section):
@@ -349,11 +344,11 @@ class SessionSettings(Section):
 class Queue(Section):
     passed_over = keys("debounceMsByChannel")
 
-    mode: QueueMode = not_yet(default="steer", description="What a message does that arrives during a turn.")
-    by_channel: Mapping[str, QueueMode] = not_yet(default_factory=dict, description="The same by channel.")
-    debounce_ms: Int = not_yet(default=1000, description="Milliseconds to wait for more messages.")
-    cap: Positive = not_yet(default=20, description="Messages that may wait.")
-    drop: Literal["old", "new", "summarize"] = not_yet(
+    mode: QueueMode = works(default="steer", description="What a message does that arrives during a turn.")
+    by_channel: Mapping[str, QueueMode] = works(default_factory=dict, description="The same by channel.")
+    debounce_ms: Int = works(default=1000, description="Milliseconds to wait for more messages.")
+    cap: Positive = works(default=20, description="Messages that may wait.")
+    drop: Literal["old", "new", "summarize"] = works(
         default="summarize", description="What happens beyond that."
     )
 

@@ -217,7 +217,7 @@ class TestSessions:
         found = served.run(self.refused)
         assert found == [
             (1, "there is no session with the label 'nobody', and it is no session key"),
-            (1, "there is no session 'agent:main:telegram:dm:9'"),
+            (1, "there is no session 'telegram:dm:9'"),
             (1, "there is no agent 'ghost'"),
             (1, "there is no agent 'ghost'"),
             (2, "the label has 65 characters; 64 at most are allowed"),
