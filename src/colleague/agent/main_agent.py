@@ -99,7 +99,7 @@ class MainAgent:
             model=resolve_model(
                 self.settings,
                 self.environ,
-                run.model or _model_of(entry),
+                run.model or model_of(entry),
                 profile=entry.auth_profile_override or "",
                 folder=self.home.root,
             ),
@@ -202,7 +202,7 @@ def _made_again(parked: Call) -> NewCall:
     )
 
 
-def _model_of(entry: SessionEntry) -> str:
+def model_of(entry: SessionEntry) -> str:
     """What a person chose for this session; empty when it is the default."""
     if not entry.model_override:
         return ""

@@ -39,7 +39,7 @@ def agent(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run one turn of an agent. Exit code 4: it goes on, and asks you for something with a printed command."""
+    """Run one turn of an agent. Exit code 4: it asks for a decision, and the commands for it are printed."""
     from colleague.cli.client import with_client
     from colleague.cli.run_view import end_with
     from colleague.home import Home
@@ -48,7 +48,7 @@ def agent(
     key = chosen_session(Home.find(home), session, agent_id, expert)
     text = sys.stdin.read() if message == STDIN else message
     request = MessageRequest(text, model=model)
-    end_with(with_client(home, lambda using: _turn(using, key, request, as_json)))
+    end_with(with_client(home, lambda using: one_turn(using, key, request, as_json=as_json)))
 
 
 def chosen_session(home: Home, session: str, agent_id: str = "", expert: str = "") -> str:
@@ -68,7 +68,8 @@ def chosen_session(home: Home, session: str, agent_id: str = "", expert: str = "
     return str(SessionKey.for_main(agent_id or MAIN_AGENT))
 
 
-async def _turn(using: Client, session: str, request: MessageRequest, as_json: bool) -> int:
+async def one_turn(using: Client, session: str, request: MessageRequest, *, as_json: bool) -> int:
+    """Says something and shows the turn that answers it; the exit code."""
     from colleague.cli.run_view import say_documents
 
     sent = await using.service.send(session, request)

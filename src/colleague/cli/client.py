@@ -50,7 +50,7 @@ class Client:
         from colleague.runtime.local_service import LocalService
 
         service = self.service
-        if not isinstance(service, LocalService) or service.host is None:
+        if not isinstance(service, LocalService) or service.host is None or service.watchers is not None:
             yield self
             return
         async with service.host.working() as watchers:
@@ -69,7 +69,7 @@ class Client:
         except GatewayUnreachable as error:
             raise _still_stored(error, wanted) from None
         except asyncio.CancelledError:
-            await self._say_what_stays(wanted)
+            await self.say_what_stays(wanted)
             raise
 
     async def _follow(
@@ -98,7 +98,7 @@ class Client:
             await self.service.read(message["id"], getpass.getuser())
         return await self.service.run(document["id"]) if unread else document
 
-    async def _say_what_stays(self, run_ids: Sequence[str]) -> None:
+    async def say_what_stays(self, run_ids: Sequence[str]) -> None:
         """Where each run stands that was waited for, and how to go on with it."""
         from colleague.cli.interrupt import what_stays
         from colleague.cli.output import note

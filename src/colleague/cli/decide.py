@@ -117,7 +117,7 @@ async def _follow_decided(
     """Says what each decision did, and shows what comes of it. A run that had ended before is worked on, too
     (its learning is written down), and says no more."""
     for answer in answers:
-        _say_answer(answer)
+        say_answer(answer)
     runs = decided_runs(answers)
     ended = {document["id"] for document in before if document["status"] == "done"}
     documents = await using.follow([each for each in runs if each not in ended], quiet=as_json, before=before)
@@ -147,7 +147,7 @@ def _as_seen(request: DecisionRequest, seen: dict[str, Seen], edits: Edits) -> D
     return edits.applied(replace(request, digest=found.approval["digest"]), found.approval)
 
 
-def _say_answer(answer: DecisionAnswer) -> None:
+def say_answer(answer: DecisionAnswer) -> None:
     if answer.refusal is not None:
         hint = f" ({answer.refusal.hint})" if answer.refusal.hint else ""
         note(f"{CROSS} {short(answer.asked)}: {answer.refusal.message}{hint}")

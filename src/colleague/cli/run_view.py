@@ -114,7 +114,8 @@ class RunView:
         self._end_line()
         answer = shown_answer(document["narrative"] or "").text
         if not self._quiet and run.speaks and document["status"] == "done" and answer.strip() != run.said:
-            say(answer)
+            self._speak(answer)
+            self._end_line()
 
     def _head(self, document: RunDocument) -> None:
         if self._quiet or self._headed == document["id"]:
@@ -153,7 +154,7 @@ class RunView:
         run.told += 1
         if run.speaks and run.told > run.shown:
             run.shown = run.told
-            rest = _rest(text, run.text)
+            rest = rest_of(text, run.text)
             if rest is None:
                 self._end_line()
             self._speak(text if rest is None else rest)
@@ -231,7 +232,7 @@ class RunView:
             self._in_line = False
 
 
-def _rest(text: str, shown: str) -> str | None:
+def rest_of(text: str, shown: str) -> str | None:
     """What of a text was not shown yet; None when something else was. Space between paragraphs may differ."""
     wanted = len("".join(shown.split()))
     if "".join(text.split())[:wanted] != "".join(shown.split()):

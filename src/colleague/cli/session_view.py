@@ -29,7 +29,7 @@ def session_row(session: SessionDocument) -> tuple[str, ...]:
 
 def status_text(session: SessionDocument) -> str:
     """What it does, how many messages wait, and how many questions."""
-    told = [session["status"]]
+    told: list[str] = [session["status"]]
     if session["waiting"]:
         told.append(f"{session['waiting']} waiting")
     if session["parked"]:
@@ -68,7 +68,8 @@ def session_lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield from chosen
     yield from usage_lines(session)
     for archive in document["archives"]:
-        yield f"  archive {short(archive['id'])}: {moment(archive['started_at'])} to {moment(archive['ended_at'])}"
+        times = f"{moment(archive['started_at'])} to {moment(archive['ended_at'])}"
+        yield f"  archive {short(archive['id'])}: {times}"
     for item in document["messages"]:
         yield ""
         yield from item_lines(item)

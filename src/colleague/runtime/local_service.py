@@ -7,12 +7,13 @@ import contextlib
 import json
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast, get_args
 
 from sqlalchemy import select
 
 from colleague.agent.main_agent import SESSION as MAIN_SESSION
+from colleague.agent.main_agent import model_of
 from colleague.config import Settings
 from colleague.config.status import require_enforced
 from colleague.errors import ColleagueError, NotFound, UsageError
@@ -94,9 +95,9 @@ OFTEN = 0.3
 class LocalService:
     """Acts on an open database. What it changes wakes the worker by itself.
 
-    With a `host` it works on the runs that are followed; without one, or when `watchers` tell what a worker of
-    this process does, it looks on. Whatever sets a run going
-    is refused under settings with a restriction that nothing enforces."""
+    With a `host` it works on the runs that are followed; without one it looks on, and so it does when
+    `watchers` tell what a worker of this process does. Whatever sets a run going is refused under settings
+    with a restriction that nothing enforces."""
 
     home: Home
     settings: Settings
@@ -170,7 +171,9 @@ class LocalService:
             key = find_key(tx, session)
             return _sent(tx, str(key), send_message(tx, self.settings, key, said))
 
-        await asyncio.to_thread(self._preflight.check_model, message.model)
+        agent_id, model = await self.database.read(lambda tx: _agent_and_model(tx, find_key(tx, session)))
+        preflight = replace(self._preflight, settings=self.settings.for_agent(agent_id))
+        await asyncio.to_thread(preflight.check_model, message.model or model)
         return await self.database.write(work)
 
     async def sessions(self, *, limit: int = 200, after: str | None = None) -> list[SessionDocument]:
@@ -398,6 +401,12 @@ def _sent(tx: Tx, key: str, sent: Sent) -> SentMessage:
     refused = sent.queued in ("dropped", "denied")
     reason = get_event(tx, sent.event_id).reason if refused else None
     return SentMessage(sent.event_id, sent.run_id, sent.queued, key, sent.duplicate, reason)
+
+
+def _agent_and_model(tx: Tx, key: SessionKey) -> tuple[str, str]:
+    """Who answers in a session, and the model that a person has set for it."""
+    entry = find_session(tx, str(key))
+    return key.agent_id, model_of(entry) if entry else ""
 
 
 def _archive(tx: Tx, entry: SessionEntry, ending: str) -> str:
