@@ -95,7 +95,9 @@ def call_text(call: ItemCall) -> str:
 
 
 def stopped_text(stopped: StoppedDocument) -> str:
-    waited = f"{stopped['dropped']} messages that waited are not run" if stopped["dropped"] else ""
+    count = stopped["dropped"]
+    waited = f"{count} {'message that waited is' if count == 1 else 'messages that waited are'} not run"
+    waited = waited if count else ""
     if stopped["run_id"] is None:
         return waited or "Nothing is at work."
     return "; ".join(filter(None, (f"stopped run {short(stopped['run_id'])}", waited)))

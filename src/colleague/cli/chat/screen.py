@@ -82,7 +82,7 @@ class Screen:
         if typed.strip():
             self._last_interrupt = 0.0
             shown = "\n  ".join(typed.rstrip().splitlines())
-            self.show(Text(f"{PROMPT}{harmless(shown)}", style="bold"))
+            self.show(Text(f"\n{PROMPT}{harmless(shown)}", style="bold"))
         return typed
 
     def line(self, text: str, style: str = "dim") -> None:
@@ -152,6 +152,7 @@ class Screen:
         keys.add("enter")(self._enter)
         keys.add("escape", "enter")(lambda event: event.current_buffer.insert_text("\n"))
         keys.add("c-c")(self._interrupt)
+        keys.add("<sigint>")(self._interrupt)
         keys.add("c-d", filter=buffer_is_empty)(lambda event: event.app.exit(exception=EOFError))
         for key in DECIDING_KEYS:
             offered = Condition(partial(self._offers, key))

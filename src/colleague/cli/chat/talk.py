@@ -23,7 +23,7 @@ from colleague.cli.chat.turn_view import TurnView
 from colleague.cli.decide import WHAT_IT_DID
 from colleague.cli.output import CROSS, TICK, plain
 from colleague.cli.session_view import call_text, model_text, stopped_text
-from colleague.errors import ColleagueError
+from colleague.errors import ColleagueError, DatabaseUnavailable
 from colleague.run_document import ApprovalDocument, RunDocument, short
 from colleague.runtime.requests import DecisionRequest, MessageRequest, SentMessage
 from colleague.sessions.silent import shown_answer
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from colleague.home import Home
     from colleague.session_document import ItemDocument, SessionDocument
 
+TROUBLE = (ColleagueError, DatabaseUnavailable)
 SHORTEST_LOOK, LONGEST_LOOK = 0.1, 1.5
 QUESTION_SECONDS = 1.0
 TICK_SECONDS = 0.5
@@ -86,6 +87,9 @@ class Chat:
         self._position = 0
         self._sent: list[str] = []
         self._followed: set[str] = set()
+        self._done_here: set[str] = set()
+        """Sources of items about what was decided or stopped here, which was said already."""
+        self._trouble = ""
         self._news = asyncio.Event()
         self.run_id = ""
 
@@ -143,7 +147,7 @@ class Chat:
                 await self._update_offers()
                 if reply.message:
                     await self._send(reply.message)
-        except ColleagueError as error:
+        except TROUBLE as error:
             self._say_error(error)
         return reply
 
@@ -154,6 +158,8 @@ class Chat:
         request = MessageRequest(message.text, attachments=message.attachments)
         self._sent.append(message.text)
         sent = await self._service.send(self._key, request)
+        if sent.run_id:
+            self.screen.busy("thinking")
         if sent.queued != "started":
             self.screen.line(f"  {await self._what_became(sent)}")
 
@@ -173,8 +179,10 @@ class Chat:
                     pause = SHORTEST_LOOK
                     continue
                 await self._show_items()
-            except ColleagueError as error:
-                self._say_error(error)
+                self.screen.busy("")
+                self._trouble = ""
+            except TROUBLE as error:
+                self._say_trouble(error)
                 pause = LONGEST_LOOK
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause):
@@ -224,6 +232,8 @@ class Chat:
             self._position = item["position"]
             if item["role"] == "user" and item["text"] in self._sent:
                 self._sent.remove(item["text"])
+            elif item["role"] == "event" and {item["source"], f"stop:{item['run_id']}"} & self._done_here:
+                continue
             elif item["run_id"] not in self._followed or item["role"] != "assistant":
                 self._show_item(item)
 
@@ -244,7 +254,7 @@ class Chat:
 
     async def _watch_questions(self) -> None:
         while True:
-            with contextlib.suppress(ColleagueError):
+            with contextlib.suppress(*TROUBLE):
                 await self._look_for_questions()
             await asyncio.sleep(QUESTION_SECONDS)
 
@@ -300,6 +310,7 @@ class Chat:
             if answer.refusal.code == "wrong-arguments":
                 return
         elif answer.approval is not None:
+            self._done_here.add(f"approval:{answer.approval['id']}")
             did = WHAT_IT_DID[answer.approval["decision"] or ""]
             self.screen.line(f"{TICK} {plain(answer.approval['operation'])}: {did}", "green")
         self._asked = [each for each in self._asked if each["id"] != request.approval]
@@ -310,7 +321,9 @@ class Chat:
         self._do(self._stop())
 
     async def _stop(self) -> None:
-        self.screen.line(f"  {stopped_text(await self._service.stop_session(self._key, self._by))}")
+        stopped = await self._service.stop_session(self._key, self._by)
+        self._done_here.add(f"stop:{stopped['run_id']}")
+        self.screen.line(f"  {stopped_text(stopped)}")
         self._news.set()
 
     def _do(self, work: Awaitable[None]) -> None:
@@ -321,13 +334,19 @@ class Chat:
     async def _say_problem(self, work: Awaitable[None]) -> None:
         try:
             await work
-        except ColleagueError as error:
+        except TROUBLE as error:
             self._say_error(error)
 
-    def _say_error(self, error: ColleagueError) -> None:
+    def _say_error(self, error: ColleagueError | DatabaseUnavailable) -> None:
         self.screen.line(f"{CROSS} {error.message}", "red")
         if error.hint:
             self.screen.line(f"  {error.hint}")
+
+    def _say_trouble(self, error: ColleagueError | DatabaseUnavailable) -> None:
+        """Once, however often it is met."""
+        if error.message != self._trouble:
+            self._trouble = error.message
+            self._say_error(error)
 
     async def _update_offers(self) -> None:
         found = await self._service.sessions(limit=50)
