@@ -162,7 +162,9 @@ class RunDocument(RunBrief):
 
 
 class ApprovalDocument(TypedDict):
-    """One question: what would run, why, how it was decided; `behind` counts the runs that wait for it."""
+    """One question: what would run, why, how it was decided; `behind` counts the runs that wait for it.
+
+    A conversation goes on while a `parked` question waits; what was decided is the turn `turn_run_id`."""
 
     id: str
     kind: ApprovalKind
@@ -185,4 +187,6 @@ class ApprovalDocument(TypedDict):
     decision: Decision | None
     note: str | None
     answer: str | None
+    parked: bool
+    turn_run_id: str | None
     behind: int

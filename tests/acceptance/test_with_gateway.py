@@ -7,7 +7,7 @@ import re
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from tests.conftest import SALES, Colleague, Said
 from tests.forked import forked_command
@@ -17,6 +17,8 @@ from tests.unit.test_fast_verbs import modules_after
 
 TRIAGE = ("--process", "inbound-email-triage", "--input", "message_id=m-acme-pricing")
 REHEARSAL = "rehearsal/walkthrough"
+
+T = TypeVar("T")
 
 
 def start_gateway(colleague: Colleague) -> subprocess.Popen[str]:
@@ -142,7 +144,7 @@ def test_a_command_that_asks_a_gateway_imports_nothing_heavy(colleague: Colleagu
         assert not modules_after(colleague, ["run", "cancel", run_id[-8:]]) & HEAVY
 
 
-def with_and_without(colleague: Colleague, work: Callable[[], Said]) -> tuple[Said, Said]:
+def with_and_without(colleague: Colleague, work: Callable[[], T]) -> tuple[T, T]:
     """What a command says alone, and what it says through a gateway."""
     alone = work()
     with serving(colleague):

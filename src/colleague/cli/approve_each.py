@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from colleague.cli.decide import Decided
     from colleague.run_document import ApprovalDocument, Decision
 
-_CHOICES: dict[str, dict[str, str]] = {
+CHOICES: dict[str, dict[str, str]] = {
     "confirm": {"y": "[y]es", "n": "[n]o", "e": "[e]dit", "r": "[r]espond"},
     "low_confidence": {"y": "[y]es", "n": "[n]o", "e": "[e]dit", "r": "[r]espond"},
     "learning": {"y": "[y]es", "n": "[n]o"},
@@ -27,7 +27,7 @@ _CHOICES: dict[str, dict[str, str]] = {
     "uncertain": {"h": "it [h]appened", "a": "run it [a]gain", "g": "[g]ive up"},
 }
 _ALWAYS = {"s": "[s]kip", "q": "[q]uit"}
-_DECISIONS: dict[str, Decision] = {
+DECISIONS: dict[str, Decision] = {
     "y": "approve",
     "e": "approve",
     "r": "respond",
@@ -90,23 +90,28 @@ def _ask(approval: ApprovalDocument, by: str) -> DecisionRequest | None:
         raise Quit
     if key == "s":
         return None
-    decision = _DECISIONS.get(key) or ("not_done" if approval["kind"] == "draft" else "reject")
-    request = DecisionRequest(approval["id"], decision, by, approval["digest"])
+    request = decision_of(key, approval, by)
     if key == "e":
         return _edited(request, approval)
     if key == "r":
         return replace(
             request, answer=json.dumps(typer.prompt("Tell the agent", err=True), ensure_ascii=False)
         )
-    if decision == "reject":
+    if request.decision == "reject":
         return replace(
             request, note=typer.prompt("Why (the agent is told)", "", show_default=False, err=True)
         )
     return request
 
 
+def decision_of(key: str, approval: ApprovalDocument, by: str) -> DecisionRequest:
+    """What a key of `CHOICES` decides about a question as it was seen."""
+    decision = DECISIONS.get(key) or ("not_done" if approval["kind"] == "draft" else "reject")
+    return DecisionRequest(approval["id"], decision, by, approval["digest"])
+
+
 def _key(approval: ApprovalDocument) -> str:
-    choices = _CHOICES[approval["kind"]] | _ALWAYS
+    choices = CHOICES[approval["kind"]] | _ALWAYS
     while True:
         typed = typer.prompt(f"\n{'  '.join(choices.values())}", err=True, prompt_suffix="  ").strip().lower()
         if typed[:1] in choices:

@@ -10,7 +10,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -40,6 +40,21 @@ class Client:
     service: Service
     works: bool = False
     """Whether this process works on the runs that it follows."""
+
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[Client]:
+        """The same, while all that is to be done in the home is worked on: by its gateway, or here."""
+        if isinstance(self.service, RemoteService):
+            yield self
+            return
+        from colleague.runtime.local_service import LocalService
+
+        service = self.service
+        if not isinstance(service, LocalService) or service.host is None or service.watchers is not None:
+            yield self
+            return
+        async with service.host.working() as watchers:
+            yield replace(self, service=replace(service, watchers=watchers))
 
     async def follow(
         self, run_ids: Sequence[str], *, quiet: bool, before: Sequence[RunDocument] = ()

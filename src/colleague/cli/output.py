@@ -80,8 +80,11 @@ def note_as_is(text: str) -> None:
 def _harmless(text: str, stream: TextIO) -> str:
     """For a person's terminal, which the words of others must not move, clear or retitle. Other programs get
     what there is."""
-    if not stream.isatty():
-        return text
+    return harmless(text) if stream.isatty() else text
+
+
+def harmless(text: str) -> str:
+    """With everything written out that a terminal would act on."""
     return _ACTED_ON.sub(_written_out, text.replace("\r\n", "\n"))
 
 

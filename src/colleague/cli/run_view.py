@@ -18,6 +18,7 @@ from colleague.cli.run_text import MARKS, first_sentence, refused_text, usage_te
 from colleague.cli.spinner import Spinner
 from colleague.cli.trouble_text import ahead_line, retry_line, trouble_line
 from colleague.run_document import AheadDocument, ApprovalDocument, RunDocument, short
+from colleague.sessions.silent import AnswerStream, shown_answer
 
 if TYPE_CHECKING:
     from colleague.run_event import RunEvent
@@ -39,6 +40,7 @@ class ShownRun:
     ended: set[str] = field(default_factory=set)
     text: str = ""
     """What was shown of the message under way."""
+    stream: AnswerStream = field(default_factory=AnswerStream)
     whole: bool = False
     """Whether `text` is how the message begins; not so for one that began before we looked."""
     said: str = ""
@@ -57,7 +59,7 @@ class ShownRun:
         if before is None:
             return cls(document)
         settled = {call["id"] for call in before["calls"] if call["result"] is not None}
-        said = (before["narrative"] or "").strip()
+        said = shown_answer(before["narrative"] or "").text.strip()
         return cls(document, ended=settled, said=said, shown=before["turns"])
 
     @property
@@ -112,9 +114,10 @@ class RunView:
         run = self._runs[document["id"]]
         self._spinner.stop()
         self._end_line()
-        answer = document["narrative"] or ""
+        answer = shown_answer(document["narrative"] or "").text
         if not self._quiet and run.speaks and document["status"] == "done" and answer.strip() != run.said:
-            say(answer)
+            self._speak(answer)
+            self._end_line()
 
     def _wait_to_begin(self) -> None:
         if not self._quiet:
@@ -132,31 +135,32 @@ class RunView:
 
     def _message_start(self, run: ShownRun, _data: dict[str, Any]) -> None:
         self._end_line()
-        run.text, run.whole = "", True
+        run.text, run.whole, run.stream = "", True, AnswerStream()
         self._spinner.start("thinking")
 
     def _message_update(self, run: ShownRun, data: dict[str, Any]) -> None:
         if "text" in data and run.whole and run.speaks:
-            run.text += data["text"]
-            self._speak(data["text"])
+            text = run.stream.add(data["text"])
+            run.text += text
+            self._speak(text)
 
     def _message_retry(self, run: ShownRun, data: dict[str, Any]) -> None:
         """The model is asked again, and what it had said so far is void."""
         run.retried = True
         if not run.trouble or data.get("next_try_at") != run.trouble:
             self._line(retry_line(data, run.document["id"] if self._works else ""))
-        run.text, run.whole = "", True
+        run.text, run.whole, run.stream = "", True, AnswerStream()
         self._spinner.start("waiting for the next try")
 
     def _message_slow(self, _run: ShownRun, data: dict[str, Any]) -> None:
         self._line(f"  … {data['text']}")
 
     def _message_end(self, run: ShownRun, data: dict[str, Any]) -> None:
-        text = str(data.get("text") or "")
+        text = shown_answer(str(data.get("text") or "")).text
         run.told += 1
         if run.speaks and run.told > run.shown:
             run.shown = run.told
-            rest = _rest(text, run.text)
+            rest = rest_of(text, run.text)
             if rest is None:
                 self._end_line()
             self._speak(text if rest is None else rest)
@@ -249,7 +253,7 @@ class RunView:
             self._in_line = False
 
 
-def _rest(text: str, shown: str) -> str | None:
+def rest_of(text: str, shown: str) -> str | None:
     """What of a text was not shown yet; None when something else was. Space between paragraphs may differ."""
     wanted = len("".join(shown.split()))
     if "".join(text.split())[:wanted] != "".join(shown.split()):
@@ -289,12 +293,15 @@ def _in_time(moment: str | None) -> str:
 
 async def say_documents(service: Service, documents: Sequence[RunDocument], *, as_json: bool) -> int:
     """Tells how each run stands; the exit code."""
-    for document in documents:
+    parked = [await parked_questions(service, document) for document in documents]
+    for document, questions in zip(documents, parked, strict=True):
         if not as_json:
             await say_end(service, document)
+            _say_parked(questions)
     if as_json:
         say_json(documents[0] if len(documents) == 1 else list(documents))
-    return max((exit_code_of(document) for document in documents), default=0)
+    codes = [exit_code_of(document) for document in documents]
+    return max([*codes, *(WAITS for questions in parked if questions)], default=0)
 
 
 async def say_end(service: Service, document: RunDocument) -> None:
@@ -316,6 +323,8 @@ async def say_end(service: Service, document: RunDocument) -> None:
     _say_drafts(document)
     if document["kind"] == "expert":
         _say_result(document)
+    elif (shown := shown_answer(document["narrative"] or "")).silent:
+        note(f"  nothing is shown: the agent answered {shown.token}")
 
 
 def _say_result(document: RunDocument) -> None:
@@ -323,6 +332,28 @@ def _say_result(document: RunDocument) -> None:
     say(document["narrative"] or "")
     if document["outputs"]:
         say(json.dumps(document["outputs"], indent=2, ensure_ascii=False))
+
+
+async def parked_questions(service: Service, document: RunDocument) -> list[ApprovalDocument]:
+    """What this turn asked a person for while it went on, and nobody has decided yet; the oldest first."""
+    parked = [
+        (each["operation"], each["arguments"]) for each in document["calls"] if each["status"] == "parked"
+    ]
+    if document["status"] != "done" or not (parked or document["approvals"]):
+        return []
+    return [
+        each
+        for each in await service.pending()
+        if each["parked"]
+        and (each["run_id"] == document["id"] or (each["operation"], each["arguments"]) in parked)
+    ]
+
+
+def _say_parked(questions: Sequence[ApprovalDocument]) -> None:
+    for approval in questions:
+        note("the conversation goes on; this waits for you:")
+        for line in question_lines(approval):
+            note_as_is(line)
 
 
 def _say_drafts(document: RunDocument) -> None:

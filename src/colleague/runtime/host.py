@@ -33,6 +33,7 @@ from colleague.logs import logging_to
 from colleague.mcp.answer import ToolAnswer
 from colleague.mcp.servers import Servers
 from colleague.protected import require_safe_workspace
+from colleague.runtime.run_events import RunWatchers
 from colleague.store.journal import finish_call, get_call
 from colleague.store.lanes import with_earlier
 from colleague.store.open_database import open_database
@@ -42,6 +43,7 @@ from colleague.store.tx import Database
 from colleague.store.worker import Worker
 
 SHORTEST_LOOK, LONGEST_LOOK = 0.02, 0.25
+DELIVER_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,26 @@ class Host:
                     return runs
                 pause = min(LONGEST_LOOK, pause * 1.5)
             await asyncio.sleep(pause)
+
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[RunWatchers]:
+        """Works on every run of the home while the block lasts, also on those that begin meanwhile, and
+        delivers what they tell. Leaving the block gives back what is under way."""
+        worker = Worker(self.database, self.advancer, limit=self.limit, keep_ms=self.keep_ms)
+        watchers = RunWatchers(self.bus)
+        tasks = [asyncio.create_task(worker.run()), asyncio.create_task(self._deliver_often())]
+        try:
+            yield watchers
+        finally:
+            watchers.stop_watching()
+            worker.stop()
+            tasks[1].cancel()
+            await asyncio.wait(tasks)
+
+    async def _deliver_often(self) -> None:
+        while True:
+            await self.deliver()
+            await asyncio.sleep(DELIVER_SECONDS)
 
     async def deliver(self) -> None:
         """Sends what waits in the outbox."""

@@ -108,6 +108,8 @@ class Approval:
     """The JSON schema of the arguments, where a person may change them."""
     parked: bool = False
     """Whether the conversation goes on meanwhile: the decision becomes a turn of its own."""
+    turn_run_id: str | None = None
+    """The run of that turn."""
 
     @property
     def holds(self) -> bool:
@@ -325,6 +327,7 @@ def _begin_turn(tx: Tx, run: Run, approval: Approval) -> None:
     entry = get_session(tx, run.session_key)
     arrival = turn_arrival(run, "approval", {"approval": approval.id})
     accepted = accept(tx, replace(arrival, transcript=entry.id))
+    tx.update(approvals, {"id": approval.id}, turn_run_id=accepted.run_id)
     decided = get_approval(tx, approval.id)
     who = f" by {decided.decided_by}" if decided.decided_by else ""
     note = f": {decided.note}" if decided.note else ""

@@ -60,7 +60,7 @@ approvals = _table(
     "approvals",
     key="id",
     text="id run_id call_id kind expert operation arguments digest reasoning status on_timeout decided_by "
-    "decision note answer parameters",
+    "decision note answer parameters turn_run_id",
     number="send requested_at expires_at decided_at parked",
 )
 grants = _table(
