@@ -45,6 +45,7 @@ class RunBrief(TypedDict):
     expert: str
     kind: Literal["expert", "agent", "subagent"]
     process: str
+    parent_run: str | None
     status: RunStatus
     outcome: RunOutcome | None
     error: str | None
@@ -127,7 +128,8 @@ class RunDocument(RunBrief):
     """Everything the runtime did for one run.
 
     `model` is what it thinks with, as provider/model; empty when that cannot be said. `blocked_by` is the
-    waiting run that it stands behind in its lane. `turns` counts the answers of its model."""
+    waiting run that it stands behind in its lane. `turns` counts the answers of its model. `parent_run`
+    handed the work over, `child_runs` were handed work. One that waits on nobody waits for a child."""
 
     version: str
     model: str
@@ -144,6 +146,7 @@ class RunDocument(RunBrief):
     steps: list[StepDocument]
     calls: list[CallDocument]
     approvals: list[str]
+    child_runs: list[str]
     outputs: Any
     narrative: str | None
     delivery: MessageDocument | None

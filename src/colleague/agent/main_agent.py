@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from colleague.agent.current_time import with_time
 from colleague.agent.history import SessionHistory
@@ -19,6 +19,7 @@ from colleague.agent.models.thinking import Thinking, nearest_level
 from colleague.agent.render import wrapped
 from colleague.agent.restrictions import NoRestrictions, Restrictions
 from colleague.agent.run_spec import RunSpec
+from colleague.agent.subagent_prompt import subagent_prompt
 from colleague.agent.tool import Tool
 from colleague.agent.toolbox import Toolbox
 from colleague.agent.tools.fence import Fence
@@ -40,6 +41,9 @@ from colleague.store.journal import Call, NewCall, get_call
 from colleague.store.run import Run
 from colleague.store.session_entry import SessionEntry, find_session, open_session
 from colleague.store.tx import Database, Tx
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage
 
 log = logging.getLogger(__name__)
 
@@ -90,11 +94,11 @@ class MainAgent:
     async def _run_spec(
         self, run: Run, entry: SessionEntry, inputs: TurnInputs, decided: NewCall | None
     ) -> RunSpec:
-        defaults = self.settings.agents.defaults
         now = await self.database.read(lambda tx: tx.now)
         opening = TurnOpening(self.database)
         level = inputs.thinking or entry.thinking_level
-        return RunSpec(
+        toolbox = Toolbox([] if inputs.disable_tools else await self._tools(run, entry))
+        spec = RunSpec(
             owner=OWNER,
             model=resolve_model(
                 self.settings,
@@ -103,13 +107,13 @@ class MainAgent:
                 profile=entry.auth_profile_override or "",
                 folder=self.home.root,
             ),
-            system=with_time(self._system(inputs.extra_system_prompt), self.settings, now),
-            toolbox=Toolbox([] if inputs.disable_tools else await self._tools(run, entry)),
+            system=with_time(self._system(run, entry, inputs, toolbox), self.settings, now),
+            toolbox=toolbox,
             gate=MainAgentGate(await asyncio.to_thread(self.restrictions.draft_only)),
             draft_channel=DRAFTS_TO,
             thinking=Thinking.of(self.settings, nearest_level(level) if level else None),
-            max_turns=defaults.max_turns,
-            timeout_seconds=inputs.timeout_seconds or defaults.timeout_seconds,
+            max_turns=self.settings.agents.defaults.max_turns,
+            timeout_seconds=inputs.timeout_seconds or self.settings.agents.defaults.timeout_seconds,
             opening=opening,
             history=self.history.before,
             steering=opening.render,
@@ -117,14 +121,40 @@ class MainAgent:
             decided_call=decided,
             end_hooks=TurnEndHooks(),
         )
+        return self._as_subagent(spec, entry, inputs) if run.kind == "subagent" else spec
+
+    def _as_subagent(self, spec: RunSpec, entry: SessionEntry, inputs: TurnInputs) -> RunSpec:
+        """Its questions hold it, its parent is told of them, and only a limit of its own ends it."""
+        limit = inputs.timeout_seconds or self.settings.agents.defaults.subagents.run_timeout_seconds
+        fork = json.loads(entry.origin or "{}").get("fork")
+        history = self.history.before if fork is None else self._forked(fork)
+        return replace(
+            spec, parks=False, ask_channel=DRAFTS_TO, timeout_seconds=limit or None, history=history
+        )
+
+    def _forked(self, fork: dict[str, Any]) -> Callable[[Run], Awaitable[Sequence[ModelMessage]]]:
+        """The earlier turns of the session that spawned it come before its own."""
+
+        async def before(run: Run) -> Sequence[ModelMessage]:
+            earlier = await self.history.before(
+                replace(run, transcript=fork["transcript"], seq=fork["before"])
+            )
+            return [*earlier, *await self.history.before(run)]
+
+        return before
 
     async def _tools(self, run: Run, entry: SessionEntry) -> list[Tool]:
         more = [await each.tools(run, entry, self.settings) for each in self.more_tools]
         given = [tool for tools in more for tool in tools]
         return [*self._file_tools(run), *given, *await self._served_tools()]
 
-    def _system(self, extra: str = "") -> str:
-        parts = [SYSTEM, *([extra] if extra else [])]
+    def _system(self, run: Run, entry: SessionEntry, inputs: TurnInputs, toolbox: Toolbox) -> str:
+        extra = [inputs.extra_system_prompt] if inputs.extra_system_prompt else []
+        if run.kind == "subagent":
+            names = [spec.name for spec in toolbox.specs]
+            prompt = subagent_prompt(self.settings.workspace, entry, names, BOOTSTRAP, _beginning)
+            return "\n\n".join([prompt, *extra])
+        parts = [SYSTEM, *extra]
         for name in BOOTSTRAP:
             file = self.settings.workspace / name
             if file.is_file():

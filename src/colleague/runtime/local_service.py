@@ -7,7 +7,7 @@ import contextlib
 import json
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast, get_args
 
 from sqlalchemy import select
@@ -18,6 +18,7 @@ from colleague.config.status import require_enforced
 from colleague.errors import ColleagueError, NotFound, UsageError
 from colleague.experts.expert import find_expert
 from colleague.experts.launch_acceptance import accept_one
+from colleague.experts.runs.expert_sessions import ExpertMessages
 from colleague.experts.runs.inputs import find_process
 from colleague.experts.runs.invoke import Invocation, checked_inputs
 from colleague.experts.runs.model_name import model_name
@@ -47,7 +48,13 @@ from colleague.runtime.run_events import LOOK_SECONDS, RunLook, RunSnapshot, Run
 from colleague.session_document import ArchiveDocument, ItemDocument, SessionDocument, StoppedDocument
 from colleague.session_key import SessionKey
 from colleague.sessions.changes import change, reset, stop
-from colleague.sessions.messages import SessionMessage, find_key, require_session, send_message
+from colleague.sessions.messages import (
+    SessionMessage,
+    find_key,
+    queue_rule,
+    require_session,
+    send_message,
+)
 from colleague.sessions.report import archive_document, item_documents, session_document
 from colleague.store.accept import Accepted, Arrival, accept
 from colleague.store.approvals import (
@@ -62,8 +69,9 @@ from colleague.store.call_target import CallTarget
 from colleague.store.cancel import cancel
 from colleague.store.event_report import event_document
 from colleague.store.grants import give_grant, revoke_grant
-from colleague.store.inbox import Sent
+from colleague.store.inbox import Sent, send
 from colleague.store.journal import get_call
+from colleague.store.lanes import lock_lane
 from colleague.store.lookup import full_id
 from colleague.store.outbox import mark_read
 from colleague.store.report import answers_of
@@ -162,15 +170,38 @@ class LocalService:
     async def send(self, session: str, message: MessageRequest) -> SentMessage:
         require_message(message.text)
         require_enforced(self.settings)
+        key = await self.database.read(lambda tx: find_key(tx, session))
+        if key.kind == "expert":
+            return await self._send_to_expert(key, message)
         said = _said(message, self.source)
 
-        def work(tx: Tx) -> tuple[Sent, str]:
-            key = find_key(tx, session)
-            return send_message(tx, self.settings, key, said), str(key)
-
         await asyncio.to_thread(self._preflight.check_model, message.model)
-        sent, key = await self.database.write(work)
-        return SentMessage(sent.event_id, sent.run_id, sent.queued, key, sent.duplicate)
+        sent = await self.database.write(lambda tx: send_message(tx, self.settings, key, said))
+        return SentMessage(sent.event_id, sent.run_id, sent.queued, str(key), sent.duplicate)
+
+    async def _send_to_expert(self, key: SessionKey, message: MessageRequest) -> SentMessage:
+        """A task of the expert, in the session in which people talk to it."""
+        experts = ExpertMessages(self.home, self.settings, self.environ)
+        said = await asyncio.to_thread(
+            experts.task,
+            str(key.expert),
+            key.agent_id,
+            message.text,
+            source=self.source,
+            delegated=False,
+            model=message.model,
+        )
+        keys = (message.dedupe_key,) if message.dedupe_key else ()
+        said = replace(said, arrival=replace(said.arrival, dedupe_keys=keys))
+
+        def work(tx: Tx) -> Sent:
+            self.settings.for_agent(key.agent_id)
+            lock_lane(tx, str(key))
+            entry = open_session(tx, str(key), key.agent_id)
+            return send(tx, said, queue_rule(self.settings, entry, _said(message, self.source)))
+
+        sent = await self.database.write(work)
+        return SentMessage(sent.event_id, sent.run_id, sent.queued, str(key), sent.duplicate)
 
     async def sessions(self, *, limit: int = 200, after: str | None = None) -> list[SessionDocument]:
         def work(tx: Tx) -> list[SessionDocument]:

@@ -35,6 +35,8 @@ class SessionMessage:
     timeout_seconds: float | None = None
     extra_system_prompt: str = ""
     dedupe_key: str | None = None
+    parent_run: str | None = None
+    """The run that handed this over."""
 
     @property
     def inputs(self) -> TurnInputs:
@@ -63,7 +65,9 @@ def find_key(tx: Tx, name: str) -> SessionKey:
         ) from None
 
 
-def send_message(tx: Tx, settings: Settings, key: SessionKey, message: SessionMessage) -> Sent:
+def send_message(
+    tx: Tx, settings: Settings, key: SessionKey, message: SessionMessage, rule: QueueRule | None = None
+) -> Sent:
     """Stores a message and starts, steers or queues a turn. A message that the send policy denies is stored
     as skipped, with the rule."""
     name = str(key)
@@ -79,7 +83,7 @@ def send_message(tx: Tx, settings: Settings, key: SessionKey, message: SessionMe
     if not decision.allowed:
         return Sent(skip(tx, arrival, f"the send policy denies it: {decision.decided_by}"), None, "denied")
     item = NewItem("user", message.text, source=_sender(message), attachments=message.attachments)
-    return send(tx, Said(arrival, key.agent_id, item), queue_rule(settings, entry, message))
+    return send(tx, Said(arrival, key.agent_id, item), rule or queue_rule(settings, entry, message))
 
 
 def _known(key: SessionKey) -> dict[str, str | None]:
@@ -108,6 +112,7 @@ def _arrival(key: SessionKey, message: SessionMessage) -> Arrival:
         lane=str(key),
         model=message.model,
         dedupe_keys=(message.dedupe_key,) if message.dedupe_key else (),
+        parent_run=message.parent_run,
     )
 
 

@@ -10,6 +10,7 @@ from sqlalchemy import Executable, bindparam, func, select, union_all, update
 
 from colleague.store import lease
 from colleague.store.activity_lines import tell_ended, tell_retry, tell_taken
+from colleague.store.delegations import note_end
 from colleague.store.inbox import start_waiting
 from colleague.store.lanes import free_next, head_of, take_places
 from colleague.store.lease import Lease
@@ -183,6 +184,7 @@ def end_run(tx: Tx, run: Run, outcome: Outcome, **result: str | None) -> None:
         clear_timer(tx, "retry", run.id)
     if run.sla is not None:
         clear_timer(tx, "sla", run.id)
+    note_end(tx, run)
     if run.lane is not None:
         _free(tx, run.lane)
 

@@ -108,6 +108,10 @@ class Worker:
         self._stopping = True
         self._awake.set()
 
+    def wake(self) -> None:
+        """There may be something to take."""
+        self._awake.set()
+
     @property
     def busy(self) -> int:
         return len(self._held)

@@ -15,6 +15,7 @@ from colleague.experts.workspace.learnings import LearningEntry, append_entry
 from colleague.experts.workspace.workspace import Workspace
 from colleague.failpoints import failpoint
 from colleague.store.activity_lines import tell_delivered, tell_unread
+from colleague.store.announce import announce_all
 from colleague.store.approvals import LEARNINGS
 from colleague.store.outbox import (
     LONGEST_PAUSE_MS,
@@ -80,9 +81,10 @@ class OutboxSender:
         """Everything that can be sent now, or left to be read; returns how much it was."""
         for message_id in tuple(self._unrecorded):
             await self._record(message_id)
+        told = await announce_all(self.database)
         messages = await self.database.read(waiting_outbox)
         to_read = [message.id for message in messages if self.channels.get(message.channel, message) is None]
-        done = await self.database.write(lambda tx: leave_unread(tx, to_read)) if to_read else 0
+        done = told + (await self.database.write(lambda tx: leave_unread(tx, to_read)) if to_read else 0)
         for message in messages:
             if message.id in to_read:
                 tell_unread(message)
