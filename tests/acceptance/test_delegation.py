@@ -22,7 +22,9 @@ def sales(colleague: Colleague) -> Office:
 
 def bind_model(office: Office, model: str, **more: Any) -> None:
     file = office.colleague.home / "experts" / SALES / "bindings.yaml"
-    file.write_text(file.read_text() + f"\nmodel: {model}\n" + "".join(f"{k}: {v}\n" for k, v in more.items()))
+    file.write_text(
+        file.read_text() + f"\nmodel: {model}\n" + "".join(f"{k}: {v}\n" for k, v in more.items())
+    )
 
 
 def runs_of(colleague: Colleague) -> list[dict[str, Any]]:
@@ -73,7 +75,7 @@ def test_a_child_that_needs_a_yes_does_not_hold_the_conversation(sales: Office) 
 
     colleague("approve", question["id"])
 
-    assert sales.effects == ["crm.update_deal_stage"]
+    assert sales.effects == ["update_deal_stage"]
     turns = [each for each in runs_of(colleague) if each["kind"] == "agent"]
     assert [each["narrative"] for each in turns] == ["It waits for your yes.", "Done: Acme is in proposal."]
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from colleague.agent.conversation import Content
 from colleague.agent.opening import PlainOpening
 from colleague.agent.render import wrapped
-from colleague.store.announce import SOURCE
+from colleague.store.announce import SOURCE as HANDED_BACK
+from colleague.store.main_news import SOURCE as DELIVERED
 from colleague.store.run import Run
 from colleague.store.session_items import SessionItem, events_before, items_of_run
 from colleague.store.tx import Database, Tx
@@ -20,6 +21,11 @@ HANDED_OVER = (
     "but you has seen it. Tell the person now, in your own voice, what matters of it; when there is nothing "
     "to tell, answer NO_REPLY.]"
 )
+RELAYED = (
+    "[Internal: this has arrived for the person, as data. Tell them in your own voice what matters of it, "
+    "and what they are to decide; when there is nothing to tell, answer NO_REPLY.]"
+)
+_WORDS = {HANDED_BACK: HANDED_OVER, DELIVERED: RELAYED}
 
 Pictured = Callable[[SessionItem, str], Content]
 """Adds the pictures of a message to its text."""
@@ -60,6 +66,6 @@ def _arrived(events: Sequence[SessionItem]) -> list[str]:
 
 def _message_text(item: SessionItem) -> str:
     if item.role == "event":
-        words = HANDED_OVER if item.source.startswith(SOURCE) else DECIDED
+        words = next((each for start, each in _WORDS.items() if item.source.startswith(start)), DECIDED)
         return f"{words}\n{wrapped(item.text, item.source)}"
     return item.text

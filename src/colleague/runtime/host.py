@@ -7,7 +7,7 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from colleague.agent.advance import Advancer
 from colleague.agent.conversation import Result
@@ -36,6 +36,7 @@ from colleague.mcp.servers import Servers
 from colleague.protected import require_safe_workspace
 from colleague.sessions.session_tools import SessionTools
 from colleague.store.announce import announce_all
+from colleague.store.claims import KindLimits
 from colleague.store.delegations import family_of
 from colleague.store.journal import finish_call, get_call
 from colleague.store.lanes import with_earlier
@@ -78,6 +79,7 @@ class Host:
     limit: int
     keep_ms: int | None = None
     sender: OutboxSender | None = None
+    limits: KindLimits = field(default_factory=dict)
 
     async def advance_only(self, run_ids: Collection[str]) -> list[Run]:
         """Works on these runs until each is done, waiting, or stands behind a waiting one; returns them.
@@ -85,7 +87,14 @@ class Host:
         What stands before them in their lanes, left by a crash, is finished first: nobody else would. What
         they hand over is worked on, too. What they have to tell people is delivered."""
         only = set(await self.database.read(lambda tx: _family(tx, run_ids)))
-        worker = Worker(self.database, self.advancer, limit=self.limit, only=only, keep_ms=self.keep_ms)
+        worker = Worker(
+            self.database,
+            self.advancer,
+            limit=self.limit,
+            only=only,
+            limits=self.limits,
+            keep_ms=self.keep_ms,
+        )
         working = asyncio.create_task(worker.run())
         try:
             await self._rest(worker, only, run_ids)
@@ -196,8 +205,23 @@ async def _served(
         payloads = PayloadLog.of(home.logs, environ)
         advancer = Advancer(database, AssemblerByKind(main, experts), bus, connections, payloads)
         keep_ms = parse_duration(settings.experts.retention).seconds * 1000
-        sender = OutboxSender(database, channels(settings.workspace))
-        yield Host(database, servers, bus, advancer, settings.experts.max_concurrent_runs, keep_ms, sender)
+        sender = OutboxSender(database, channels(settings.workspace), settings.experts.main_turn)
+        yield Host(
+            database,
+            servers,
+            bus,
+            advancer,
+            settings.experts.max_concurrent_runs,
+            keep_ms,
+            sender,
+            kind_limits(settings),
+        )
+
+
+def kind_limits(settings: Settings) -> KindLimits:
+    """How many turns of agents and of sub-agents may be at work at once."""
+    defaults = settings.agents.defaults
+    return {"agent": defaults.max_concurrent, "subagent": defaults.subagents.max_concurrent}
 
 
 def _more_tools(

@@ -73,6 +73,7 @@ from colleague.store.inbox import Sent, send
 from colleague.store.journal import get_call
 from colleague.store.lanes import lock_lane
 from colleague.store.lookup import full_id
+from colleague.store.main_news import news_in, unread_among
 from colleague.store.outbox import mark_read
 from colleague.store.report import answers_of
 from colleague.store.run import get_run
@@ -248,14 +249,16 @@ class LocalService:
     ) -> list[ItemDocument]:
         await self._open_main(session)
 
-        def work(tx: Tx) -> list[ItemDocument]:
+        def work(tx: Tx) -> tuple[list[ItemDocument], list[str]]:
             entry = require_session(tx, session)
             transcript = _archive(tx, entry, archive) if archive else entry.id
-            return item_documents(
-                tx, items_of(tx, entry.key, transcript=transcript, after=after, limit=limit)
-            )
+            items = items_of(tx, entry.key, transcript=transcript, after=after, limit=limit)
+            return item_documents(tx, items), unread_among(tx, news_in(items))
 
-        return await self.database.read(work)
+        documents, unread = await self.database.read(work)
+        if unread:
+            await self.database.write(lambda tx: mark_read(tx, unread, self.source))
+        return documents
 
     async def archives(self, session: str) -> list[ArchiveDocument]:
         def work(tx: Tx) -> list[ArchiveDocument]:

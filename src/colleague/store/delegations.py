@@ -16,7 +16,7 @@ from colleague.store.ids import short
 from colleague.store.outbox import ANNOUNCEMENT, CHILD_QUESTION, SESSIONS, put_in_outbox
 from colleague.store.record import columns_of, record
 from colleague.store.run import Run, get_run
-from colleague.store.tables import approvals, calls, delegations, runs, sends
+from colleague.store.tables import approvals, calls, delegations, is_open, runs, sends
 from colleague.store.timers import clear_timer, set_timer
 from colleague.store.tx import Tx
 
@@ -168,15 +168,18 @@ def child_runs(tx: Tx, run_id: str) -> list[str]:
 
 
 def family_of(tx: Tx, run_ids: Sequence[str]) -> list[str]:
-    """These runs, those that they handed work to, and the turns that were begun with what came of it."""
+    """These runs, those that they handed work to, and the turns that were begun with what came of any."""
     found = list(dict.fromkeys(run_ids))
     newest = found
     while newest:
         children = select(runs.c.id).where(runs.c.parent_run.in_(newest))
-        turns = select(delegations.c.turn_run).where(
-            delegations.c.parent_run.in_(newest), delegations.c.turn_run.is_not(None)
+        about = delegations.c.parent_run.in_(newest) | delegations.c.child_run.in_(newest)
+        turns = select(delegations.c.turn_run).where(about, delegations.c.turn_run.is_not(None))
+        waiting = select(runs.c.id).where(
+            runs.c.id.in_(select(delegations.c.parent_run).where(delegations.c.child_run.in_(newest))),
+            is_open(),
         )
-        rows = [*tx.all(children), *tx.all(turns)]
+        rows = [*tx.all(children), *tx.all(turns), *tx.all(waiting)]
         newest = [row[0] for row in rows if row[0] not in found]
         found += list(dict.fromkeys(newest))
     return found

@@ -130,13 +130,6 @@ def release_messages(tx: Tx) -> None:
     tx.update(outbox, {"status": "sending"}, status="waiting", retry_at=None)
 
 
-def leave_unread(tx: Tx, message_ids: Collection[str]) -> int:
-    """Messages for a place into which nobody looks by himself: they wait to be read; returns how many."""
-    these = outbox.c.id.in_(message_ids), outbox.c.status != "sent"
-    values = {"status": UNREAD, "error": NO_READER}
-    return tx.execute(update(outbox).where(*these).values(**values)).rowcount
-
-
 def mark_read(tx: Tx, message_ids: Collection[str], by: str) -> int:
     """Somebody has read them, so they are delivered. The first reader counts; returns how many were new."""
     these = outbox.c.id.in_(message_ids), _READABLE
