@@ -195,6 +195,7 @@ class Conversation:
             lock_lane(tx, handover.lane)
             number = journal.start_call(tx, self.hold, call)
             text = handover.start(tx)
+            keep_progress(tx, self.hold, self.working_ms)
             if text is None:
                 return number, None
             end_call(tx, call.id, text)

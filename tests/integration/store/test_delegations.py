@@ -1,4 +1,4 @@
-"""Work that is handed over: the parent waits without a worker, and is told once, on both databases."""
+"""Work that is handed over: the parent waits without a worker and is told once, on both databases."""
 
 from __future__ import annotations
 
