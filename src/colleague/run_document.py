@@ -43,6 +43,7 @@ class RunBrief(TypedDict):
     expert: str
     kind: Literal["expert", "agent", "subagent"]
     process: str
+    parent_run: str | None
     status: RunStatus
     outcome: RunOutcome | None
     error: str | None
@@ -135,7 +136,8 @@ class RunDocument(RunBrief):
 
     `model` is what it thinks with, as provider/model; empty when that cannot be said. `ahead` is the run that
     it stands behind in its lane, `blocked_by` the same when that one waits for a person. `turns` counts the
-    answers of its model."""
+    answers of its model. `parent_run` handed the work over, `child_runs` were handed work. One that waits on
+    nobody waits for a child."""
 
     version: str
     model: str
@@ -153,6 +155,7 @@ class RunDocument(RunBrief):
     steps: list[StepDocument]
     calls: list[CallDocument]
     approvals: list[str]
+    child_runs: list[str]
     outputs: Any
     narrative: str | None
     delivery: MessageDocument | None

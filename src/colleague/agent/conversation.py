@@ -16,9 +16,11 @@ from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.store import journal
 from colleague.store.approvals import Approval, Ask, approvals_about, approvals_of, wait
 from colleague.store.claims import Taken, attempt_error, keep_progress
+from colleague.store.delegations import end_call
 from colleague.store.grants import Grant, live_grants
 from colleague.store.inbox import has_steered, take_steered
 from colleague.store.journal import Call, Message, NewCall
+from colleague.store.lanes import lock_lane
 from colleague.store.run import Run, fenced, require_hold
 from colleague.store.session_items import NewItem, SessionItem, add_item
 from colleague.store.spend import Spent, add_spend, spent_by_run, spent_today
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
 
     from colleague.agent.models.reply import Reply
+    from colleague.agent.tool import Handover
 
 T = TypeVar("T")
 Content = str | Sequence[Any]
@@ -184,6 +187,26 @@ class Conversation:
         number = await self._database.write(lambda tx: journal.start_call(tx, self.hold, call))
         self._put(replace(call, status="started", sends=number))
         return number
+
+    async def delegate(self, call: Call, handover: Handover) -> Result | None:
+        """Commits a call as started together with the work that it starts elsewhere. Its result, unless it
+        waits for that work."""
+
+        def work(tx: Tx) -> tuple[int, Result | None]:
+            lock_lane(tx, handover.lane)
+            number = journal.start_call(tx, self.hold, call)
+            text = handover.start(tx)
+            keep_progress(tx, self.hold, self.working_ms)
+            if text is None:
+                return number, None
+            end_call(tx, call.id, text)
+            return number, Result(text)
+
+        number, result = await self.write(work)
+        stored = result.to_json() if result else None
+        status: journal.CallStatus = "finished" if result else "started"
+        self._put(replace(call, status=status, sends=number, result=stored))
+        return result
 
     async def finish(self, call: Call, send: int, result: Result, *, is_error: bool) -> None:
         """Commits a call's answer."""

@@ -59,6 +59,8 @@ class SessionHistory:
             return ()
         transcript = run.transcript
         last, messages = self._known.get(transcript, (0, []))
+        if last >= run.seq:  # a fork reads what was said before an earlier turn
+            last, messages = 0, []
         turns = await self.database.read(lambda tx: turns_between(tx, transcript, last, run.seq))
         if turns:
             added = [message for turn in turns for message in self._parsed(turn)]

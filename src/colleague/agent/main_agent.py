@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from colleague.agent.current_time import with_time
 from colleague.agent.decided_call import decided_call
@@ -22,6 +23,7 @@ from colleague.agent.render import wrapped
 from colleague.agent.restrictions import NoRestrictions, Restrictions
 from colleague.agent.run_spec import RunSpec
 from colleague.agent.served_tool import served_tool
+from colleague.agent.subagent_prompt import subagent_prompt
 from colleague.agent.tool import Tool
 from colleague.agent.toolbox import Toolbox
 from colleague.agent.tools.fence import Fence
@@ -43,6 +45,9 @@ from colleague.store.journal import NewCall
 from colleague.store.run import Run
 from colleague.store.session_entry import SessionEntry, open_session
 from colleague.store.tx import Database, Tx
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage
 
 log = logging.getLogger(__name__)
 
@@ -89,7 +94,6 @@ class MainAgent:
     async def _run_spec(
         self, run: Run, entry: SessionEntry, inputs: TurnInputs, decided: NewCall | None
     ) -> RunSpec:
-        defaults = self.settings.agents.defaults
         now = await self.database.read(lambda tx: tx.now)
         opening = TurnOpening(self.database)
         level = inputs.thinking or entry.thinking_level
@@ -100,16 +104,17 @@ class MainAgent:
             profile=entry.auth_profile_override or "",
             folder=self.home.root,
         )
-        return RunSpec(
+        toolbox = Toolbox([] if inputs.disable_tools else await self._tools(run, entry))
+        spec = RunSpec(
             owner=MAIN_AGENT,
             model=model,
-            system=with_time(self._system(inputs.extra_system_prompt), self.settings, now),
-            toolbox=Toolbox([] if inputs.disable_tools else await self._tools(run, entry)),
+            system=with_time(self._system(run, entry, inputs, toolbox), self.settings, now),
+            toolbox=toolbox,
             gate=MainAgentGate(await asyncio.to_thread(self.restrictions.draft_only)),
             draft_channel=MAIN_CHANNEL,
             thinking=Thinking.of(self.settings, nearest_level(level) if level else None),
-            max_turns=defaults.max_turns,
-            timeout_seconds=inputs.timeout_seconds or defaults.timeout_seconds,
+            max_turns=self.settings.agents.defaults.max_turns,
+            timeout_seconds=inputs.timeout_seconds or self.settings.agents.defaults.timeout_seconds,
             opening=opening,
             history=self.history.before,
             steering=opening.render,
@@ -118,14 +123,40 @@ class MainAgent:
             decided_call=decided,
             end_hooks=TurnEndHooks(),
         )
+        return self._as_subagent(spec, entry, inputs) if run.kind == "subagent" else spec
+
+    def _as_subagent(self, spec: RunSpec, entry: SessionEntry, inputs: TurnInputs) -> RunSpec:
+        """Its questions hold it, its parent is told of them, and only a limit of its own ends it."""
+        limit = inputs.timeout_seconds or self.settings.agents.defaults.subagents.run_timeout_seconds
+        fork = json.loads(entry.origin or "{}").get("fork")
+        history = self.history.before if fork is None else self._forked(fork)
+        return replace(
+            spec, parks=False, ask_channel=MAIN_CHANNEL, timeout_seconds=limit or None, history=history
+        )
+
+    def _forked(self, fork: dict[str, Any]) -> Callable[[Run], Awaitable[Sequence[ModelMessage]]]:
+        """The earlier turns of the session that spawned it come before its own."""
+
+        async def before(run: Run) -> Sequence[ModelMessage]:
+            earlier = await self.history.before(
+                replace(run, transcript=fork["transcript"], seq=fork["before"])
+            )
+            return [*earlier, *await self.history.before(run)]
+
+        return before
 
     async def _tools(self, run: Run, entry: SessionEntry) -> list[Tool]:
         more = [await each.tools(run, entry, self.settings) for each in self.more_tools]
         given = [tool for tools in more for tool in tools]
         return [*self._file_tools(run), *self._memory_tools(), *given, *await self._served_tools()]
 
-    def _system(self, extra: str = "") -> str:
-        parts = [SYSTEM, *([extra] if extra else [])]
+    def _system(self, run: Run, entry: SessionEntry, inputs: TurnInputs, toolbox: Toolbox) -> str:
+        extra = [inputs.extra_system_prompt] if inputs.extra_system_prompt else []
+        if run.kind == "subagent":
+            names = [spec.name for spec in toolbox.specs]
+            prompt = subagent_prompt(self.settings.workspace, entry, names, BOOTSTRAP, _beginning)
+            return "\n\n".join([prompt, *extra])
+        parts = [SYSTEM, *extra]
         for name in BOOTSTRAP:
             file = self.settings.workspace / name
             if file.is_file():

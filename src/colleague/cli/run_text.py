@@ -44,6 +44,10 @@ def _head(document: RunDocument) -> list[str]:
         lines.append(f"  trouble: {trouble_line(document['trouble'])}")
     if document["inputs"]:
         lines.append(f"  inputs: {json.dumps(document['inputs'], ensure_ascii=False)[:300]}")
+    if document["parent_run"]:
+        lines.append(f"  handed over by run {short(document['parent_run'])}")
+    if document["child_runs"]:
+        lines.append(f"  handed over to: {', '.join(map(short, document['child_runs']))}")
     if document["event_id"]:
         lines.append(f"  event: {document['event_id']}")
     return lines
@@ -108,6 +112,8 @@ def refused_text(document: RunDocument) -> str:
 def _waits(document: RunDocument) -> Iterator[str]:
     if document["waiting_on"]:
         yield f"  waits for: {', '.join(map(short, document['waiting_on']))}"
+    elif document["status"] == "waiting":
+        yield "  waits for work that it handed over"
     if document["ahead"]:
         more = f" ({document['behind']} runs are before it)" if document["behind"] > 1 else ""
         yield f"  {ahead_line(document['ahead'])}{more}"

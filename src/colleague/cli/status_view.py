@@ -92,6 +92,8 @@ def _runs(document: dict[str, Any]) -> Iterator[str]:
 
 def _run(run: RunBrief, time: Literal["created_at", "ended_at"]) -> str:
     what = "/".join(filter(None, (run["expert"], run["process"])))
+    if run["parent_run"]:
+        what += f" for run {dim(short(run['parent_run']))}"
     return f"  run {dim(short(run['id']))} {what}: {status_coloured(list_word(run))} {dim(moment(run[time]))}"
 
 

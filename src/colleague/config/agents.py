@@ -129,28 +129,25 @@ class ToolLayer(Section):
 class SubagentChoice(Section):
     passed_over = keys("delegationMode")
 
-    allow_agents: Names = not_yet(
+    allow_agents: Names = works(
         default=(),
         description='Agents it may spawn; "*" is any, none is only itself.',
-        tool="sessions_spawn",
     )
-    model: ModelChoice | None = not_yet(default=None, description="The model of spawned agents.")
-    thinking: str | None = not_yet(default=None, description="The thinking level of spawned agents.")
-    require_agent_id: Flag = not_yet(default=False, description="Whether a spawn must name the agent.")
+    model: ModelChoice | None = works(default=None, description="The model of spawned agents.")
+    thinking: str | None = works(default=None, description="The thinking level of spawned agents.")
+    require_agent_id: Flag = works(default=False, description="Whether a spawn must name the agent.")
 
 
 class Subagents(SubagentChoice):
-    max_spawn_depth: Annotated[Positive, Field(le=5)] = not_yet(
+    max_spawn_depth: Annotated[Positive, Field(le=5)] = works(
         default=1, description="How deep spawning may nest."
     )
-    max_children_per_agent: Annotated[Positive, Field(le=20)] = not_yet(
+    max_children_per_agent: Annotated[Positive, Field(le=20)] = works(
         default=5, description="Running children of one session."
     )
-    max_concurrent: Positive = not_yet(default=8, description="Spawned agents that run at once.")
-    run_timeout_seconds: Int = not_yet(
-        default=0, description="Seconds a spawned agent may run; 0 is no limit."
-    )
-    announce_timeout_ms: Positive = not_yet(
+    max_concurrent: Positive = works(default=8, description="Spawned agents that run at once.")
+    run_timeout_seconds: Int = works(default=0, description="Seconds a spawned agent may run; 0 is no limit.")
+    announce_timeout_ms: Positive = works(
         default=120_000, description="Milliseconds to deliver a child's answer."
     )
     archive_after_minutes: Int = not_yet(
@@ -345,7 +342,7 @@ class AgentDefaults(Section):
     timeout_seconds: Positive = works(default=600, description="Seconds one turn of an agent may take.")
     llm: ModelRequests = Field(default_factory=ModelRequests, description="Requests to models.")
     max_turns: Positive = works(default=100, description="Model answers in one run.")
-    max_concurrent: Positive = not_yet(default=8, description="Agent turns that run at once.")
+    max_concurrent: Positive = works(default=8, description="Agent turns that run at once.")
     subagents: Subagents = Field(default_factory=Subagents, description="Agents spawned by agents.")
     context_limits: ContextLimits = Field(default_factory=ContextLimits, description="Sizes in the context.")
     context_pruning: ContextPruning = Field(
@@ -520,9 +517,14 @@ class Agents(Section):
             "model": _laid_over(self.defaults.model, entry.model),
             "context_limits": _laid_over(self.defaults.context_limits, entry.context_limits),
             "thinking_default": entry.thinking_default,
+            "subagents": self._subagents_of(entry),
         }
         update = {name: value for name, value in own.items() if value is not None}
         return self.model_copy(update={"defaults": self.defaults.model_copy(update=update)})
+
+    def _subagents_of(self, entry: AgentEntry) -> Subagents:
+        own = {name: getattr(entry.subagents, name) for name in entry.subagents.model_fields_set}
+        return self.defaults.subagents.model_copy(update=own)
 
 
 def _laid_over(below: Section | None, own: Section | None) -> Section | None:

@@ -180,15 +180,15 @@ class WebTools(Section):
 
 
 class AgentToAgent(Section):
-    enabled: Flag = not_yet(default=False, description="Whether agents may write to each other's sessions.")
-    allow: Names = not_yet(default=(), description="Agents that take part; empty means all.")
+    enabled: Flag = works(default=False, description="Whether agents may write to each other's sessions.")
+    allow: Names = works(default=(), description="Agents that take part; empty means all.")
 
 
 class SessionTools(Section):
     passed_over = keys("allowThreadTargets")
 
-    visibility: Literal["self", "tree", "agent", "all"] = not_yet(
-        default="tree", description="Which sessions the session tools see.", tool="sessions_list"
+    visibility: Literal["self", "tree", "agent", "all"] = works(
+        default="tree", description="Which sessions the session tools see."
     )
 
 
@@ -483,6 +483,11 @@ class Experts(Section):
         default="draft",
         description="What the main agent may do with a tool that some expert's policy holds as manual: leave"
         " a draft, or ask.",
+    )
+    main_turn: Literal["notify", "relay"] = works(
+        default="notify",
+        description="Whether what is for main only arrives in the main session, or the main agent also takes "
+        "a turn on it.",
     )
     private_egress: Literal["filter", "ask"] = works(
         default="filter",

@@ -20,6 +20,7 @@ from colleague.errors import ColleagueError, ConfigError, NotFound, UsageError
 from colleague.experts.expert import find_expert
 from colleague.experts.launch_acceptance import accept_one
 from colleague.experts.restrictions import ExpertRestrictions
+from colleague.experts.runs.expert_sessions import ExpertMessages
 from colleague.experts.runs.inputs import find_process
 from colleague.experts.runs.invoke import Invocation, checked_inputs
 from colleague.experts.runs.model_name import model_name
@@ -62,7 +63,13 @@ from colleague.session_event import SessionEvent
 from colleague.session_key import SessionKey
 from colleague.sessions.attachments import kept_attachments
 from colleague.sessions.changes import change, reset, stop
-from colleague.sessions.messages import SessionMessage, find_key, require_session, send_message
+from colleague.sessions.messages import (
+    SessionMessage,
+    find_key,
+    queue_rule,
+    require_session,
+    send_message,
+)
 from colleague.sessions.report import archive_document, hit_document, item_documents, session_document
 from colleague.store.accept import Accepted, Arrival, accept
 from colleague.store.approvals import (
@@ -77,9 +84,11 @@ from colleague.store.call_target import CallTarget
 from colleague.store.cancel import cancel
 from colleague.store.event_report import get_event
 from colleague.store.grants import give_grant, revoke_grant
-from colleague.store.inbox import Sent
+from colleague.store.inbox import Sent, send
 from colleague.store.journal import get_call
+from colleague.store.lanes import lock_lane
 from colleague.store.lookup import full_id
+from colleague.store.main_news import news_in, unread_among
 from colleague.store.outbox import mark_read
 from colleague.store.report import answers_of
 from colleague.store.run import get_run
@@ -185,6 +194,9 @@ class LocalService:
     async def send(self, session: str, message: MessageRequest) -> SentMessage:
         require_message(message.text)
         self._require_enforced()
+        key = await self.database.read(lambda tx: find_key(tx, session))
+        if key.kind == "expert":
+            return await self._send_to_expert(key, message)
         said = _said(message, self.source)
         agent_id = await self._check_model(session, message.model)
         pictures = await asyncio.to_thread(self._pictures, agent_id, message)
@@ -218,6 +230,30 @@ class LocalService:
     async def turn_answer(self, sent: SentMessage, seconds: float) -> TurnAnswer | None:
         """How the turn of a message came out; None when that takes longer."""
         return await wait_for_turn(self.database, self.home, sent, seconds)
+
+    async def _send_to_expert(self, key: SessionKey, message: MessageRequest) -> SentMessage:
+        """A task of the expert, in the session in which people talk to it."""
+        experts = ExpertMessages(self.home, self.settings, self.environ)
+        said = await asyncio.to_thread(
+            experts.task,
+            str(key.expert),
+            key.agent_id,
+            message.text,
+            source=self.source,
+            delegated=False,
+            model=message.model,
+        )
+        keys = (message.dedupe_key,) if message.dedupe_key else ()
+        said = replace(said, arrival=replace(said.arrival, dedupe_keys=keys))
+
+        def work(tx: Tx) -> Sent:
+            self.settings.for_agent(key.agent_id)
+            lock_lane(tx, str(key))
+            entry = open_session(tx, str(key), key.agent_id)
+            return send(tx, said, queue_rule(self.settings, entry, _said(message, self.source)))
+
+        sent = await self.database.write(work)
+        return SentMessage(sent.event_id, sent.run_id, sent.queued, str(key), sent.duplicate)
 
     async def sessions(self, *, limit: int = 200, after: str | None = None) -> list[SessionDocument]:
         def work(tx: Tx) -> list[SessionDocument]:
@@ -266,14 +302,16 @@ class LocalService:
     ) -> list[ItemDocument]:
         await self._open_main(session)
 
-        def work(tx: Tx) -> list[ItemDocument]:
+        def work(tx: Tx) -> tuple[list[ItemDocument], list[str]]:
             entry = require_session(tx, session)
             transcript = _archive(tx, entry, archive) if archive else entry.id
-            return item_documents(
-                tx, items_of(tx, entry.key, transcript=transcript, after=after, limit=limit)
-            )
+            items = items_of(tx, entry.key, transcript=transcript, after=after, limit=limit)
+            return item_documents(tx, items), unread_among(tx, news_in(items))
 
-        return await self.database.read(work)
+        documents, unread = await self.database.read(work)
+        if unread:
+            await self.database.write(lambda tx: mark_read(tx, unread, self.source))
+        return documents
 
     async def archives(self, session: str) -> list[ArchiveDocument]:
         def work(tx: Tx) -> list[ArchiveDocument]:

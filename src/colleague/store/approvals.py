@@ -17,8 +17,9 @@ from colleague.run_document import ApprovalKind, ApprovalStatus, Decision
 from colleague.store.accept import accept
 from colleague.store.activity_lines import tell_asked, tell_decided
 from colleague.store.claims import wake_run
+from colleague.store.delegations import awaited_by, let_go, note_questions
 from colleague.store.ids import new_id, short
-from colleague.store.inbox import turn_arrival
+from colleague.store.inbox import SPOKEN, has_steered, turn_arrival
 from colleague.store.outbox import mark_answered, outbox_about, put_in_outbox
 from colleague.store.paging import Order, Page, count_rows
 from colleague.store.record import columns_of, record
@@ -263,12 +264,16 @@ def wait(tx: Tx, hold: Hold, asks: Sequence[Ask] = (), *, working_ms: int | None
     the working time of the attempt so far."""
     run = fenced(tx, hold, lane=True)
     raise_asks(tx, run, asks)
+    if run.transcript is not None and has_steered(tx, run.session_key):
+        let_go(tx, run.id, SPOKEN)
     if can_go_on(tx, run.id):
         return False
     worked = run.working_ms if working_ms is None else working_ms
     free = {"status": "waiting", "ready": 0, "worker": None, "lease_until": None, "epoch": PLUS_ONE}
     tx.update(runs, {"id": run.id}, working_ms=worked, **free)
     tell_session(tx, run)
+    if waits_for_person(tx, run.id):
+        note_questions(tx, run)
     return True
 
 
@@ -276,7 +281,7 @@ _COUNTS = or_(*(approvals.c.status == sql_literal(status) for status in ("pendin
 _OPEN_CALL = and_(approvals.c.call_id.is_not(None), calls.c.result.is_(None), _COUNTS)
 _WITHOUT_CALL = and_(approvals.c.call_id.is_(None), approvals.c.status == "pending")
 _OPEN = (
-    select(approvals.c.call_id, approvals.c.status)
+    select(approvals.c.call_id, approvals.c.status, calls.c.position, calls.c.place)
     .select_from(approvals.outerjoin(calls, approvals.c.call_id == calls.c.id))
     .where(
         approvals.c.run_id == bindparam("run"),
@@ -288,9 +293,19 @@ _OPEN = (
 
 
 def can_go_on(tx: Tx, run_id: str) -> bool:
-    """Whether the next call in order can be settled: the newest question about it is not open."""
-    newest = {row.call_id: row.status for row in tx.execute(_OPEN, {"run": run_id})}
-    return not newest or next(iter(newest.values())) != "pending"
+    """Whether the next call in order can be settled: the newest question about it is not open, and it does
+    not wait for a child."""
+    newest = {row.call_id: row for row in tx.execute(_OPEN, {"run": run_id})}
+    first = next(iter(newest.values()), None)
+    awaited = awaited_by(tx, run_id)
+    if awaited and (first is None or first.position is None or awaited[0] < (first.position, first.place)):
+        return False
+    return first is None or first.status != "pending"
+
+
+def waits_for_person(tx: Tx, run_id: str) -> bool:
+    """Whether a question holds this run; else a run that waits does so for work that it handed over."""
+    return any(each.holds for each in approvals_of(tx, run_id))
 
 
 def decide(tx: Tx, answer: Answer) -> Approval:

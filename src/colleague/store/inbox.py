@@ -12,10 +12,11 @@ from typing import Any, Literal
 from sqlalchemy import delete, func, select, update
 
 from colleague.store.accept import Accepted, Arrival, accept, start_run
+from colleague.store.delegations import let_go, note_child_run, note_dropped
 from colleague.store.ids import new_id
 from colleague.store.lanes import count_open, head_of, lock_lane, take_places
 from colleague.store.record import columns_of, record
-from colleague.store.run import Hold, Run, fenced, get_run
+from colleague.store.run import Hold, Run, fenced, get_run, lock_run_row
 from colleague.store.session_entry import QueueMode, open_session
 from colleague.store.session_items import NewItem, SessionItem, add_item, items_of_run
 from colleague.store.tables import events, inbox
@@ -30,6 +31,7 @@ MERGED: tuple[Mode, ...] = ("collect", "steer-backlog", "summary")
 DEBOUNCED: tuple[Mode, ...] = ("followup", "collect")
 _ANSWERS: dict[QueueMode, Queued] = {"steer": "steered", "steer-backlog": "steered", "collect": "collected"}
 LONGEST_LINE = 160
+SPOKEN = "A new message has come in this conversation."
 TURNS = ("agent", "subagent")
 
 
@@ -155,9 +157,20 @@ def _wait(tx: Tx, said: Said, event_id: str, rule: QueueRule, running: Run | Non
     tx.insert(inbox, **vars(row))
     if running is None:
         start_waiting(tx, key)
+    elif mode in STEERING:
+        _end_waiting_for_children(tx, running)
     tx.after_commit(lambda: tx.tell_watchers(key))
     steered = mode in STEERING and running is not None
     return Sent(event_id, running.id if steered and running else None, _ANSWERS.get(mode, "queued"))
+
+
+def _end_waiting_for_children(tx: Tx, running: Run) -> None:
+    """Somebody speaks: a turn that waits for work it handed over goes on at once."""
+    from colleague.store.claims import wake_run  # ending a run looks into the inbox
+
+    run = lock_run_row(tx, running.id)
+    if run.status == "waiting" and let_go(tx, run.id, SPOKEN):
+        wake_run(tx, run)
 
 
 def _make_room(tx: Tx, key: str, event_id: str, rule: QueueRule) -> bool:
@@ -179,6 +192,7 @@ def _make_room(tx: Tx, key: str, event_id: str, rule: QueueRule) -> bool:
 
 def _skip(tx: Tx, event_id: str, reason: str) -> None:
     tx.update(events, {"id": event_id}, outcome="skipped", reason=reason)
+    note_dropped(tx, event_id, reason)
 
 
 def _summarise(tx: Tx, row: Waiting) -> None:
@@ -255,6 +269,7 @@ def _start_turn(tx: Tx, said: Sequence[Said], event_ids: Sequence[str]) -> str:
     start_run(tx, arrival, place, run_id, event_ids[-1])
     these = events.c.id.in_(event_ids), events.c.outcome.is_(None)
     tx.execute(update(events).where(*these).values(run_id=run_id))
+    note_child_run(tx, event_ids, run_id)
     _add_said(tx, said, run_id, event_ids)
     return run_id
 
@@ -289,6 +304,7 @@ def drop_waiting(tx: Tx, key: str, reason: str) -> int:
             .where(events.c.id == row.event_id, events.c.outcome.is_(None))
             .values(outcome="skipped", reason=reason)
         )
+        note_dropped(tx, row.event_id, reason)
     return len(rows)
 
 

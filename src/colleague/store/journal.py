@@ -30,6 +30,8 @@ CallStatus = Literal[
 
 SESSION = "session"
 """As a call's tool: it is a child session."""
+DELEGATION = "delegation"
+"""As a call's tool: it hands work to another session."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,11 @@ class Call:
     def is_session(self) -> bool:
         """Whether the call is a session of its own inside the run: continued, never asked about."""
         return self.tool == SESSION
+
+    @property
+    def is_handed_over(self) -> bool:
+        """Whether another session works on it: it is neither repeated nor asked about."""
+        return self.tool == DELEGATION and self.status == "started" and self.result is None
 
 
 def read_messages(tx: Tx, run_id: str, session: str = MAIN_TRANSCRIPT) -> list[Message]:

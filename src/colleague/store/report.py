@@ -22,10 +22,11 @@ from colleague.run_document import (
     StepDocument,
     TroubleDocument,
 )
-from colleague.store.approvals import approvals_of
+from colleague.store.approvals import approvals_of, waits_for_person
+from colleague.store.delegations import child_runs
 from colleague.store.journal import Call, all_messages, read_calls, read_messages
 from colleague.store.lanes import head_of
-from colleague.store.outbox import UNREAD, OutboxMessage, outbox_of
+from colleague.store.outbox import SESSIONS, UNREAD, OutboxMessage, outbox_of
 from colleague.store.run import Run, get_run
 from colleague.store.sla import Sla
 from colleague.store.spend import spent_by_run
@@ -64,17 +65,18 @@ def run_document(tx: Tx, run_id: str) -> RunDocument:
         "retry_at": iso(run.retry_at),
         "behind": runs_ahead(tx, run),
         "ahead": _ahead(ahead) if ahead else None,
-        "blocked_by": ahead.id if ahead and ahead.status == "waiting" else None,
+        "blocked_by": ahead.id if ahead and waits_for_person(tx, ahead.id) else None,
         "attempts": [
             _attempt(each) for each in tx.find(Attempt, attempts, {"run_id": run_id}, order=("number",))
         ],
         "steps": [_step(step) for step in steps_of(tx, run_id)],
         "calls": [_call(call) for call in calls_in_order(tx, run_id)],
         "approvals": [each.id for each in asked],
+        "child_runs": child_runs(tx, run_id),
         "outputs": json.loads(run.outputs) if run.outputs else None,
         "narrative": run.narrative,
         "delivery": _delivery(tx, run_id),
-        "notices": [outbox_document(each) for each in outbox_of(tx, run_id) if each.kind != "delivery"],
+        "notices": [outbox_document(each) for each in _told(tx, run_id) if each.kind != "delivery"],
         "sla": _sla(run),
         "usage": {"input_tokens": used.input_tokens, "output_tokens": used.output_tokens, "cost": used.cost},
     }
@@ -139,6 +141,11 @@ def _step(step: StepMark) -> StepDocument:
     }
 
 
+def _told(tx: Tx, run_id: str) -> list[OutboxMessage]:
+    """What people are told of a run; what a session is told stands in the session."""
+    return [each for each in outbox_of(tx, run_id) if each.channel != SESSIONS]
+
+
 def _delivery(tx: Tx, run_id: str) -> MessageDocument | None:
     found = [each for each in outbox_of(tx, run_id) if each.kind == "delivery"]
     return outbox_document(found[-1]) if found else None
@@ -178,6 +185,7 @@ def brief_document(run: Run) -> RunBrief:
         "expert": run.expert,
         "kind": run.kind,
         "process": run.process,
+        "parent_run": run.parent_run,
         "status": run.status,
         "outcome": run.outcome,
         "error": run.error,

@@ -21,6 +21,7 @@ from colleague.errors import DatabaseUnavailable
 from colleague.shortage import is_shortage
 from colleague.store import lease
 from colleague.store.claims import (
+    KindLimits,
     Taken,
     ended_by,
     first_ready,
@@ -65,11 +66,13 @@ class Worker:
         limit: int = 32,
         name: str = "",
         only: Collection[str] | None = None,
+        limits: KindLimits | None = None,
         keep_ms: int | None = None,
         background: BackgroundTasks | None = None,
     ) -> None:
         self._keep_ms = keep_ms
         self._only = only
+        self.limits: KindLimits = limits or {}
         # unique for each worker: a run that is claimed in its name and that it does not hold is nobody's
         self.name = name or f"{os.uname().nodename}:{os.getpid()}:{secrets.token_hex(3)}"
         self.health = WorkHealth()
@@ -115,6 +118,10 @@ class Worker:
     def hold(self, held: bool) -> None:
         """While held, no further run is taken; what is under way goes on."""
         self._on_hold = held
+        self._awake.set()
+
+    def wake(self) -> None:
+        """There may be something to take."""
         self._awake.set()
 
     @property
@@ -191,7 +198,9 @@ class Worker:
         database, expert = self._database, self._last_expert
         asked_at = boot_time_ms()
         found = await database.write(
-            lambda tx: take_some(tx, self.name, database.lease_now(tx), expert, most, only=self._only)
+            lambda tx: take_some(
+                tx, self.name, database.lease_now(tx), expert, most, only=self._only, limits=self.limits
+            )
         )
         self._last_expert = found[-1].run.expert if found else ""
         for taken in found:
@@ -207,8 +216,8 @@ class Worker:
     def _let_go(self, task: asyncio.Task[None]) -> None:
         """A run that ends wakes its lane by itself; what had no room must be looked for."""
         full = len(self._held) >= self._limit or self._one_is_alone()
-        self._held.pop(task, None)
-        if full:
+        taken = self._held.pop(task, None)
+        if full or (taken is not None and taken.run.kind in self.limits):
             self._awake.set()
 
     async def _hold(self, taken: Taken, before: Collection[asyncio.Task[None]]) -> None:
@@ -302,7 +311,8 @@ class Worker:
         recovering = lease.LEASE_MS / 3000 + 1
         await sweep(self._database, held=held, take_over_lost=not self.health.failed_within(recovering))
         await self._give_back_forgotten()
-        ready = await self._database.read(first_ready) if self._has_room and self._only is None else None
+        looks = self._has_room and self._only is None
+        ready = await self._database.read(lambda tx: first_ready(tx, self.limits)) if looks else None
         self.health.saw_ready(ready if self._has_room else None)
 
     async def _give_back_forgotten(self) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from colleague.agent.current_time import with_time
+from colleague.agent.history import SessionHistory
 from colleague.agent.main_agent import FILES_OWNER
 from colleague.agent.models.resolve import resolve_model
 from colleague.agent.models.resolved import ResolvedModel
@@ -24,6 +25,7 @@ from colleague.agent.tools.file_tools import file_tools
 from colleague.agent.tools.path import PathError
 from colleague.agent.tools.reconcile import reconcile
 from colleague.agent.tools.tree import Root, Tree
+from colleague.agent.turn_opening import TurnOpening
 from colleague.config import Settings
 from colleague.errors import ColleagueError
 from colleague.experts.accepted import run_package
@@ -34,6 +36,7 @@ from colleague.experts.privacy.redactor import PrivateText, private_text_of
 from colleague.experts.rehearsal.walkthrough import walkthrough_model
 from colleague.experts.runs.bound_tools import BoundTools, ToolUnavailable
 from colleague.experts.runs.completion import OutputCompletion
+from colleague.experts.runs.expert_sessions import is_persistent
 from colleague.experts.runs.inputs import REHEARSAL
 from colleague.experts.runs.opening import FunctionOpening, ProcessOpening, TaskOpening
 from colleague.experts.runs.policy_gate import PolicyGate
@@ -89,6 +92,7 @@ class ExpertRuns:
     servers: Servers
     run_packages: RunPackages
     bindings: FileCache[Bindings] = field(default_factory=lambda: FileCache(valid_bindings))
+    history: SessionHistory | None = None
 
     async def assemble(self, run: Run) -> RunSpec:
         require_usable_name(run.expert)
@@ -136,7 +140,8 @@ class RunSpecBuilder:
         bindings = self.agent.bindings(expert.bindings_file)
         model_name = self.run.model or bindings.model
         rehearsal = model_name == REHEARSAL
-        workspace, tree = await asyncio.to_thread(self._workspace)
+        lasting = self.run.transcript if is_persistent(bindings) else None
+        workspace, tree = await asyncio.to_thread(self._workspace, lasting or self.run.id)
         files = self._file_tools(tree, workspace)
         skills = skill_folders(self.agent.settings.workspace, self.agent.home.root)
         skilled = bound_skills(bindings, skills)
@@ -166,6 +171,7 @@ class RunSpecBuilder:
             system=with_time(self._prompt(workspace, skilled), self.agent.settings, now),
             toolbox=Toolbox([*files, *mine, *native]),
             opening=self._opening(tree),
+            history=self.agent.history.before if lasting and self.agent.history else None,
         )
 
     async def _timeout(self) -> float | None:
@@ -284,13 +290,13 @@ class RunSpecBuilder:
     def _rehearsed(self) -> ResolvedModel:
         return walkthrough_model(self.package, self.process, json.loads(self.run.inputs))
 
-    def _workspace(self) -> tuple[Workspace, Tree]:
-        """The one tree the expert sees. Each run is a session, with session files of its own."""
+    def _workspace(self, session: str) -> tuple[Workspace, Tree]:
+        """The one tree the expert sees. Each session has session files of its own."""
         workspace = self.agent.workspace(self.run)
         if self.run.dry_run:
             workspace.copy_from(Workspace.of(self.agent.settings.workspace, self.run.expert))
         initialise_state(self.package, workspace)
-        mounts = session_files(self.package, workspace.sessions / self.run.id)
+        mounts = session_files(self.package, workspace.sessions / session)
         private = [item.path for item in self.package.knowledge if item.private]
         home, settings = self.agent.home, self.agent.settings
         fence = Fence(protected_paths(home, settings), [*programs(settings), *linked_folders(home)])
@@ -339,9 +345,9 @@ class RunSpecBuilder:
     def _prompt(self, workspace: Workspace, skills: BoundSkills) -> str:
         return assemble_prompt(PromptSource(self.package, package_learnings(workspace.learnings), skills))
 
-    def _opening(self, tree: Tree) -> ProcessOpening | TaskOpening:
+    def _opening(self, tree: Tree) -> ProcessOpening | TaskOpening | TurnOpening:
         if self.process is None:
-            return TaskOpening()
+            return TurnOpening(self.agent.database) if self.run.transcript else TaskOpening()
 
         async def read_file(path: str) -> str | None:
             try:
