@@ -15,8 +15,9 @@ from colleague.agent.conversation import with_results
 from colleague.agent.models.messages import from_json
 from colleague.agent.render import presenter, wrapped
 from colleague.agent.turn_inputs import TurnInputs, earlier_of
+from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.store.approvals import Approval, approvals_of
-from colleague.store.journal import MAIN, Call, Message, read_calls, read_messages
+from colleague.store.journal import Call, Message, read_calls, read_messages
 from colleague.store.run import Run
 from colleague.store.session_items import SessionItem, items_of_run
 from colleague.store.tables import runs
@@ -58,6 +59,8 @@ class SessionHistory:
             return ()
         transcript = run.transcript
         last, messages = self._known.get(transcript, (0, []))
+        if last >= run.seq:  # a fork reads what was said before an earlier turn
+            last, messages = 0, []
         turns = await self.database.read(lambda tx: turns_between(tx, transcript, last, run.seq))
         if turns:
             added = [message for turn in turns for message in self._parsed(turn)]
@@ -129,8 +132,8 @@ def _turn(tx: Tx, row: Row[Any]) -> StoredTurn:
         row.seq,
         row.outcome or "",
         row.error or "",
-        read_messages(tx, row.id, MAIN),
-        read_calls(tx, row.id, MAIN),
+        read_messages(tx, row.id, MAIN_TRANSCRIPT),
+        read_calls(tx, row.id, MAIN_TRANSCRIPT),
         approvals_of(tx, row.id),
         items_of_run(tx, row.id),
         earlier_of(row.inputs),

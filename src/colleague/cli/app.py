@@ -15,7 +15,7 @@ from colleague.cli.options import HomeOption
 from colleague.cli.output import say
 
 PANELS = {
-    "Work": ("expert", "agent", "trigger", "session", "state"),
+    "Work": ("expert", "chat", "agent", "trigger", "session", "state"),
     "Watch": ("status", "run", "event", "delivery", "deadletter", "doctor"),
     "Decide": (
         *("approval", "approve", "reject", "respond", "done", "not-done", "resolve"),
@@ -31,6 +31,7 @@ COMMANDS = {
     "serve": "serve",
     "worker": "serve",
     "agent": "agent",
+    "chat": "chat.command",
     "approve": "approval",
     "reject": "approval",
     "respond": "approval",

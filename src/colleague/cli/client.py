@@ -1,4 +1,4 @@
-"""The command line's only door to work: the gateway that holds the home, else this process.
+"""How commands reach the service: the gateway that holds the home, else this process.
 
 A command that asks a gateway imports neither the store nor the model layer: both are imported here only when
 this process does the work."""
@@ -10,7 +10,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -41,6 +41,21 @@ class Client:
     works: bool = False
     """Whether this process works on the runs that it follows."""
 
+    @asynccontextmanager
+    async def working(self) -> AsyncIterator[Client]:
+        """The same, while all that is to be done in the home is worked on: by its gateway, or here."""
+        if isinstance(self.service, RemoteService):
+            yield self
+            return
+        from colleague.runtime.local_service import LocalService
+
+        service = self.service
+        if not isinstance(service, LocalService) or service.host is None or service.watchers is not None:
+            yield self
+            return
+        async with service.host.working() as watchers:
+            yield replace(self, service=replace(service, watchers=watchers))
+
     async def follow(
         self, run_ids: Sequence[str], *, quiet: bool, before: Sequence[RunDocument] = ()
     ) -> list[RunDocument]:
@@ -54,7 +69,7 @@ class Client:
         except GatewayUnreachable as error:
             raise _still_stored(error, wanted) from None
         except asyncio.CancelledError:
-            await self._say_what_stays(wanted)
+            await self.say_what_stays(wanted)
             raise
 
     async def _follow(
@@ -62,7 +77,7 @@ class Client:
     ) -> list[RunDocument]:
         from colleague.cli.run_view import RunView
 
-        async with RunView.open(quiet=quiet, works=self.works) as view:
+        with RunView.open(quiet=quiet, works=self.works) as view:
             for run_id in run_ids:
                 view.begin(await self.service.run(run_id), known.get(run_id))
             async with contextlib.aclosing(self.service.follow(run_ids)) as events:
@@ -83,7 +98,7 @@ class Client:
             await self.service.read(message["id"], getpass.getuser())
         return await self.service.run(document["id"]) if unread else document
 
-    async def _say_what_stays(self, run_ids: Sequence[str]) -> None:
+    async def say_what_stays(self, run_ids: Sequence[str]) -> None:
         """Where each run stands that was waited for, and how to go on with it."""
         from colleague.cli.interrupt import what_stays
         from colleague.cli.output import note
@@ -253,7 +268,7 @@ async def _database(home: Home, settings: Settings) -> AsyncIterator[Database]:
     import os
 
     from colleague.clock_file import home_clock
-    from colleague.store.opening import open_database
+    from colleague.store.open_database import open_database
 
     database = open_database(home, settings, os.environ, home_clock(home))
     try:

@@ -55,7 +55,9 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "done": ("colleague done 1544da53",),
     "resolve": ("colleague resolve 73f6fd53 happened",),
     "serve": ("colleague serve",),
-    "agent": ('colleague agent "Which experts do I have?"',),
+    "agent": ('colleague agent "Which experts do I have?"', 'colleague agent "And today?" --session work'),
+    "chat": ("colleague chat", "colleague chat --expert my-expert"),
+    "session set": ("colleague session set main --label work", 'colleague session set work --model ""'),
 }
 
 

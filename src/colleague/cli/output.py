@@ -80,8 +80,11 @@ def note_as_is(text: str) -> None:
 def _harmless(text: str, stream: TextIO) -> str:
     """For a person's terminal, which the words of others must not move, clear or retitle. Other programs get
     what there is."""
-    if not stream.isatty():
-        return text
+    return harmless(text) if stream.isatty() else text
+
+
+def harmless(text: str) -> str:
+    """With everything written out that a terminal would act on."""
     return _ACTED_ON.sub(_written_out, text.replace("\r\n", "\n"))
 
 
@@ -101,7 +104,9 @@ def say_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in columns:  # on a narrow terminal text gets more lines, and no word of it is lost
+        table.add_column(name, no_wrap=name in _DIM, overflow="fold")
     for row in rows:
         told = zip(columns, row, strict=True)
         table.add_row(*(Text(_harmless(cell, sys.stdout), style=_style(name, cell)) for name, cell in told))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import ceil
@@ -17,8 +16,9 @@ from colleague.cli.approval_view import question_lines
 from colleague.cli.output import CROSS, TICK, note, note_as_is, say, say_json
 from colleague.cli.run_text import MARKS, first_sentence, refused_text, usage_text
 from colleague.cli.spinner import Spinner
-from colleague.cli.trouble_text import retry_line, trouble_line
-from colleague.run_document import ApprovalDocument, RunDocument, short
+from colleague.cli.trouble_text import ahead_line, retry_line, trouble_line
+from colleague.run_document import AheadDocument, ApprovalDocument, RunDocument, short
+from colleague.sessions.silent import AnswerStream, shown_answer
 
 if TYPE_CHECKING:
     from colleague.run_event import RunEvent
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 WAITS = 4
 LONGEST = 160
 SLOW_SECONDS = 1.0
+TO_BEGIN = "waiting for it to begin"
 QUIET = ("mark_step", "complete", "function_result")
 
 
@@ -39,6 +40,7 @@ class ShownRun:
     ended: set[str] = field(default_factory=set)
     text: str = ""
     """What was shown of the message under way."""
+    stream: AnswerStream = field(default_factory=AnswerStream)
     whole: bool = False
     """Whether `text` is how the message begins; not so for one that began before we looked."""
     said: str = ""
@@ -47,6 +49,8 @@ class ShownRun:
     """How many messages were told since we listen; a gateway that comes back tells them all again."""
     shown: int = 0
     trouble: str = ""
+    ahead: str = ""
+    """What was said of the run that it stands behind."""
     retried: bool = False
     """Whether each failed try is told as it happens."""
 
@@ -55,7 +59,7 @@ class ShownRun:
         if before is None:
             return cls(document)
         settled = {call["id"] for call in before["calls"] if call["result"] is not None}
-        said = (before["narrative"] or "").strip()
+        said = shown_answer(before["narrative"] or "").text.strip()
         return cls(document, ended=settled, said=said, shown=before["turns"])
 
     @property
@@ -76,17 +80,16 @@ class RunView:
         self._spinner = Spinner()
 
     @classmethod
-    @asynccontextmanager
-    async def open(cls, *, quiet: bool, works: bool) -> AsyncIterator[Self]:
+    @contextmanager
+    def open(cls, *, quiet: bool, works: bool) -> Iterator[Self]:
         """`works`: this process works on the runs, so ending it stops them."""
         view = cls(quiet=quiet, works=works)
-        turning = asyncio.create_task(view._spinner.turn())
-        try:
-            yield view
-        finally:
-            turning.cancel()
-            view._spinner.stop()
-            view._end_line()
+        with view._spinner.turning():
+            try:
+                yield view
+            finally:
+                view._spinner.stop()
+                view._end_line()
 
     def begin(self, document: RunDocument, before: RunDocument | None = None) -> None:
         """The first line says which run it is, what it thinks with, and what it does.
@@ -95,6 +98,7 @@ class RunView:
         self._runs[document["id"]] = ShownRun.after(document, before)
         if len(self._runs) == 1:
             self._head(document)
+            self._wait_to_begin()
 
     def show(self, event: RunEvent) -> None:
         run = self._runs.get(event.run_id)
@@ -110,9 +114,14 @@ class RunView:
         run = self._runs[document["id"]]
         self._spinner.stop()
         self._end_line()
-        answer = document["narrative"] or ""
+        answer = shown_answer(document["narrative"] or "").text
         if not self._quiet and run.speaks and document["status"] == "done" and answer.strip() != run.said:
-            say(answer)
+            self._speak(answer)
+            self._end_line()
+
+    def _wait_to_begin(self) -> None:
+        if not self._quiet:
+            self._spinner.keep("starting" if self._works else TO_BEGIN)
 
     def _head(self, document: RunDocument) -> None:
         if self._quiet or self._headed == document["id"]:
@@ -126,31 +135,32 @@ class RunView:
 
     def _message_start(self, run: ShownRun, _data: dict[str, Any]) -> None:
         self._end_line()
-        run.text, run.whole = "", True
+        run.text, run.whole, run.stream = "", True, AnswerStream()
         self._spinner.start("thinking")
 
     def _message_update(self, run: ShownRun, data: dict[str, Any]) -> None:
         if "text" in data and run.whole and run.speaks:
-            run.text += data["text"]
-            self._speak(data["text"])
+            text = run.stream.add(data["text"])
+            run.text += text
+            self._speak(text)
 
     def _message_retry(self, run: ShownRun, data: dict[str, Any]) -> None:
         """The model is asked again, and what it had said so far is void."""
         run.retried = True
         if not run.trouble or data.get("next_try_at") != run.trouble:
             self._line(retry_line(data, run.document["id"] if self._works else ""))
-        run.text, run.whole = "", True
-        self._spinner.start("waiting")
+        run.text, run.whole, run.stream = "", True, AnswerStream()
+        self._spinner.start("waiting for the next try")
 
     def _message_slow(self, _run: ShownRun, data: dict[str, Any]) -> None:
         self._line(f"  … {data['text']}")
 
     def _message_end(self, run: ShownRun, data: dict[str, Any]) -> None:
-        text = str(data.get("text") or "")
+        text = shown_answer(str(data.get("text") or "")).text
         run.told += 1
         if run.speaks and run.told > run.shown:
             run.shown = run.told
-            rest = _rest(text, run.text)
+            rest = rest_of(text, run.text)
             if rest is None:
                 self._end_line()
             self._speak(text if rest is None else rest)
@@ -199,8 +209,23 @@ class RunView:
         ):
             run.trouble = trouble["next_try_at"]
             self._line(f"  {CROSS} {trouble_line(trouble)}")
-        if data["status"] != "running":
+        if data["status"] == "queued":
+            self._queued(run, data["ahead"])
+        elif data["status"] != "running":
             self._spinner.stop()
+        elif self._spinner.label == TO_BEGIN:
+            self._spinner.start("working")
+
+    def _queued(self, run: ShownRun, ahead: AheadDocument | None) -> None:
+        """Says what it stands behind, and each time that one fails."""
+        if ahead is None:
+            self._wait_to_begin()
+            return
+        told = f"{ahead['id']} {ahead['retry_at']} {ahead['trouble'] and ahead['trouble']['next_try_at']}"
+        if told != run.ahead and ahead["status"] != "waiting":
+            self._line(f"  … {ahead_line(ahead)}")
+        run.ahead = told
+        self._spinner.keep(f"waiting for run {short(ahead['id'])}")
 
     def _gateway_lost(self, run: ShownRun, data: dict[str, Any]) -> None:
         run.text, run.whole, run.told = "", False, 0
@@ -218,9 +243,9 @@ class RunView:
             self._in_line = not text.endswith("\n")
 
     def _line(self, text: str) -> None:
-        self._end_line()
-        self._spinner.clear()
-        note_as_is(text)
+        with self._spinner.away():
+            self._end_line()
+            note_as_is(text)
 
     def _end_line(self) -> None:
         if self._in_line:
@@ -228,7 +253,7 @@ class RunView:
             self._in_line = False
 
 
-def _rest(text: str, shown: str) -> str | None:
+def rest_of(text: str, shown: str) -> str | None:
     """What of a text was not shown yet; None when something else was. Space between paragraphs may differ."""
     wanted = len("".join(shown.split()))
     if "".join(text.split())[:wanted] != "".join(shown.split()):
@@ -268,12 +293,15 @@ def _in_time(moment: str | None) -> str:
 
 async def say_documents(service: Service, documents: Sequence[RunDocument], *, as_json: bool) -> int:
     """Tells how each run stands; the exit code."""
-    for document in documents:
+    parked = [await parked_questions(service, document) for document in documents]
+    for document, questions in zip(documents, parked, strict=True):
         if not as_json:
             await say_end(service, document)
+            _say_parked(questions)
     if as_json:
         say_json(documents[0] if len(documents) == 1 else list(documents))
-    return max((exit_code_of(document) for document in documents), default=0)
+    codes = [exit_code_of(document) for document in documents]
+    return max([*codes, *(WAITS for questions in parked if questions)], default=0)
 
 
 async def say_end(service: Service, document: RunDocument) -> None:
@@ -295,6 +323,8 @@ async def say_end(service: Service, document: RunDocument) -> None:
     _say_drafts(document)
     if document["kind"] == "expert":
         _say_result(document)
+    elif (shown := shown_answer(document["narrative"] or "")).silent:
+        note(f"  nothing is shown: the agent answered {shown.token}")
 
 
 def _say_result(document: RunDocument) -> None:
@@ -302,6 +332,28 @@ def _say_result(document: RunDocument) -> None:
     say(document["narrative"] or "")
     if document["outputs"]:
         say(json.dumps(document["outputs"], indent=2, ensure_ascii=False))
+
+
+async def parked_questions(service: Service, document: RunDocument) -> list[ApprovalDocument]:
+    """What this turn asked a person for while it went on, and nobody has decided yet; the oldest first."""
+    parked = [
+        (each["operation"], each["arguments"]) for each in document["calls"] if each["status"] == "parked"
+    ]
+    if document["status"] != "done" or not (parked or document["approvals"]):
+        return []
+    return [
+        each
+        for each in await service.pending()
+        if each["parked"]
+        and (each["run_id"] == document["id"] or (each["operation"], each["arguments"]) in parked)
+    ]
+
+
+def _say_parked(questions: Sequence[ApprovalDocument]) -> None:
+    for approval in questions:
+        note("the conversation goes on; this waits for you:")
+        for line in question_lines(approval):
+            note_as_is(line)
 
 
 def _say_drafts(document: RunDocument) -> None:

@@ -1,4 +1,4 @@
-"""colleague session: conversations, and their trajectories for other programs."""
+"""colleague session: conversations, what was said in them, what is set for them, and their trajectories."""
 
 from __future__ import annotations
 
@@ -7,32 +7,177 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from colleague.cli.options import HomeOption, JsonOption
+from colleague.cli.options import AfterOption, HomeOption, JsonOption, LimitOption
 
 if TYPE_CHECKING:
+    from colleague.cli.client import Client
+    from colleague.runtime.requests import SentMessage
+    from colleague.session_document import SessionDocument
     from colleague.store.tx import Tx
 
-app = typer.Typer(no_args_is_help=True, help="Sessions and their trajectories.")
+app = typer.Typer(no_args_is_help=True, help="Sessions: what was said, what is set, and trajectories.")
 
 _AGENT = "agent:main:"
+SessionArgument = Annotated[str, typer.Argument(metavar="KEY|LABEL", help="A session, by its key or label.")]
+ArchiveOption = Annotated[
+    str,
+    typer.Option("--archive", metavar="ID", help="What was said before a reset; session show lists them."),
+]
 
 
 @app.command("list")
-def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
-    """Every session, the latest first."""
-    from colleague.cli.client import with_database
+def list_(
+    limit: LimitOption = 200, after: AfterOption = "", home: HomeOption = None, as_json: JsonOption = False
+) -> None:
+    """Every session, the one that was last at work first."""
+    from colleague.cli.client import with_client
     from colleague.cli.output import say, say_json, say_table
-    from colleague.cli.times import moment
-    from colleague.store.report import sessions
+    from colleague.cli.session_view import ROW, session_row
 
-    found = with_database(home, lambda database: database.read(sessions))
+    found = with_client(
+        home, lambda using: using.service.sessions(limit=limit, after=after or None), looks=True
+    )
     if as_json:
         say_json(found)
     elif found:
-        rows = [(each["session_key"], str(each["runs"]), moment(each["last_run_at"])) for each in found]
-        say_table(("SESSION", "RUNS", "LAST"), rows)
+        say_table(ROW, [session_row(each) for each in found])
     else:
         say("There are no sessions.")
+
+
+@app.command()
+def show(
+    session: SessionArgument = "main",
+    archive: ArchiveOption = "",
+    limit: LimitOption = 200,
+    after: Annotated[int, typer.Option("--after", min=0, help="Go on after this position.")] = 0,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """A session and what was said in it, the oldest first."""
+    from colleague.cli.client import with_client
+    from colleague.cli.output import say, say_json
+    from colleague.cli.session_view import session_lines
+
+    async def look(using: Client) -> dict[str, Any]:
+        entry = await using.service.session(session)
+        said = await using.service.items(session, after=after, limit=limit, archive=archive or None)
+        return {**entry, "messages": said, "archives": await using.service.archives(session)}
+
+    found = with_client(home, look, looks=True)
+    if as_json:
+        say_json(found)
+    else:
+        say("\n".join(session_lines(found)))
+
+
+@app.command()
+def send(
+    session: SessionArgument,
+    message: Annotated[str, typer.Argument(metavar="MESSAGE|-", help="What to say; - reads it from stdin.")],
+    model: Annotated[str, typer.Option("--model", help="Use this model, as provider/model.")] = "",
+    queue_mode: Annotated[
+        str, typer.Option("--queue-mode", metavar="MODE", help="If a turn is at work: for this message only.")
+    ] = "",
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say something to a session without waiting for the answer (colleague agent waits for it)."""
+    import sys
+    from dataclasses import asdict
+
+    from colleague.cli.client import with_client
+    from colleague.cli.output import say_json
+    from colleague.runtime.requests import MessageRequest
+
+    text = sys.stdin.read() if message == "-" else message
+    request = MessageRequest(text, model=model, queue_mode=queue_mode or None)
+    sent = with_client(home, lambda using: using.service.send(session, request))
+    if as_json:
+        say_json(asdict(sent))
+    else:
+        _say_sent(sent)
+    if sent.queued in ("denied", "dropped"):
+        raise typer.Exit(1)
+
+
+def _say_sent(sent: SentMessage) -> None:
+    from colleague.cli.output import CROSS, TICK, note, say_hint
+    from colleague.run_document import short
+
+    ending = short(sent.event_id)
+    if sent.queued in ("denied", "dropped"):
+        note(f"{CROSS} {sent.queued}: colleague event show {ending} says why")
+        return
+    look = f"watch: colleague run watch {short(sent.run_id)}" if sent.run_id else "it waits for its turn"
+    say_hint(f"{TICK} {sent.queued} in {sent.session_key}, event {ending}; {look}")
+
+
+@app.command()
+def reset(session: SessionArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """Begin anew; what was said stays as an archive and can be searched."""
+    import getpass
+
+    from colleague.cli.client import with_client
+    from colleague.cli.output import TICK, say, say_json
+
+    who = getpass.getuser()
+    found = with_client(home, lambda using: using.service.reset_session(session, who))
+    if as_json:
+        say_json(found)
+    else:
+        say(f"{TICK} {found['key']} begins anew; session show lists what was before under archives")
+
+
+@app.command()
+def stop(session: SessionArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """End the turn at work, and what waits behind it."""
+    import getpass
+
+    from colleague.cli.client import with_client
+    from colleague.cli.output import say, say_json
+    from colleague.cli.session_view import stopped_text
+
+    who = getpass.getuser()
+    found = with_client(home, lambda using: using.service.stop_session(session, who))
+    if as_json:
+        say_json(found)
+    else:
+        say(stopped_text(found))
+
+
+@app.command("set")
+def set_(
+    session: SessionArgument,
+    label: Annotated[str | None, typer.Option("--label", help="Another name for the session.")] = None,
+    model: Annotated[str | None, typer.Option("--model", help="Its model, as provider/model.")] = None,
+    thinking: Annotated[str | None, typer.Option("--thinking", help="How long the model may think.")] = None,
+    reasoning: Annotated[str | None, typer.Option("--reasoning", help="off, on or stream.")] = None,
+    verbose: Annotated[str | None, typer.Option("--verbose", help="off, on or full.")] = None,
+    send_policy: Annotated[str | None, typer.Option("--send-policy", help="allow or deny.")] = None,
+    queue_mode: Annotated[
+        str | None, typer.Option("--queue-mode", metavar="MODE", help="What a message does during a turn.")
+    ] = None,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Set something for one session; an empty value clears it."""
+    from colleague.cli.client import with_client
+    from colleague.cli.output import say, say_json
+    from colleague.cli.session_view import set_lines
+    from colleague.errors import UsageError
+    from colleague.session_document import CHANGEABLE
+
+    values = (label, model, thinking, reasoning, verbose, send_policy, queue_mode)
+    given = {name: value for name, value in zip(CHANGEABLE, values, strict=True) if value is not None}
+    if not given:
+        raise UsageError("nothing is to be set", hint="such as --label work, or --model '' to clear it")
+    changes = {name: value or None for name, value in given.items()}
+    found: SessionDocument = with_client(home, lambda using: using.service.change_session(session, changes))
+    if as_json:
+        say_json(found)
+    else:
+        say("\n".join(set_lines(found)))
 
 
 @app.command("export-trajectory")
@@ -54,10 +199,11 @@ def export_trajectory(
     from colleague.cli.output import note, say
     from colleague.errors import UsageError
     from colleague.files import write_atomic
+    from colleague.main_names import MAIN_SESSION
 
     if session and named and session != named:
         raise UsageError(f"two sessions are named: {session} and {named}", hint="name one of them")
-    records = _records(home, session or named or "main")
+    records = _records(home, session or named or MAIN_SESSION)
     text = "\n".join(json.dumps(record, ensure_ascii=False) for record in records)
     if output is None:
         say(text)
@@ -70,12 +216,14 @@ def _records(home: Path | None, name: str) -> list[dict[str, Any]]:
     """Of the first session that goes by this name. Raises NotFound."""
     from colleague.cli.client import opened, with_database
     from colleague.errors import NotFound
-    from colleague.experts.runs.report import trajectory_report
+    from colleague.experts.runs.redacted_report import trajectory_report
+    from colleague.store.session_entry import key_of_label
 
     place, _ = opened(home)
 
     def work(tx: Tx) -> list[dict[str, Any]]:
-        found = (trajectory_report(tx, place, key) for key in _keys(name))
+        keys = _keys(key_of_label(tx, name) or name)
+        found = (trajectory_report(tx, place, key) for key in keys)
         return next((records for records in found if records), [])
 
     records = with_database(home, lambda database: database.read(work))

@@ -65,6 +65,7 @@ class Gateway:
             "api",
             watchers=self.watchers,
             environ=self.environ,
+            unenforced=self.live.unenforced,
         )
 
     def trigger_problems(self, bound_trigger: BoundTrigger) -> list[TriggerProblem]:

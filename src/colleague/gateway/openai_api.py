@@ -16,7 +16,7 @@ from colleague.gateway.openai_answer import accept_turn, answer_stream, whole_an
 from colleague.gateway.openai_request import AGENT, EXPERT, ChatAsked, read_turn
 from colleague.gateway.openapi import with_token
 from colleague.gateway.streams import EVENT_STREAM
-from colleague.session_key import MAIN_AGENT
+from colleague.main_names import MAIN_AGENT
 
 router = APIRouter(prefix="/v1", tags=["openai"])
 OWNER = "colleague"

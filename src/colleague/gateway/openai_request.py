@@ -9,8 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from colleague.config import Settings
 from colleague.gateway.api_error import ApiError
+from colleague.main_names import MAIN_AGENT
 from colleague.runtime.requests import MessageRequest
-from colleague.session_key import MAIN_AGENT, SessionKey
+from colleague.session_key import SessionKey
 from colleague.store.ids import new_id
 
 CHANNEL = "openai"

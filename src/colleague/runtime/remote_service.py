@@ -21,7 +21,8 @@ from colleague.errors import (
     UsageError,
 )
 from colleague.home import Home
-from colleague.run_document import MAIN_SESSION, ApprovalDocument, RunDocument
+from colleague.main_names import MAIN_SESSION
+from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
 from colleague.runtime.gateway_file import GatewayFile, running_gateway
 from colleague.runtime.http_connection import ConnectionLost, HttpAddress, HttpRefused
@@ -116,7 +117,8 @@ class RemoteService:
     async def send(self, session: str, message: MessageRequest) -> SentMessage:
         require_message(message.text)
         given = {name: value for name, value in asdict(message).items() if value}
-        return SentMessage(**await self._ask("POST", f"{_session(session)}/messages", given))
+        said = await self._ask("POST", f"{_session(session)}/messages", given)
+        return SentMessage(**{**said, "problems": tuple(said["problems"])})
 
     async def sessions(self, *, limit: int = 200, after: str | None = None) -> list[SessionDocument]:
         found: list[SessionDocument] = await self._ask(

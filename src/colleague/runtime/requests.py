@@ -55,6 +55,8 @@ class SentMessage:
     duplicate: bool = False
     reason: str | None = None
     """Why it was dropped or denied."""
+    problems: tuple[str, ...] = ()
+    """Sentences about pictures and files that were left out."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,7 @@ def _require_short(text: str, what: str) -> None:
 
 
 def decided_runs(answers: Sequence[DecisionAnswer]) -> list[str]:
-    """The runs that were decided about, each once, in order."""
-    return list(
-        dict.fromkeys(each.approval["run_id"] for each in answers if each.approval and not each.refusal)
-    )
+    """The runs that go on after a decision, each once, in order: those that waited, or the turns that the
+    decisions about parked questions began."""
+    made = [each.approval for each in answers if each.approval and not each.refusal]
+    return list(dict.fromkeys(each["turn_run_id"] or each["run_id"] for each in made))

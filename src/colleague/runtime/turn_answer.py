@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from colleague.experts.runs.report import approval_report
+from colleague.experts.runs.redacted_report import approval_report
 from colleague.home import Home
 from colleague.runtime.requests import SentMessage, TurnAnswer
 from colleague.runtime.session_news import session_news

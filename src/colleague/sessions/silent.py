@@ -12,6 +12,7 @@ ACK_MAX_CHARS = 30
 _TOKENS = (NO_REPLY, HEARTBEAT_OK)
 _AROUND = "*_`\"'()[]<>.,!: \t\r\n"
 """What models put around a word: markup, quotes and punctuation."""
+_CONTEXT = 200
 _ENDS_SENTENCE = (".", "!", "?", ":")
 
 
@@ -57,6 +58,28 @@ def shown_so_far(answer: str) -> str:
     if any(token.startswith(word) for token in _TOKENS):
         body = body[:start]
     return shown_answer(body).text.rstrip()
+
+
+class AnswerStream:
+    """An answer while it comes: how much of it can be shown, at a cost that does not grow with it."""
+
+    def __init__(self) -> None:
+        self._begins = True
+        self._tail = ""
+        """What was not shown yet, after enough of what was to tell how a line or a sentence goes on."""
+        self._shown = 0
+
+    def add(self, piece: str) -> str:
+        """What can be shown now, beyond what was shown before."""
+        self._tail += piece
+        context = "" if self._begins else "x"
+        visible = shown_so_far(context + self._tail)[len(context) :]
+        fresh = visible[self._shown :]
+        self._shown = max(self._shown, len(visible))
+        if self._shown > 2 * _CONTEXT:
+            cut = self._shown - _CONTEXT
+            self._tail, self._shown, self._begins = self._tail[cut:], _CONTEXT, False
+        return fresh
 
 
 def _without_first(answer: str) -> tuple[str, str | None]:

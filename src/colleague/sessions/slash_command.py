@@ -62,12 +62,16 @@ class ShowContext:
 
 @dataclass(frozen=True)
 class ListExperts:
-    pass
+    """All of them; or go on in the session of one."""
+
+    expert: str = ""
 
 
 @dataclass(frozen=True)
 class ListSessions:
-    pass
+    """All of them; or go on in one, by its key or label."""
+
+    session: str = ""
 
 
 @dataclass(frozen=True)
@@ -408,8 +412,8 @@ COMMANDS: tuple[CommandSpec, ...] = (
     ),
     CommandSpec("approve", "ID [NOTE]", "Say yes to what waits.", _decide("approve")),
     CommandSpec("reject", "ID [NOTE]", "Say no to what waits.", _decide("reject")),
-    CommandSpec("experts", "", "The experts and what they can do.", _alone("experts", ListExperts())),
-    CommandSpec("sessions", "", "The sessions, the latest first.", _alone("sessions", ListSessions())),
+    CommandSpec("experts", "[NAME]", "The experts; with a name, talk to that one.", ListExperts),
+    CommandSpec("sessions", "[KEY|LABEL]", "The sessions; with a name, go on in that one.", ListSessions),
     CommandSpec("context", "", "What the model sees, and how much of it.", _alone("context", ShowContext())),
     CommandSpec("compact", "[WHAT MUST STAY]", "Shorten what the model sees.", Compact),
     CommandSpec("help", "[COMMAND]", "These commands, or one of them.", _help),

@@ -12,12 +12,14 @@ from sqlalchemy import ColumnElement, and_, bindparam, or_, select
 from colleague.argument_check import misfits
 from colleague.clock import iso
 from colleague.errors import ColleagueError, NotFound
+from colleague.main_names import MAIN_CHANNEL
 from colleague.run_document import ApprovalKind, ApprovalStatus, Decision
 from colleague.store.accept import accept
 from colleague.store.activity_lines import tell_asked, tell_decided
 from colleague.store.claims import wake_run
+from colleague.store.delegations import awaited_by, let_go, note_questions
 from colleague.store.ids import new_id, short
-from colleague.store.inbox import turn_arrival
+from colleague.store.inbox import SPOKEN, has_steered, turn_arrival
 from colleague.store.outbox import mark_answered, outbox_about, put_in_outbox
 from colleague.store.paging import Order, Page, count_rows
 from colleague.store.record import columns_of, record
@@ -57,7 +59,7 @@ FREE: tuple[Kind, ...] = ("draft", "learning")
 
 
 class AlreadyDecided(ColleagueError):
-    """Someone was quicker."""
+    """The approval is decided already."""
 
     code = "already-decided"
 
@@ -107,6 +109,8 @@ class Approval:
     """The JSON schema of the arguments, where a person may change them."""
     parked: bool = False
     """Whether the conversation goes on meanwhile: the decision becomes a turn of its own."""
+    turn_run_id: str | None = None
+    """The run of that turn."""
 
     @property
     def holds(self) -> bool:
@@ -260,12 +264,16 @@ def wait(tx: Tx, hold: Hold, asks: Sequence[Ask] = (), *, working_ms: int | None
     the working time of the attempt so far."""
     run = fenced(tx, hold, lane=True)
     raise_asks(tx, run, asks)
+    if run.transcript is not None and has_steered(tx, run.session_key):
+        let_go(tx, run.id, SPOKEN)
     if can_go_on(tx, run.id):
         return False
     worked = run.working_ms if working_ms is None else working_ms
     free = {"status": "waiting", "ready": 0, "worker": None, "lease_until": None, "epoch": PLUS_ONE}
     tx.update(runs, {"id": run.id}, working_ms=worked, **free)
     tell_session(tx, run)
+    if waits_for_person(tx, run.id):
+        note_questions(tx, run)
     return True
 
 
@@ -273,7 +281,7 @@ _COUNTS = or_(*(approvals.c.status == sql_literal(status) for status in ("pendin
 _OPEN_CALL = and_(approvals.c.call_id.is_not(None), calls.c.result.is_(None), _COUNTS)
 _WITHOUT_CALL = and_(approvals.c.call_id.is_(None), approvals.c.status == "pending")
 _OPEN = (
-    select(approvals.c.call_id, approvals.c.status)
+    select(approvals.c.call_id, approvals.c.status, calls.c.position, calls.c.place)
     .select_from(approvals.outerjoin(calls, approvals.c.call_id == calls.c.id))
     .where(
         approvals.c.run_id == bindparam("run"),
@@ -285,9 +293,19 @@ _OPEN = (
 
 
 def can_go_on(tx: Tx, run_id: str) -> bool:
-    """Whether the next call in order can be settled: the newest question about it is not open."""
-    newest = {row.call_id: row.status for row in tx.execute(_OPEN, {"run": run_id})}
-    return not newest or next(iter(newest.values())) != "pending"
+    """Whether the next call in order can be settled: the newest question about it is not open, and it does
+    not wait for a child."""
+    newest = {row.call_id: row for row in tx.execute(_OPEN, {"run": run_id})}
+    first = next(iter(newest.values()), None)
+    awaited = awaited_by(tx, run_id)
+    if awaited and (first is None or first.position is None or awaited[0] < (first.position, first.place)):
+        return False
+    return first is None or first.status != "pending"
+
+
+def waits_for_person(tx: Tx, run_id: str) -> bool:
+    """Whether a question holds this run; else a run that waits does so for work that it handed over."""
+    return any(each.holds for each in approvals_of(tx, run_id))
 
 
 def decide(tx: Tx, answer: Answer) -> Approval:
@@ -324,6 +342,7 @@ def _begin_turn(tx: Tx, run: Run, approval: Approval) -> None:
     entry = get_session(tx, run.session_key)
     arrival = turn_arrival(run, "approval", {"approval": approval.id})
     accepted = accept(tx, replace(arrival, transcript=entry.id))
+    tx.update(approvals, {"id": approval.id}, turn_run_id=accepted.run_id)
     decided = get_approval(tx, approval.id)
     who = f" by {decided.decided_by}" if decided.decided_by else ""
     note = f": {decided.note}" if decided.note else ""
@@ -433,5 +452,5 @@ def _escalate(tx: Tx, run: Run, approval: Approval) -> None:
         "context": {"operation": approval.operation, "arguments": arguments},
         "recommendation": f"decide it: colleague approval show {approval.id[-8:]}",
     }
-    channel = first.channel if first else "main"
+    channel = first.channel if first else MAIN_CHANNEL
     put_in_outbox(tx, run.id, "escalation", approval.id, channel, json.dumps(body, ensure_ascii=False))

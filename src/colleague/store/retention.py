@@ -10,6 +10,7 @@ from colleague.store.tables import (
     attempts,
     calls,
     dedupe,
+    delegations,
     events,
     file_reads,
     messages,
@@ -78,5 +79,6 @@ def _delete_runs(tx: Tx, ids: list[str], event_ids: list[str]) -> None:
     tx.execute(delete(sends).where(sends.c.call_id.in_(call_ids)))
     for table in (file_reads, calls, messages, attempts, steps, approvals, outbox, spend, timers):
         tx.execute(delete(table).where(table.c.run_id.in_(ids)))
+    tx.execute(delete(delegations).where(delegations.c.parent_run.in_(ids)))
     tx.execute(delete(runs).where(runs.c.id.in_(ids)))
     tx.execute(delete(events).where(or_(events.c.id.in_(event_ids), events.c.run_id.in_(ids))))

@@ -60,7 +60,7 @@ approvals = _table(
     "approvals",
     key="id",
     text="id run_id call_id kind expert operation arguments digest reasoning status on_timeout decided_by "
-    "decision note answer parameters",
+    "decision note answer parameters turn_run_id",
     number="send requested_at expires_at decided_at parked",
 )
 grants = _table(
@@ -128,6 +128,13 @@ session_items = _table(
     number="position run_position created_at",
 )
 inbox = _table("inbox", key="event_id", text="event_id session_key mode arrival", number="due_at")
+delegations = _table(
+    "delegations",
+    key="call_id",
+    text="call_id parent_run parent_session child_session child_event child_run status turn_run failure "
+    "cleanup",
+    number="deferred timeout_ms looked_at looked_epoch looked_ms created_at ended_at",
+)
 file_pending = _table("file_pending", key="expert path", text="expert path before", number="version")
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from colleague.sessions.silent import shown_answer, shown_heartbeat, shown_so_far
+from colleague.sessions.silent import AnswerStream, shown_answer, shown_heartbeat, shown_so_far
 
 
 @pytest.mark.parametrize(
@@ -83,3 +83,16 @@ def test_what_was_streamed_is_the_beginning_of_what_is_shown(pieces: list[str]) 
 def test_other_text_is_not_touched(text: str) -> None:
     if "NO_REPLY" not in text and "HEARTBEAT_OK" not in text:
         assert shown_answer(text).text == text
+
+
+WORDS = st.sampled_from(["NO_REPLY", "HEARTBEAT_OK", "Done. ", "word ", "\n", "NO_", " ", "x" * 150, "*"])
+
+
+@given(st.lists(WORDS, max_size=30), st.integers(1, 9))
+def test_a_stream_shows_a_beginning_of_what_is_shown_in_the_end(words: list[str], size: int) -> None:
+    answer = "".join(words)
+    stream = AnswerStream()
+    shown = "".join(stream.add(answer[at : at + size]) for at in range(0, len(answer), size))
+    whole = shown_answer(answer).text
+    assert whole.startswith(shown)
+    assert len(whole) - len(shown) <= 400

@@ -78,4 +78,5 @@ CREATE INDEX runs_parent ON runs (parent_run) WHERE parent_run IS NOT NULL;
 CREATE INDEX runs_session ON runs (session_key, id);
 ALTER TABLE calls ADD COLUMN parked_from TEXT;
 ALTER TABLE approvals ADD COLUMN parked INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE approvals ADD COLUMN turn_run_id TEXT;
 CREATE INDEX approvals_call ON approvals (call_id);

@@ -1,0 +1,1 @@
+"""colleague chat: a conversation in a terminal, or line by line over a pipe."""

@@ -1,0 +1,62 @@
+"""`@path` in a message: the text of a file goes along as data, a picture as an attachment."""
+
+from __future__ import annotations
+
+import mimetypes
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from colleague.data_element import wrapped
+from colleague.errors import UsageError
+
+MOST_CHARACTERS = 60_000
+_NAMED = re.compile(r'(?<!\S)@(?:"([^"\n]+)"|(\S+))')
+_PATH = re.compile(r"[/~]|^\.|\.\w{1,8}$")
+"""What looks like a path; `@ada` is a name."""
+
+
+@dataclass(frozen=True)
+class WrittenMessage:
+    """What is sent: the words, with the text of files behind them, and pictures."""
+
+    text: str
+    attachments: tuple[dict[str, Any], ...] = ()
+
+
+def with_files(text: str, folder: Path) -> WrittenMessage:
+    """The message with what its `@path` name. Raises UsageError for a file that cannot go along."""
+    named = dict.fromkeys(first or second for first, second in _NAMED.findall(text))
+    texts: list[str] = []
+    pictures: list[dict[str, Any]] = []
+    for name in named:
+        file = folder / Path(name).expanduser()
+        media_type = mimetypes.guess_type(file.name)[0] or ""
+        if not file.exists():
+            _require_no_path(name)
+        elif media_type.startswith("image/") and file.is_file():
+            pictures.append({"path": str(file.resolve()), "media_type": media_type})
+        else:
+            texts.append(wrapped(_text_of(file, name), f"file:{file.resolve()}"))
+    return WrittenMessage("\n\n".join([text, *texts]), tuple(pictures))
+
+
+def _require_no_path(name: str) -> None:
+    if _PATH.search(name):
+        raise UsageError(f"there is no file {name}", hint="nothing was sent; correct the path after @")
+
+
+def _text_of(file: Path, name: str) -> str:
+    if not file.is_file():
+        raise UsageError(f"{name} is no file", hint="nothing was sent; name the files in it one by one")
+    try:
+        with file.open(encoding="utf-8") as opened:
+            text = opened.read(MOST_CHARACTERS + 1)
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is neither a text nor a picture"
+        raise UsageError(f"{name} cannot be sent: {why}", hint="nothing was sent") from None
+    if len(text) > MOST_CHARACTERS:
+        hint = "nothing was sent; put it into the workspace, where the agent can read it in parts"
+        raise UsageError(f"{name} has more than {MOST_CHARACTERS} characters", hint=hint)
+    return text

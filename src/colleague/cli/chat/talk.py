@@ -1,0 +1,360 @@
+"""A conversation on a terminal: what is typed is sent, what happens in the session is shown."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import getpass
+import json
+from collections.abc import Awaitable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from colleague.cli.approval_view import question_lines
+from colleague.cli.approve_each import CHOICES, decision_of
+from colleague.cli.argument_edit import edited_changes
+from colleague.cli.chat.attachments import with_files
+from colleague.cli.chat.completer import ChatCompleter
+from colleague.cli.chat.questions import Questions
+from colleague.cli.chat.screen import Screen
+from colleague.cli.chat.slash import Reply, SlashCommands
+from colleague.cli.chat.turn_view import TurnView
+from colleague.cli.decide import WHAT_IT_DID
+from colleague.cli.output import CROSS, TICK, plain
+from colleague.cli.session_view import call_text, model_text, stopped_text
+from colleague.errors import ColleagueError, DatabaseUnavailable
+from colleague.run_document import ApprovalDocument, RunDocument, short
+from colleague.runtime.requests import DecisionRequest, MessageRequest, SentMessage
+from colleague.sessions.silent import shown_answer
+from colleague.sessions.slash_command import Message, parse_line
+
+if TYPE_CHECKING:
+    from colleague.cli.client import Client
+    from colleague.home import Home
+    from colleague.session_document import ItemDocument, SessionDocument
+
+TROUBLE = (ColleagueError, DatabaseUnavailable)
+SHORTEST_LOOK, LONGEST_LOOK = 0.1, 1.5
+QUESTION_SECONDS = 1.0
+TICK_SECONDS = 0.5
+EARLIER = 6
+"""How many items of the conversation so far are shown at the beginning."""
+WHAT_BECAME = {
+    "steered": "the turn at work reads it next",
+    "collected": "it is answered after this turn, with what else comes",
+    "queued": "it is answered after this turn",
+    "interrupted": "the turn at work was ended for it",
+}
+
+
+async def talk_on_a_terminal(using: Client, home: Home, name: str) -> str:
+    """Until the person leaves; the run that is at work then, if any."""
+    chat = Chat(using, home)
+    with chat.screen.open():
+        while name:
+            name = await chat.talk(await _made(using, name))
+    return chat.run_id
+
+
+async def _made(using: Client, name: str) -> str:
+    """The key of a session, which is there from now on."""
+    return (await using.service.change_session(name, {}))["key"]
+
+
+class Chat:
+    """One terminal, and one session after another."""
+
+    def __init__(self, using: Client, home: Home) -> None:
+        self._using, self._service, self._home = using, using.service, home
+        self._by = getpass.getuser()
+        self._completer = ChatCompleter(home)
+        home.state.mkdir(parents=True, exist_ok=True)
+        self.screen = Screen(
+            home.state / "chat-history", self._completer, on_stop=self._on_stop, on_key=self._on_key
+        )
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.run_id = ""
+        """The turn that is at work."""
+
+    def _begin(self, key: str) -> None:
+        self._key = key
+        self._questions = Questions(self._service, key)
+        self._asked: list[ApprovalDocument] = []
+        self._responding: ApprovalDocument | None = None
+        self._commands = SlashCommands(self._service, self._home, key, self._questions, self._by)
+        self._view = TurnView(self.screen, works=self._using.works)
+        self._position = 0
+        self._sent: list[str] = []
+        self._followed: set[str] = set()
+        self._done_here: set[str] = set()
+        """Sources of items about what was decided or stopped here, which was said already."""
+        self._trouble = ""
+        self._news = asyncio.Event()
+        self.run_id = ""
+
+    async def talk(self, key: str) -> str:
+        """In one session; the name of the one to go on in, or nothing."""
+        self._begin(key)
+        await self._greet()
+        watching = [
+            asyncio.create_task(each) for each in (self._watch(), self._watch_questions(), self._turn())
+        ]
+        try:
+            return await self._read()
+        finally:
+            for task in [*watching, *self._tasks]:
+                task.cancel()
+            await asyncio.gather(*watching, *self._tasks, return_exceptions=True)
+            self.screen.ask({})
+            self.screen.busy("")
+            self.screen.under_way("")
+
+    async def _greet(self) -> None:
+        session = await self._service.session(self._key)
+        name = f"{session['label']} ({self._key})" if session["label"] else self._key
+        model = model_text(session)
+        self.screen.line(" · ".join(filter(None, (name, model, "/help shows the commands, Ctrl-D leaves"))))
+        self._position = max(0, session["positions"] - EARLIER)
+        if session["run_id"] is None:
+            await self._show_items()
+        await self._update_offers()
+
+    async def _read(self) -> str:
+        while True:
+            try:
+                typed = await self.screen.read()
+            except EOFError:
+                return ""
+            if self._responding is not None:
+                await self._say_problem(self._respond(typed))
+                continue
+            reply = await self._said(typed)
+            if reply.leaves or reply.session:
+                return reply.session
+            self._news.set()
+
+    async def _said(self, typed: str) -> Reply:
+        """What came of a line; what is wrong with it is said."""
+        reply = Reply()
+        try:
+            meant = parse_line(typed)
+            if isinstance(meant, Message):
+                await self._send(meant.text)
+            else:
+                reply = await self._commands.run(meant)
+                self.screen.line("\n".join(reply.lines), "") if reply.lines else None
+                await self._update_offers()
+                if reply.message:
+                    await self._send(reply.message)
+        except TROUBLE as error:
+            self._say_error(error)
+        return reply
+
+    async def _send(self, text: str) -> None:
+        message = with_files(text, Path.cwd())
+        for each in message.attachments:
+            self.screen.line(f"  with {each['path']}")
+        request = MessageRequest(message.text, attachments=message.attachments)
+        self._sent.append(message.text)
+        sent = await self._service.send(self._key, request)
+        if sent.run_id:
+            self.screen.busy("thinking")
+        if sent.queued != "started":
+            self.screen.line(f"  {await self._what_became(sent)}")
+
+    async def _what_became(self, sent: SentMessage) -> str:
+        if sent.queued in WHAT_BECAME:
+            return f"{sent.queued}: {WHAT_BECAME[sent.queued]}"
+        event = await self._service.event(sent.event_id)
+        return f"{CROSS} {sent.queued}: {event['reason']}"
+
+    async def _watch(self) -> None:
+        """Shows one turn after another, whoever began it."""
+        pause = SHORTEST_LOOK
+        while True:
+            try:
+                session = await self._service.session(self._key)
+                if await self._follow_next(session):
+                    pause = SHORTEST_LOOK
+                    continue
+                await self._show_items()
+                self.screen.busy("")
+                self._trouble = ""
+            except TROUBLE as error:
+                self._say_trouble(error)
+                pause = LONGEST_LOOK
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._news.wait()
+                    self._news.clear()
+                    pause = SHORTEST_LOOK
+            pause = min(LONGEST_LOOK, pause * 1.5)
+
+    async def _follow_next(self, session: SessionDocument) -> bool:
+        """False when there is no turn to follow now."""
+        self._view.reasoning = session["reasoning_level"] in ("on", "stream")
+        self._view.verbose = session["verbose_level"] in ("on", "full")
+        run_id = session["run_id"]
+        if run_id is None or (session["status"] == "waiting" and run_id in self._followed):
+            return False
+        await self._show_items()
+        self._followed.add(run_id)
+        self.run_id = run_id
+        self.screen.busy("thinking")
+        try:
+            document = await self._follow(run_id)
+        finally:
+            self.screen.busy("")
+        self.run_id = "" if document["status"] == "done" else run_id
+        await self._after(document)
+        return True
+
+    async def _follow(self, run_id: str) -> RunDocument:
+        self._view.begin(await self._service.run(run_id))
+        async with contextlib.aclosing(self._service.follow([run_id])) as events:
+            async for event in events:
+                self._view.show(event)
+        document = await self._service.run(run_id)
+        self._view.end(document)
+        return document
+
+    async def _after(self, document: RunDocument) -> None:
+        if document["status"] == "done" and document["outcome"] not in ("completed", "cancelled"):
+            self.screen.line(f"{CROSS} {document['error']}", "red")
+        elif (shown := shown_answer(document["narrative"] or "")).silent:
+            self.screen.line(f"  the agent has nothing to say ({shown.token})")
+        await self._look_for_questions()
+
+    async def _show_items(self) -> None:
+        """What was said that no turn has shown: by others, or in a turn that was over before we looked."""
+        for item in await self._service.items(self._key, after=self._position):
+            self._position = item["position"]
+            if item["role"] == "user" and item["text"] in self._sent:
+                self._sent.remove(item["text"])
+            elif item["role"] == "event" and {item["source"], f"stop:{item['run_id']}"} & self._done_here:
+                continue
+            elif item["run_id"] not in self._followed or item["role"] != "assistant":
+                self._show_item(item)
+
+    def _show_item(self, item: ItemDocument) -> None:
+        if item["role"] == "user":
+            self.screen.line(f"› {item['text']}", "bold dim")
+        elif item["role"] == "event":
+            self.screen.line(f"  {item['text']}")
+        elif text := shown_answer(item["text"]).text:
+            self.screen.answer(text)
+        for call in item["calls"]:
+            self.screen.line(f"  {call_text(call)}")
+
+    async def _turn(self) -> None:
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            self.screen.tick()
+
+    async def _watch_questions(self) -> None:
+        while True:
+            with contextlib.suppress(*TROUBLE):
+                await self._look_for_questions()
+            await asyncio.sleep(QUESTION_SECONDS)
+
+    async def _look_for_questions(self) -> None:
+        fresh = await self._questions.new()
+        self._asked += fresh
+        if fresh:
+            self._ask_next(shown=len(self._asked) > len(fresh))
+
+    def _ask_next(self, *, shown: bool = False) -> None:
+        """Shows the first question; `shown`: it stands there already."""
+        if not self._asked:
+            self.screen.ask({})
+            return
+        approval = self._asked[0]
+        if not shown:
+            self.screen.line("\n".join(_question(approval)), "")
+        self.screen.ask(CHOICES[approval["kind"]] | {"s": "[s]kip"})
+
+    def _on_key(self, key: str) -> None:
+        if not self._asked:
+            return
+        approval = self._asked[0]
+        if key == "s":
+            self._asked.pop(0)
+            self.screen.line(f"  {short(approval['id'])} waits: /approve or /reject {short(approval['id'])}")
+            self._ask_next()
+        elif key == "r":
+            self._responding, self.screen.asking = approval, "Tell the agent: "
+        elif key == "e":
+            self._do(self._edit(approval))
+        else:
+            self._do(self._decide(decision_of(key, approval, self._by)))
+
+    async def _respond(self, text: str) -> None:
+        approval, self._responding = self._responding, None
+        self.screen.asking = ""
+        if approval is not None and text.strip():
+            answer = json.dumps(text.strip(), ensure_ascii=False)
+            await self._decide(replace(decision_of("r", approval, self._by), answer=answer))
+
+    async def _edit(self, approval: ApprovalDocument) -> None:
+        changes: Any = await self.screen.aside(lambda: edited_changes(approval))
+        if not changes:
+            self.screen.line("  nothing was changed, so nothing was decided")
+            return
+        await self._decide(replace(decision_of("e", approval, self._by), changes=changes))
+
+    async def _decide(self, request: DecisionRequest) -> None:
+        [answer] = await self._service.decide([request])
+        if answer.refusal is not None:
+            self.screen.line(f"{CROSS} {answer.refusal.message}", "red")
+            if answer.refusal.code == "wrong-arguments":
+                return
+        elif answer.approval is not None:
+            self._done_here.add(f"approval:{answer.approval['id']}")
+            did = WHAT_IT_DID[answer.approval["decision"] or ""]
+            self.screen.line(f"{TICK} {plain(answer.approval['operation'])}: {did}", "green")
+        self._asked = [each for each in self._asked if each["id"] != request.approval]
+        self._ask_next()
+        self._news.set()
+
+    def _on_stop(self) -> None:
+        self._do(self._stop())
+
+    async def _stop(self) -> None:
+        stopped = await self._service.stop_session(self._key, self._by)
+        self._done_here.add(f"stop:{stopped['run_id']}")
+        self.screen.line(f"  {stopped_text(stopped)}")
+        self._news.set()
+
+    def _do(self, work: Awaitable[None]) -> None:
+        task = asyncio.create_task(self._say_problem(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _say_problem(self, work: Awaitable[None]) -> None:
+        try:
+            await work
+        except TROUBLE as error:
+            self._say_error(error)
+
+    def _say_error(self, error: ColleagueError | DatabaseUnavailable) -> None:
+        self.screen.line(f"{CROSS} {error.message}", "red")
+        if error.hint:
+            self.screen.line(f"  {error.hint}")
+
+    def _say_trouble(self, error: ColleagueError | DatabaseUnavailable) -> None:
+        """Once, however often it is met."""
+        if error.message != self._trouble:
+            self._trouble = error.message
+            self._say_error(error)
+
+    async def _update_offers(self) -> None:
+        found = await self._service.sessions(limit=50)
+        self._completer.sessions = [each["label"] or each["key"] for each in found]
+        self._completer.approvals = [short(each["id"]) for each in await self._questions.open()]
+
+
+def _question(approval: ApprovalDocument) -> list[str]:
+    """Without the commands, which are keys here, and the digest, which is sent along."""
+    head, *rest = [each for each in question_lines(approval) if not each.startswith("  digest ")]
+    return [head, *(each for each in rest if not each.lstrip().startswith("colleague "))]

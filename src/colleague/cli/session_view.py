@@ -1,0 +1,103 @@
+"""A session as lines for people: its entry, what is set for it, and what was said in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from colleague.cli.approval_view import summary
+from colleague.cli.output import plain
+from colleague.cli.times import moment
+from colleague.run_document import short
+from colleague.session_document import ItemCall, ItemDocument, SessionDocument, StoppedDocument
+from colleague.sessions.silent import shown_answer
+
+ROW = ("SESSION", "LABEL", "STATUS", "LAST")
+_SET = {
+    "label": "label",
+    "thinking": "thinking_level",
+    "reasoning": "reasoning_level",
+    "verbose": "verbose_level",
+    "send policy": "send_policy",
+    "queue mode": "queue_mode",
+}
+
+
+def session_row(session: SessionDocument) -> tuple[str, ...]:
+    return (session["key"], session["label"] or "", status_text(session), moment(session["updated_at"]))
+
+
+def status_text(session: SessionDocument) -> str:
+    """What it does, how many messages wait, and how many questions."""
+    told: list[str] = [session["status"]]
+    if session["waiting"]:
+        told.append(f"{session['waiting']} waiting")
+    if session["parked"]:
+        told.append(f"{session['parked']} to decide")
+    return ", ".join(told)
+
+
+def model_text(session: SessionDocument) -> str:
+    """The model that is set for it; empty when it is the default."""
+    return "/".join(filter(None, (session["provider_override"], session["model_override"])))
+
+
+def set_lines(session: SessionDocument) -> list[str]:
+    """Its key, and what a person has set."""
+    entry: Mapping[str, Any] = session
+    values = {name: entry[field] for name, field in _SET.items()} | {"model": model_text(session)}
+    chosen = [f"  {name} {value}" for name, value in sorted(values.items()) if value]
+    return [session["key"], *(chosen or ["  nothing is set; the settings hold"])]
+
+
+def usage_lines(session: SessionDocument) -> list[str]:
+    """What is known of its size."""
+    return [
+        f"  {session['positions']} items since {moment(session['created_at'])}",
+        f"  {session['input_tokens']} tokens in, {session['output_tokens']} out since "
+        f"{moment(session['started_at'])}",
+        f"  compacted {session['compaction_count']} times",
+    ]
+
+
+def session_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """The entry with `messages` and `archives`."""
+    session: Any = document
+    key, *chosen = set_lines(session)
+    yield f"{key}: {status_text(session)}"
+    yield from chosen
+    yield from usage_lines(session)
+    for archive in document["archives"]:
+        times = f"{moment(archive['started_at'])} to {moment(archive['ended_at'])}"
+        yield f"  archive {short(archive['id'])}: {times}"
+    for item in document["messages"]:
+        yield ""
+        yield from item_lines(item)
+
+
+def item_lines(item: ItemDocument) -> Iterator[str]:
+    """Who said it and when, then the text, as it is, behind a bar."""
+    who = {"user": "you", "assistant": "agent"}.get(item["role"], item["role"])
+    source = f" ({item['source']})" if item["source"] and item["source"] != "command" else ""
+    yield f"{item['position']} {who}{source} {moment(item['at'])}"
+    text = shown_answer(item["text"]).text if item["role"] == "assistant" else item["text"]
+    if item["reasoning"]:
+        yield from (f"  ~ {plain(line)}".rstrip() for line in item["reasoning"].splitlines())
+    yield from (f"  │ {plain(line)}".rstrip() for line in text.splitlines())
+    yield from (f"    {call_text(call)}" for call in item["calls"])
+
+
+def call_text(call: ItemCall) -> str:
+    """One line for a call, however long its arguments are."""
+    return (
+        f"{plain(call['operation'])} {plain(summary(call['arguments']))}: {call['status'].replace('_', ' ')}"
+    )
+
+
+def stopped_text(stopped: StoppedDocument) -> str:
+    count = stopped["dropped"]
+    waited = f"{count} {'message that waited is' if count == 1 else 'messages that waited are'} not run"
+    waited = waited if count else ""
+    if stopped["run_id"] is None:
+        return waited or "Nothing is at work."
+    return "; ".join(filter(None, (f"stopped run {short(stopped['run_id'])}", waited)))

@@ -1,0 +1,119 @@
+"""`colleague agent`: one turn of a session, what it asks for, and what becomes of a message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.acceptance.test_model_trouble import started
+from tests.acceptance.test_with_gateway import serving, with_and_without
+from tests.conftest import SALES, Colleague, Said
+from tests.office import Office, call
+
+WRITES = call("write", "I will note it.", path="SOUL.md", text="Be kind.\n")
+
+
+@pytest.fixture
+def office(colleague: Colleague) -> Office:
+    return Office.open(colleague)
+
+
+def turn(office: Office, text: str, *replies: dict[str, Any], stdin: str = "") -> Said:
+    return office.colleague("agent", text, "--model", office.play(*replies), stdin=stdin)
+
+
+def test_a_parked_call_is_asked_about_and_the_yes_is_a_turn_of_its_own(office: Office) -> None:
+    colleague = office.colleague
+    soul = colleague.home / "workspace" / "SOUL.md"
+
+    def story() -> tuple[int, str, int, str]:
+        soul.unlink(missing_ok=True)
+        colleague.ok("session", "reset", "main")
+        asked = turn(office, "be kind", WRITES, {"text": "It waits."}, {"text": "It is written."})
+        [approval] = office.pending()
+        assert f"colleague approve {approval['id'][-8:]}" in asked.err
+        assert "Be kind." in asked.err
+        assert colleague.ok("session", "show", "--json").json["parked"] == 1
+        assert not soul.exists()
+        decided = colleague("approve", approval["id"][-8:])
+        assert soul.read_text() == "Be kind.\n"
+        document = colleague.ok("approval", "show", approval["id"], "--json").json
+        assert document["parked"] is True
+        assert document["turn_run_id"] == office.last_run()["id"]
+        return asked.code, asked.out, decided.code, decided.out
+
+    alone, asked = with_and_without(colleague, story)
+    assert alone == asked == (4, "I will note it.\nIt waits.\n", 0, "It is written.\n")
+
+
+def test_the_next_message_is_answered_while_a_question_waits(office: Office) -> None:
+    replies = (WRITES, {"text": "It waits."}, {"text": "Still there."}, WRITES, {"text": "Still waits."})
+    assert turn(office, "be kind", *replies).code == 4
+    assert turn(office, "hello", *replies).out == "Still there.\n"
+    again = turn(office, "be kind", *replies)
+    assert again.code == 4, "the same call is parked again, and the same question is shown"
+    [approval] = office.pending()
+    assert f"colleague approve {approval['id'][-8:]}" in again.err
+
+
+def test_nothing_is_shown_of_a_silent_answer(office: Office) -> None:
+    for text in ("NO_REPLY", "**NO_REPLY**", "HEARTBEAT_OK"):
+        office.colleague.ok("session", "set", "main", "--label", "")
+        office.colleague("session", "reset", "main")
+        said = turn(office, "anything new?", {"text": text})
+        assert (said.code, said.out) == (0, "")
+        assert "nothing is shown: the agent answered" in said.err
+    office.colleague("session", "reset", "main")
+    assert turn(office, "and now?", {"text": "Lunch is ready. NO_REPLY"}).out == "Lunch is ready.\n"
+
+
+def test_the_message_is_read_from_stdin(office: Office) -> None:
+    assert turn(office, "-", {"text": "Read."}, stdin="several\nlines\n").out == "Read.\n"
+    [message] = [
+        each
+        for each in office.colleague.ok("session", "show", "--json").json["messages"]
+        if each["role"] == "user"
+    ]
+    assert message["text"] == "several\nlines\n"
+    assert turn(office, "-", {"text": "Read."}, stdin="").code == 2
+
+
+def test_sessions_are_named_by_key_label_agent_or_expert(office: Office) -> None:
+    colleague, model = office.colleague, office.play({"text": "Hello."}, {"text": "Again."})
+    office.employ(SALES)
+    key = "agent:main:terminal:dm:work"
+    assert colleague("agent", "hi", "--session", key, "--model", model).out == "Hello.\n"
+    colleague.ok("session", "set", key, "--label", "work")
+    assert colleague("agent", "hi", "--session", "work", "--model", model).out == "Again.\n"
+    assert colleague("agent", "hi", "--session", "work", "--expert", SALES).code == 2
+    assert colleague("agent", "hi", "--expert", "nobody", "--model", model).code == 1
+    nobody = colleague("agent", "hi", "--agent", "nobody", "--model", model)
+    assert (nobody.code, nobody.out) == (1, "")
+    assert "nobody" in nobody.err
+    assert [each["key"] for each in colleague.ok("session", "list", "--json").json] == [key]
+
+
+@pytest.mark.parametrize("mode", ["queue", "followup", "collect", "steer", "interrupt"])
+def test_a_message_during_a_turn_waits_for_its_own_answer(office: Office, mode: str) -> None:
+    colleague = office.colleague
+    colleague.ok("session", "set", "main", "--queue-mode", mode)
+    first = {"when": "slow", "text": "Slowly.", "delay": 6}
+    model = office.play(first, {"when": "quick", "text": "Quickly."})
+    with serving(colleague), started(colleague, "agent", "slow", "--model", model) as process:
+        process.until(lambda each: any(line.startswith("run ") for line in each.err))
+        said = colleague("agent", "quick", "--model", model)
+        process.child.wait(60)
+    assert (said.code, said.out.splitlines()[-1]) == (0, "Quickly."), said.err
+    word = {"collect": "collected", "steer": "steered"}.get(mode, "queued")
+    assert mode == "interrupt" or f"{word}: another turn is at work" in said.err
+    runs = colleague.ok("run", "list", "--json").json
+    expected = ["completed", "cancelled"] if mode == "interrupt" else ["completed", "completed"]
+    assert [run["outcome"] for run in runs] == expected
+
+
+def test_a_message_that_is_denied_says_why(office: Office) -> None:
+    office.colleague.ok("session", "set", "main", "--send-policy", "deny")
+    said = turn(office, "hello", {"text": "Never."})
+    assert (said.code, said.out) == (1, "")
+    assert "the send policy denies it" in said.err
