@@ -14,6 +14,7 @@ from sqlalchemy import select
 from colleague.agent.main_agent import chosen_model, main_tree
 from colleague.agent.pictures.message import MessagePictures
 from colleague.config import Settings
+from colleague.config.agents import AnyLevel
 from colleague.config.status import require_enforced
 from colleague.errors import ColleagueError, ConfigError, NotFound, UsageError
 from colleague.experts.expert import find_expert
@@ -493,9 +494,13 @@ class LocalService:
 
 
 def _said(message: MessageRequest, source: Source) -> SessionMessage:
-    modes = get_args(QueueMode)
+    modes, levels = get_args(QueueMode), get_args(AnyLevel)
     if message.queue_mode is not None and message.queue_mode not in modes:
         raise UsageError(f"there is no queue mode {message.queue_mode!r}", hint=f"one of: {', '.join(modes)}")
+    if message.thinking and message.thinking not in levels:
+        raise UsageError(
+            f"thinking is one of: {', '.join(levels)}", hint="leave it out for the session's own"
+        )
     return SessionMessage(
         text=message.text,
         source=source,

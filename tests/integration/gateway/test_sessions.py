@@ -209,6 +209,7 @@ class TestRefusals:
             ("agent:main:main", {"text": "  "}, 400, "the message is empty"),
             ("agent:main:main", {"text": "Hello", "colour": "red"}, 422, "colour"),
             ("agent:main:main", {"text": "Hello", "queue_mode": "loud"}, 400, "no queue mode 'loud'"),
+            ("agent:main:main", {"text": "Hello", "thinking": "wild"}, 400, "thinking is one of"),
             ("agent:main:main", {"text": "Hello", "model": "none/such"}, 409, "none"),
         ],
     )
