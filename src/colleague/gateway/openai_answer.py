@@ -18,7 +18,7 @@ from colleague.run_document import ApprovalDocument, RunDocument, short
 from colleague.run_event import RunEvent
 from colleague.runtime.local_service import LocalService
 from colleague.runtime.requests import RunRequest, SentMessage, TurnAnswer
-from colleague.sessions.silent import shown_answer, shown_so_far
+from colleague.sessions.silent import AnswerStream, shown_answer
 
 TURN_SECONDS = 3600.0
 """How long an answer is waited for; the work goes on after that."""
@@ -81,9 +81,9 @@ async def answer_stream(service: LocalService, accepted: Accepted, *, usage: boo
             async for piece in _pieces(service, str(accepted.run_id), streamed):
                 yield _chunk(accepted, {"content": piece}) if piece else STILL_HERE
         answer = await _come_out(service, accepted)
-        words = "" if streamed.sent else shown_answer(answer.text).text
+        words = "" if streamed.begun else shown_answer(answer.text).text
         if rest := _paragraphs(words, _questions(answer)):
-            yield _chunk(accepted, {"content": f"\n\n{rest}" if streamed.sent else rest})
+            yield _chunk(accepted, {"content": f"\n\n{rest}" if streamed.begun else rest})
         yield _chunk(accepted, {}, finish_reason="stop", colleague=_more(accepted, answer))
         if usage:
             spent = await _usage(service, answer.run_id)
@@ -98,32 +98,29 @@ async def answer_stream(service: LocalService, accepted: Accepted, *, usage: boo
 class StreamedText:
     """What was sent of an answer: several messages of a turn stand in paragraphs of their own."""
 
-    sent: str = ""
-    said: str = ""
-    shown: int = 0
+    begun: bool = False
+    _message: AnswerStream = field(default_factory=AnswerStream)
+    _shown: int = 0
+    """How much of the message that comes now was sent."""
 
     def add(self, event: RunEvent) -> str:
         """What can be sent now."""
-        text = event.data.get("text")
-        if event.kind in ("message_start", "message_retry"):
-            self.said, self.shown = "", 0
-        if event.kind == "message_update" and text:
-            self.said += text
-            return self._send(shown_so_far(self.said))
-        if event.kind == "message_end" and text and text.startswith(self.said):
-            self.said = ""
-            piece = self._send(shown_answer(text).text)
-            self.shown = 0
-            return piece
-        return ""
-
-    def _send(self, visible: str) -> str:
-        fresh = visible[self.shown :]
-        if fresh and self.shown == 0 and self.sent:
-            fresh = f"\n\n{fresh}"
-        self.shown = max(self.shown, len(visible))
-        self.sent += fresh
+        text = event.data.get("text") or ""
+        if event.kind == "message_update":
+            return self._send(self._message.add(text))
+        if event.kind not in ("message_start", "message_retry", "message_end"):
+            return ""
+        rest = shown_answer(text).text[self._shown :] if event.kind == "message_end" else ""
+        fresh = self._send(rest)
+        self._message, self._shown = AnswerStream(), 0
         return fresh
+
+    def _send(self, fresh: str) -> str:
+        if not fresh:
+            return ""
+        between = "\n\n" if self.begun and not self._shown else ""
+        self.begun, self._shown = True, self._shown + len(fresh)
+        return between + fresh
 
 
 async def _pieces(service: LocalService, run_id: str, streamed: StreamedText) -> AsyncIterator[str]:

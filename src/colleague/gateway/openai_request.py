@@ -45,7 +45,9 @@ class ChatMessage(BaseModel):
     def pictures(self) -> tuple[dict[str, Any], ...]:
         parts = self.content if isinstance(self.content, list) else []
         urls = [(each.image_url or {}).get("url") for each in parts if each.type == "image_url"]
-        return tuple({"type": "image", "url": url} for url in urls if isinstance(url, str))
+        if any(not isinstance(url, str) or not url.startswith("data:") for url in urls):
+            raise ApiError(400, "bad-request", "a picture is sent as a data: URL; none is fetched")
+        return tuple({"name": f"picture-{number}", "url": url} for number, url in enumerate(urls, start=1))
 
 
 class StreamOptions(BaseModel):

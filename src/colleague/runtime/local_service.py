@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,21 +24,20 @@ from colleague.experts.runs.inputs import find_process
 from colleague.experts.runs.invoke import Invocation, checked_inputs
 from colleague.experts.runs.model_name import model_name
 from colleague.experts.runs.preflight import Preflight
-from colleague.experts.runs.redacted_report import approval_report, event_report, granted_text, run_report
+from colleague.experts.runs.redacted_report import approval_report, event_report, run_report
 from colleague.experts.runs.retry import drop_dead_letter, retry_run
 from colleague.experts.workspace.restore import restore_file
 from colleague.home import Home
 from colleague.main_names import MAIN_SESSION
 from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
+from colleague.runtime.decisions import decide_one
 from colleague.runtime.host import Host
-from colleague.runtime.merge_patch import merged
 from colleague.runtime.requests import (
     MOST_PENDING,
     AcceptedEvent,
     DecisionAnswer,
     DecisionRequest,
-    GivenGrant,
     MessageRequest,
     Refusal,
     RunRequest,
@@ -74,18 +72,13 @@ from colleague.sessions.report import archive_document, hit_document, item_docum
 from colleague.store.accept import Accepted, Arrival, accept
 from colleague.store.approvals import (
     AlreadyDecided,
-    Answer,
-    Approval,
-    decide,
     get_approval,
     pending_approvals,
 )
-from colleague.store.call_target import CallTarget
 from colleague.store.cancel import cancel
 from colleague.store.event_report import get_event
-from colleague.store.grants import give_grant, revoke_grant
+from colleague.store.grants import revoke_grant
 from colleague.store.inbox import Sent, send
-from colleague.store.journal import get_call
 from colleague.store.lanes import lock_lane
 from colleague.store.lookup import full_id
 from colleague.store.main_news import news_in, unread_among
@@ -150,22 +143,12 @@ class LocalService:
 
     async def _decide(self, request: DecisionRequest) -> DecisionAnswer:
         try:
-            approval, grant = await self.database.write(lambda tx: self._decided(tx, request))
+            approval, grant = await self.database.write(lambda tx: decide_one(tx, self.home, request))
         except ColleagueError as error:
             refusal = Refusal(error.code, error.message, error.hint)
             now = await self.approval(request.approval) if isinstance(error, AlreadyDecided) else None
             return DecisionAnswer(request.approval, now, refusal=refusal)
         return DecisionAnswer(request.approval, approval, grant)
-
-    def _decided(self, tx: Tx, request: DecisionRequest) -> tuple[ApprovalDocument, GivenGrant | None]:
-        seen = get_approval(tx, full_id(tx, approvals, "approval", request.approval))
-        digest = request.digest or seen.digest
-        edited = _edited(seen, request)
-        answer = Answer(seen.id, digest, request.decision, request.by, request.note, edited)
-        decided = decide(tx, answer)
-        grant_id = _give_grant(tx, seen, request, edited)
-        given = GivenGrant(grant_id, granted_text(tx, self.home, grant_id)) if grant_id else None
-        return approval_report(tx, self.home, decided), given
 
     async def start(self, asked: RunRequest) -> AcceptedEvent:
         require_work(asked)
@@ -561,57 +544,3 @@ def _enriched(bound: BoundTrigger, payload: Any) -> Any:
     if len(payloads) != 1:
         raise BadPayload(f"there are {len(payloads)} messages in this payload", hint="fire one at a time")
     return payloads[0]
-
-
-def _edited(seen: Approval, request: DecisionRequest) -> str | None:
-    """What a person made of the arguments, or says in the tool's place."""
-    if request.changes is None:
-        return request.answer
-    if request.decision != "approve" or request.answer is not None:
-        raise UsageError("changes go with approve, and without whole arguments", hint="leave one of them out")
-    return json.dumps(merged(json.loads(seen.arguments), request.changes), ensure_ascii=False)
-
-
-def _give_grant(tx: Tx, seen: Approval, request: DecisionRequest, edited: str | None) -> str | None:
-    if request.grant_ms is None:
-        if request.grant_only:
-            raise UsageError("only limits a grant, and none is given", hint="say for how long: --grant 30m")
-        return None
-    run_id, lasts = (seen.run_id, None) if request.grant_ms == 0 else (None, request.grant_ms)
-    return give_grant(
-        tx,
-        seen.expert,
-        seen.operation,
-        _granted_target(tx, seen, request),
-        by=request.by,
-        run_id=run_id,
-        lasts_ms=lasts,
-        only=_only(request.grant_only, json.loads(edited or seen.arguments)),
-        approval_id=seen.id,
-    )
-
-
-def _granted_target(tx: Tx, seen: Approval, request: DecisionRequest) -> CallTarget:
-    """What the grant is bound to. Raises UsageError where none can be given."""
-    if seen.kind != "confirm" or request.decision != "approve":
-        what = seen.kind if seen.kind != "confirm" else request.decision
-        raise UsageError(f"a grant spares a confirm, and this is {what}", hint="decide without --grant")
-    call = get_call(tx, seen.call_id) if seen.call_id else None
-    if call is not None and not call.server:
-        hint = "decide without --grant; each change of such a file is asked about"
-        raise UsageError(f"a grant is for tools of MCP servers, and {seen.operation} is none", hint=hint)
-    target = CallTarget.of_json(call.target) if call else None
-    if target is None:
-        raise UsageError(
-            "this question was asked by an older Colleague, so a grant could not be bound to a server",
-            hint="decide without --grant; a grant can be given with the next one",
-        )
-    return target
-
-
-def _only(names: Sequence[str], arguments: dict[str, Any]) -> dict[str, Any]:
-    missing = [name for name in names if name not in arguments]
-    if missing:
-        there = ", ".join(map(repr, arguments)) or "none"
-        raise UsageError(f"the call has no argument {missing[0]!r}", hint=f"its arguments are: {there}")
-    return {name: arguments[name] for name in names}

@@ -164,7 +164,7 @@ class RemoteService:
             try:
                 async with contextlib.aclosing(self._session_events(session, after)) as events:
                     async for event in events:
-                        after = event.position if event.position is not None else after
+                        after = _place(event, after)
                         yield event
             except ConnectionLost:
                 pass
@@ -355,6 +355,14 @@ def _path(name: str) -> str:
 
 def _session(name: str) -> str:
     return f"/api/sessions/{_path(name)}"
+
+
+def _place(event: SessionEvent, after: int | None) -> int | None:
+    """Where to go on after a cut: behind the last item that came, or where the watching began."""
+    if event.position is not None:
+        return event.position
+    begins = after is None and event.kind == "session_status"
+    return int(event.data["positions"]) if begins else after
 
 
 def _query(**given: str | int | None) -> str:

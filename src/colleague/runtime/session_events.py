@@ -81,7 +81,8 @@ class SessionWatching:
             await self._runs.join()  # the end of a run is told before the rest that follows it
         if look.status != self.status:
             self.status = look.status
-            self.told.put_nowait(SessionEvent("session_status", look.status, look.document["run_id"]))
+            data = {**look.status, "positions": look.document["positions"]}
+            self.told.put_nowait(SessionEvent("session_status", data, look.document["run_id"]))
 
     async def follow_runs(self) -> None:
         """One run after another, as they have the session's lane."""

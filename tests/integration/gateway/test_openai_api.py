@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import json
-from typing import Any
+from typing import Any, cast
 
 import openai
 import pytest
@@ -11,6 +12,7 @@ from openai.types.chat import ChatCompletionMessageParam
 
 from tests.integration.experts.package import CLERK
 from tests.integration.gateway.harness import BEARER, TOKEN, House, Running
+from tests.unit.pictures.samples import png
 
 ASKS = {"operation": "write", "arguments": {"path": "AGENTS.md", "text": "Be kind."}}
 HELLO: list[ChatCompletionMessageParam] = [{"role": "user", "content": "Hello"}]
@@ -117,6 +119,26 @@ class TestWithoutASession:
         say(house, {"text": "NO_REPLY"})
         with house.open() as gateway:
             assert streamed(gateway)[0] == ""
+
+
+class TestPictures:
+    def picture(self, url: str) -> list[ChatCompletionMessageParam]:
+        parts = [{"type": "text", "text": "Look."}, {"type": "image_url", "image_url": {"url": url}}]
+        return cast("list[ChatCompletionMessageParam]", [{"role": "user", "content": parts}])
+
+    def test_a_data_url_is_kept_with_the_message(self, house: House) -> None:
+        url = f"data:image/png;base64,{base64.b64encode(png()).decode()}"
+        with house.open() as gateway:
+            chat = client(gateway).chat.completions
+            done = chat.create(model="main", messages=self.picture(url), user="ann")
+            assert done.choices[0].message.content == "First words."
+            [asked, _] = gateway.get("/api/sessions/agent:main:openai:dm:ann/messages").json()
+            assert [each["media_type"] for each in asked["attachments"]["pictures"]] == ["image/png"]
+
+    def test_nothing_is_fetched(self, house: House) -> None:
+        messages = self.picture("https://example.org/a.png")
+        with house.open() as gateway, pytest.raises(openai.BadRequestError, match="none is fetched"):
+            client(gateway).chat.completions.create(model="main", messages=messages)
 
 
 class TestApprovals:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import threading
 from collections.abc import Iterator
@@ -10,6 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from colleague.runtime.remote_service import RemoteService
 from tests.integration.gateway.harness import BEARER, House, Running
 
 MAIN = "/api/sessions/agent:main:main"
@@ -127,7 +130,7 @@ class TestStream:
 
     def status(self, gateway: Running) -> dict[str, Any]:
         document = gateway.get(MAIN).json()
-        names = ("key", "session_id", "label", "status", "run_id", "parked", "waiting")
+        names = ("key", "session_id", "label", "status", "run_id", "parked", "waiting", "positions")
         return {"type": "session_status"} | {name: document[name] for name in names}
 
     def until_idle(
@@ -144,6 +147,32 @@ class TestStream:
             next(events)
             gateway.stop()
             assert list(events) == []
+
+
+def test_a_watcher_misses_nothing_while_the_gateway_is_started_again(house: House) -> None:
+    found: list[str] = []
+    began, ended = threading.Event(), threading.Event()
+
+    async def watch() -> None:
+        events = RemoteService(house.home, house.environ).watch_session("agent:main:main")
+        async with contextlib.aclosing(events):
+            async for event in events:
+                began.set()
+                if event.kind in ("gateway_lost", "gateway_back", "message"):
+                    found.append(event.data.get("text") or event.kind)
+                if "Missed?" in found:
+                    ended.set()
+                    return
+
+    with house.open():
+        watcher = threading.Thread(target=lambda: asyncio.run(watch()), daemon=True)
+        watcher.start()
+        assert began.wait(30)
+    with house.open() as gateway:
+        gateway.post(f"{MAIN}/messages", {"text": "Missed?"})
+        assert ended.wait(30)
+    watcher.join(30)
+    assert found == ["gateway_lost", "gateway_back", "Missed?"]
 
 
 class TestSearch:
