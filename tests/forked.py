@@ -22,7 +22,14 @@ from pathlib import Path
 
 FORKED = multiprocessing.get_context("forkserver")
 FORKED.set_forkserver_preload(
-    ["tests.warm", "tests.zygote", "tests.chaos.drive", "tests.chaos.flood", "tests.chaos.working"]
+    [
+        "tests.warm",
+        "tests.zygote",
+        "tests.chaos.drive",
+        "tests.chaos.delegating",
+        "tests.chaos.flood",
+        "tests.chaos.working",
+    ]
 )
 DOOR = Path(__file__).with_name("door.py")
 _STREAMS = (("in", os.O_RDONLY), ("out", os.O_WRONLY | os.O_CREAT), ("err", os.O_WRONLY | os.O_CREAT))

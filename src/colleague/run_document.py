@@ -18,8 +18,6 @@ Decision = Literal["approve", "reject", "respond", "done", "not_done", "happened
 
 QUESTIONS = ("approval", "draft", "learning", "proposal")
 """Kinds of messages that ask something: whoever decides has read them."""
-MAIN_SESSION = "agent:main:main"
-"""The session that a person talks to when none is named."""
 REHEARSAL_MODELS = "rehearsal/"
 """How the names of models begin that only walk through a process."""
 _SHORT = 8
@@ -45,6 +43,7 @@ class RunBrief(TypedDict):
     expert: str
     kind: Literal["expert", "agent", "subagent"]
     process: str
+    parent_run: str | None
     status: RunStatus
     outcome: RunOutcome | None
     error: str | None
@@ -53,6 +52,15 @@ class RunBrief(TypedDict):
     trouble: TroubleDocument | None
     dry_run: DryRun
     rehearsal: bool
+
+
+class AheadDocument(TypedDict):
+    """The unfinished run that a queued one waits for, because it is the first of their lane."""
+
+    id: str
+    status: RunStatus
+    trouble: TroubleDocument | None
+    retry_at: str | None
 
 
 class AttemptDocument(TypedDict):
@@ -126,8 +134,10 @@ class UsageDocument(TypedDict):
 class RunDocument(RunBrief):
     """Everything the runtime did for one run.
 
-    `model` is what it thinks with, as provider/model; empty when that cannot be said. `blocked_by` is the
-    waiting run that it stands behind in its lane. `turns` counts the answers of its model."""
+    `model` is what it thinks with, as provider/model; empty when that cannot be said. `ahead` is the run that
+    it stands behind in its lane, `blocked_by` the same when that one waits for a person. `turns` counts the
+    answers of its model. `parent_run` handed the work over, `child_runs` were handed work. One that waits on
+    nobody waits for a child."""
 
     version: str
     model: str
@@ -139,11 +149,13 @@ class RunDocument(RunBrief):
     waiting_on: list[str]
     retry_at: str | None
     behind: int
+    ahead: AheadDocument | None
     blocked_by: str | None
     attempts: list[AttemptDocument]
     steps: list[StepDocument]
     calls: list[CallDocument]
     approvals: list[str]
+    child_runs: list[str]
     outputs: Any
     narrative: str | None
     delivery: MessageDocument | None

@@ -39,4 +39,5 @@ class RunEvent:
         """Whether only a person can move the run now: it is done, waits, or stands behind one that waits."""
         if self.kind != "run_status":
             return False
-        return self.data["status"] in ("done", "waiting") or self.data["blocked_by"] is not None
+        waits = self.data["status"] == "waiting" and bool(self.data["waiting_on"])
+        return self.data["status"] == "done" or waits or self.data["blocked_by"] is not None

@@ -14,10 +14,11 @@ from colleague.clock import SystemClock
 from colleague.store.accept import Arrival, accept
 from colleague.store.approvals import Ask, raise_asks
 from colleague.store.ids import new_id
-from colleague.store.outbox import leave_unread, put_in_outbox
+from colleague.store.main_news import arrive_in_main
+from colleague.store.outbox import put_in_outbox, waiting_outbox
 from colleague.store.run import get_run
 from colleague.store.sqlite import SqliteDatabase
-from colleague.store.tables import outbox, runs
+from colleague.store.tables import runs
 from colleague.store.tx import Tx
 from tests.conftest import Colleague
 from tests.integration.experts.package import CLERK
@@ -47,7 +48,8 @@ def put_everything(tx: Tx) -> None:
     tx.update(runs, {"id": asks}, status="waiting")
     body = json.dumps({"narrative": "It is done.", "expert": CLERK})
     put_in_outbox(tx, done, "delivery", "", "main", body)
-    leave_unread(tx, [row.id for row in tx.all(outbox.select().where(outbox.c.kind == "delivery"))])
+    told = [each for each in waiting_outbox(tx, 10_000) if each.kind == "delivery"]
+    arrive_in_main(tx, told, relay=False)
 
 
 async def fill(house: House) -> None:
@@ -120,10 +122,10 @@ class TestStatus:
         words = type_(full, "status").out
         found = {each["message"] for each in Colleague(full.root)("doctor", "--json", **ENVIRON).json}
         for noun, total, line, message in (
-            ("approval", "questions_total", "Waiting for you: 3", "3 questions wait for a person"),
-            ("learning", "learnings_total", "Learnings: 1", "1 learnings wait for a decision"),
-            ("deadletter", "dead_letters_total", "Dead letters: 1", "1 dead letters wait"),
-            ("delivery", "unread_total", "Unread: 1", "1 results nobody has read"),
+            ("approval", "questions_total", "Waiting for you: 3", "3 questions wait"),
+            ("learning", "learnings_total", "Learnings: 1", "1 learning waits"),
+            ("deadletter", "dead_letters_total", "Dead letters: 1", "1 dead letter waits"),
+            ("delivery", "unread_total", "Unread: 1", "1 result is unread"),
         ):
             listed = len(type_(full, noun, "list", "--json").json)
             assert status[total] == listed, noun

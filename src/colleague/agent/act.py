@@ -16,8 +16,10 @@ from sqlalchemy import update
 from colleague.agent.conversation import Result, as_text
 from colleague.agent.exits import Completed, Failed, Waiting
 from colleague.agent.gate import Verdict
+from colleague.agent.render import MAY_HAVE_HAPPENED
 from colleague.agent.session import Session
 from colleague.agent.tool import (
+    DelegatingTool,
     NotSent,
     PreparedTool,
     SessionTool,
@@ -47,7 +49,6 @@ BEHIND_PARKED = (
     "Not run: an earlier call of the same answer waits for a person's yes. If this one does not depend on "
     "it, call it again."
 )
-MAY_HAVE_HAPPENED = "The tool reported an error, but what was asked may have happened."
 
 
 async def act(session: Session) -> None:
@@ -77,7 +78,7 @@ async def _park(session: Session, asks: list[Ask]) -> None:
         for ask in asks:
             known = waiting.get(ask.digest) if ask.kind != "uncertain" else None
             raised[ask.call_id] = known or raise_asks(tx, run, [replace(ask, parked=True)])[0]
-        for call in conversation.open_calls:
+        for call in (each for each in conversation.open_calls if not each.is_handed_over):
             _settle_parked(tx, conversation.hold, call, raised.get(call.id))
 
     await conversation.write(work)
@@ -100,16 +101,17 @@ def _settle_parked(tx: Tx, hold: Hold, call: Call, approval_id: str | None) -> N
 def _ready(session: Session) -> list[Call]:
     """What can be settled now: everything before the first open question, and reading after it.
 
-    Effects go one after another; several readings go together."""
+    Effects go one after another; several readings go together, and so does work that is handed over."""
     ready: list[Call] = []
-    held = False
+    asked = handed_over = False
     for call in session.conversation.open_calls:
-        reading = _is_reading(session, call)
         if _needs_person(session, call):
-            held = True
-        elif reading and call.status == "allowed":
+            asked = True
+        elif call.is_handed_over:
+            handed_over = True
+        elif call.status == "allowed" and _is_reading(session, call):
             ready.append(call)
-        elif not held:
+        elif not asked and (not handed_over or call.tool == journal.DELEGATION):
             return ready or [call]
     return ready
 
@@ -345,6 +347,9 @@ async def _send(session: Session, call: Call, tool: Tool, arguments: dict[str, A
         target=_target(session, tool.spec).to_json(),
         note=prepared or call.note,
     )
+    if isinstance(tool, DelegatingTool):
+        await _delegate(session, final, tool, request)
+        return
     if tool.spec.read_only:
         await _read(session, final, tool, request)
         return
@@ -366,6 +371,21 @@ async def _send(session: Session, call: Call, tool: Tool, arguments: dict[str, A
         return
     failpoint("call.done")
     await _finish(session, final, tool.spec, number, output)
+
+
+async def _delegate(session: Session, call: Call, tool: DelegatingTool, request: ToolRequest) -> None:
+    """The call and the work that it hands over are started in one commit."""
+    session.conversation.require_lease()
+    try:
+        handover = await tool.handover(request)
+        _tell_start(session, call, request.arguments)
+        result = await session.conversation.delegate(call, handover)
+    except NotSent as error:
+        await _end(session, call, "not_run", Result(str(error)), error=True)
+        return
+    failpoint("call.started")
+    if result is not None:
+        _tell_end(session, call, "finished", result.text, False)
 
 
 async def _read(session: Session, call: Call, tool: Tool, request: ToolRequest) -> None:

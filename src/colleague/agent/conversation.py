@@ -1,4 +1,4 @@
-"""A run's transcript in the worker's hands: loaded from the store, and written back one commit at a time."""
+"""The transcript of one session of a run: loaded from the store, written back one commit at a time."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from colleague.agent.models.messages import from_json, to_json
 from colleague.errors import CommitUnknown, DatabaseUnavailable
+from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.store import journal
 from colleague.store.approvals import Approval, Ask, approvals_about, approvals_of, wait
 from colleague.store.claims import Taken, attempt_error, keep_progress
+from colleague.store.delegations import end_call
 from colleague.store.grants import Grant, live_grants
 from colleague.store.inbox import has_steered, take_steered
-from colleague.store.journal import MAIN, Call, Message, NewCall
+from colleague.store.journal import Call, Message, NewCall
+from colleague.store.lanes import lock_lane
 from colleague.store.run import Run, fenced, require_hold
 from colleague.store.session_items import NewItem, SessionItem, add_item
 from colleague.store.spend import Spent, add_spend, spent_by_run, spent_today
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
 
     from colleague.agent.models.reply import Reply
+    from colleague.agent.tool import Handover
 
 T = TypeVar("T")
 Content = str | Sequence[Any]
@@ -79,7 +83,7 @@ class Conversation:
         self,
         database: Database,
         taken: Taken,
-        session: str = MAIN,
+        session: str = MAIN_TRANSCRIPT,
         *,
         parent_call: str | None = None,
         stopwatch: Stopwatch | None = None,
@@ -184,6 +188,26 @@ class Conversation:
         self._put(replace(call, status="started", sends=number))
         return number
 
+    async def delegate(self, call: Call, handover: Handover) -> Result | None:
+        """Commits a call as started together with the work that it starts elsewhere. Its result, unless it
+        waits for that work."""
+
+        def work(tx: Tx) -> tuple[int, Result | None]:
+            lock_lane(tx, handover.lane)
+            number = journal.start_call(tx, self.hold, call)
+            text = handover.start(tx)
+            keep_progress(tx, self.hold, self.working_ms)
+            if text is None:
+                return number, None
+            end_call(tx, call.id, text)
+            return number, Result(text)
+
+        number, result = await self.write(work)
+        stored = result.to_json() if result else None
+        status: journal.CallStatus = "finished" if result else "started"
+        self._put(replace(call, status=status, sends=number, result=stored))
+        return result
+
     async def finish(self, call: Call, send: int, result: Result, *, is_error: bool) -> None:
         """Commits a call's answer."""
         text = result.to_json()
@@ -193,7 +217,7 @@ class Conversation:
             keep_progress(tx, self.hold, self.working_ms)
             return counts
 
-        if await self.write_patiently(work):
+        if await self.write_with_retries(work):
             self._put(replace(call, status="finished", sends=send, result=text, is_error=is_error))
         else:
             self._stale = True
@@ -207,10 +231,10 @@ class Conversation:
             keep_progress(tx, self.hold, self.working_ms)
             return number
 
-        number = await self.write_patiently(work)
+        number = await self.write_with_retries(work)
         self._put(replace(call, status="finished", sends=number, result=text, is_error=is_error))
 
-    async def write_patiently(self, work: Callable[[Tx], T]) -> T:
+    async def write_with_retries(self, work: Callable[[Tx], T]) -> T:
         """For what a model or a tool has answered, which exists nowhere else: while the database is away it
         is tried again, for a while, and never once somebody else may hold the run."""
         deadline = time.monotonic() + KEEP_TRYING_SECONDS
@@ -287,8 +311,10 @@ class Conversation:
         return counting[-1] if counting else self._decided_before(call)
 
     def _decided_before(self, call: Call) -> Approval | None:
-        """The decision about a parked call, which is made in this turn."""
-        found = [each for each in self.approvals if call.parked_from and each.call_id == call.parked_from]
+        """The decision about a parked call, which is made in this turn. It counts for one send, the first."""
+        if not call.parked_from or call.status != "asked":
+            return None
+        found = [each for each in self.approvals if each.call_id == call.parked_from]
         return next((each for each in found if each.status in ("decided", "expired")), None)
 
     @property
@@ -308,8 +334,8 @@ class Conversation:
 
     async def make(self, call: NewCall) -> None:
         """Commits what was said so far with a call that a person decided about in an earlier turn."""
-        self.calls += await self.write_patiently(lambda tx: self.keep_in(tx, [call]))
-        self._kept()
+        self.calls += await self.write_with_retries(lambda tx: self.keep_in(tx, [call]))
+        self._mark_committed()
         await self.refresh()
 
     async def take_steered(self, render: Callable[[Tx, Sequence[SessionItem]], Content]) -> bool:
@@ -329,11 +355,11 @@ class Conversation:
             journal.append(tx, self.hold, [message], working_ms=self.working_ms)
             return message
 
-        message = await self.write_patiently(work)
+        message = await self.write_with_retries(work)
         if message is not None:
             self._messages.append(message)
             self._parsed.append(from_json(message.body))
-            self._kept()
+            self._mark_committed()
         return message is not None
 
     async def answer(self, reply: Reply, new_calls: Sequence[NewCall]) -> None:
@@ -344,15 +370,15 @@ class Conversation:
         counted = sum(call.counted for call in new_calls)
         self._unspent = Spent(reply.usage.input_tokens, reply.usage.output_tokens, cost, counted)
         if new_calls:
-            self.calls += await self.write_patiently(lambda tx: self.keep_in(tx, new_calls))
+            self.calls += await self.write_with_retries(lambda tx: self.keep_in(tx, new_calls))
             self._stale = self._stale or any(call.draft for call in new_calls)
-            self._kept()
+            self._mark_committed()
 
     async def keep(self) -> None:
         """Commits an answer that is only here so far, with what was said before and after it."""
         if any(messages[-1].kind == "response" for messages in self._parsed[self._committed :]):
-            await self.write_patiently(self.keep_in)
-            self._kept()
+            await self.write_with_retries(self.keep_in)
+            self._mark_committed()
 
     def keep_in(self, tx: Tx, new_calls: Sequence[NewCall] = ()) -> list[Call]:
         """The same inside a commit that does more."""
@@ -386,7 +412,7 @@ class Conversation:
             }
             add_item(tx, self.run.session_key, item, **used)
 
-    def _kept(self) -> None:
+    def _mark_committed(self) -> None:
         self._committed = len(self._messages)
         self._unspent = Spent()
 

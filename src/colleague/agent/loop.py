@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from colleague import activity
@@ -15,7 +17,7 @@ from colleague.agent.models.delta import Delta, TextDelta, ThinkingDelta
 from colleague.agent.models.failure import ModelFailure
 from colleague.agent.models.reply import Reply
 from colleague.agent.models.request import ThinkRequest
-from colleague.agent.models.retry import Patience, Wait, think_patiently
+from colleague.agent.models.retry import RetryPolicy, Wait, think_with_retries
 from colleague.agent.run_spec import RunSpec
 from colleague.agent.session import Session
 from colleague.budget import Budget
@@ -67,6 +69,13 @@ async def loop(session: Session) -> None:
         session.tell("message_end", text=reply.text)
 
 
+async def _with_pictures(run_spec: RunSpec, request: ThinkRequest) -> ThinkRequest:
+    """As it is sent; what is stored and logged only names the pictures."""
+    if run_spec.pictures is None:
+        return request
+    return replace(request, messages=await asyncio.to_thread(run_spec.pictures, request.messages))
+
+
 async def _steer(session: Session) -> None:
     """What people said meanwhile stands in the transcript before the next decision."""
     steering = session.run_spec.steering
@@ -94,8 +103,12 @@ async def think(session: Session) -> Reply:
             session.tell("message_update", thinking=delta.text)
 
     try:
-        reply = await think_patiently(
-            run_spec.model, request, on_delta, _patience(session), connections=session.connections
+        reply = await think_with_retries(
+            run_spec.model,
+            await _with_pictures(run_spec, request),
+            on_delta,
+            _retry_policy(session),
+            connections=session.connections,
         )
         await conversation.clear_trouble()
     except ModelFailure as failure:
@@ -107,8 +120,8 @@ async def think(session: Session) -> Reply:
     return reply
 
 
-def _patience(session: Session) -> Patience:
-    return Patience(
+def _retry_policy(session: Session) -> RetryPolicy:
+    return RetryPolicy(
         lambda: remaining_seconds(session),
         lambda wait: _tell_wait(session, wait),
         on_silence=lambda seconds: _tell_silence(session, seconds),

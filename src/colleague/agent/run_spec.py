@@ -101,6 +101,8 @@ class RunSpec:
     """Reads the earlier turns of the session; None where a run stands by itself."""
     steering: Callable[[Tx, Sequence[SessionItem]], Content] | None = None
     """How messages are told that people send during the turn; None where none are taken."""
+    pictures: Callable[[Sequence[ModelMessage]], list[ModelMessage]] | None = None
+    """Puts the pictures of the messages into a request, or sentences where the model cannot see them."""
     parks: bool = False
     """Whether a question waits by itself while the conversation goes on."""
     decided_call: NewCall | None = None
@@ -130,6 +132,6 @@ class CannotAssemble(ColleagueError):
 
 
 class Assembler(Protocol):
-    """Makes the setting of a run anew each time it is advanced, so that today's policy counts."""
+    """Builds the RunSpec of a run each time it is advanced, so that today's policy counts."""
 
     async def assemble(self, run: Run) -> RunSpec: ...

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from colleague.agent.run_spec import RunSpec
+    from colleague.store.tx import Tx
 
 
 @dataclass(frozen=True)
@@ -92,3 +93,26 @@ class SessionTool(ABC):
 
     @abstractmethod
     async def run_spec(self, arguments: dict[str, Any]) -> RunSpec: ...
+
+
+@dataclass(frozen=True)
+class Handover:
+    """Work that is ready to be handed to another session."""
+
+    lane: str
+    """Of that session; it is locked before anything else."""
+    start: Callable[[Tx], str | None]
+    """Starts the work in the transaction that stores the call as started. The call's answer; None when it
+    waits for the work. Raises NotSent, and then nothing is stored."""
+
+
+class DelegatingTool(ABC):
+    """A tool whose call hands work to another session, where it goes on whatever becomes of this run."""
+
+    @abstractmethod
+    async def handover(self, request: ToolRequest) -> Handover:
+        """Reads and checks what it needs. Raises NotSent, in words the model can act on."""
+        ...
+
+    async def call(self, request: ToolRequest) -> ToolOutput:
+        raise AssertionError(f"{request.call_id} is handed over, not called")

@@ -25,12 +25,15 @@ class TurnInputs:
     disable_tools: bool = False
     timeout_seconds: float | None = None
     extra_system_prompt: str = ""
+    earlier: tuple[tuple[str, str], ...] = ()
+    """Role (user or assistant) and text of what was said before, where the caller keeps the conversation."""
 
     @classmethod
     def of(cls, run: Run) -> TurnInputs:
         data = json.loads(run.inputs)
         known = {each.name for each in fields(cls)}
-        return cls(**{name: value for name, value in data.items() if name in known})
+        found = {name: value for name, value in data.items() if name in known}
+        return cls(**found | {"earlier": earlier_of(run.inputs)})
 
     def to_json(self) -> str:
         """Only what is set."""
@@ -38,3 +41,10 @@ class TurnInputs:
         given: dict[str, Any] = asdict(self)
         kept = {name: value for name, value in given.items() if value != getattr(default, name)}
         return json.dumps(kept, ensure_ascii=False)
+
+
+def earlier_of(inputs: str) -> tuple[tuple[str, str], ...]:
+    """What a caller gave as said before, of the inputs of a turn."""
+    if '"earlier"' not in inputs:
+        return ()
+    return tuple((str(role), str(text)) for role, text in json.loads(inputs).get("earlier", ()))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colleague.cli.completion import complete_expert
 from colleague.cli.options import HomeOption, JsonOption
+from colleague.cli.shell_completion import complete_expert
 
 if TYPE_CHECKING:
     from colleague.cli.client import Client
@@ -54,7 +54,8 @@ def agent(
 def chosen_session(home: Home, session: str, agent_id: str = "", expert: str = "") -> str:
     """The key or label of the session that a command names. Raises UsageError or NotFound."""
     from colleague.errors import UsageError
-    from colleague.session_key import MAIN_AGENT, SessionKey
+    from colleague.main_names import MAIN_AGENT
+    from colleague.session_key import SessionKey
 
     if session and (agent_id or expert):
         raise UsageError("--session names the whole session", hint="leave out --agent and --expert")

@@ -16,7 +16,7 @@ def require_open(run: RunDocument) -> None:
     ending = short(run["id"])
     if run["status"] == "done":
         raise ColleagueError(f"run {ending} has ended: {run['outcome']}", hint=_after_the_end(run))
-    if run["status"] == "waiting":
+    if run["status"] == "waiting" and run["waiting_on"]:
         asked = " ".join(map(short, run["waiting_on"]))
         raise ColleagueError(
             f"run {ending} waits for a person", hint=f"decide: colleague approve {asked}, or colleague reject"

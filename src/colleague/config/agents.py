@@ -27,13 +27,12 @@ from colleague.config.section import (
     restricts,
     works,
 )
+from colleague.main_names import MAIN_AGENT
 
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(ms|[smhd])?")
 _DURATIONS = re.compile(r"[0-9]{1,9}|(?:[0-9]{1,9}(?:\.[0-9]{1,9})?(?:ms|[smhd])){1,5}")
 
-MAIN = "main"
-"""The id of the agent that is there without being listed."""
 
 Level = Literal["off", "low", "medium", "high"]
 AnyLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh", "adaptive", "max", "ultra"]
@@ -130,28 +129,25 @@ class ToolLayer(Section):
 class SubagentChoice(Section):
     passed_over = keys("delegationMode")
 
-    allow_agents: Names = not_yet(
+    allow_agents: Names = works(
         default=(),
         description='Agents it may spawn; "*" is any, none is only itself.',
-        tool="sessions_spawn",
     )
-    model: ModelChoice | None = not_yet(default=None, description="The model of spawned agents.")
-    thinking: str | None = not_yet(default=None, description="The thinking level of spawned agents.")
-    require_agent_id: Flag = not_yet(default=False, description="Whether a spawn must name the agent.")
+    model: ModelChoice | None = works(default=None, description="The model of spawned agents.")
+    thinking: str | None = works(default=None, description="The thinking level of spawned agents.")
+    require_agent_id: Flag = works(default=False, description="Whether a spawn must name the agent.")
 
 
 class Subagents(SubagentChoice):
-    max_spawn_depth: Annotated[Positive, Field(le=5)] = not_yet(
+    max_spawn_depth: Annotated[Positive, Field(le=5)] = works(
         default=1, description="How deep spawning may nest."
     )
-    max_children_per_agent: Annotated[Positive, Field(le=20)] = not_yet(
+    max_children_per_agent: Annotated[Positive, Field(le=20)] = works(
         default=5, description="Running children of one session."
     )
-    max_concurrent: Positive = not_yet(default=8, description="Spawned agents that run at once.")
-    run_timeout_seconds: Int = not_yet(
-        default=0, description="Seconds a spawned agent may run; 0 is no limit."
-    )
-    announce_timeout_ms: Positive = not_yet(
+    max_concurrent: Positive = works(default=8, description="Spawned agents that run at once.")
+    run_timeout_seconds: Int = works(default=0, description="Seconds a spawned agent may run; 0 is no limit.")
+    announce_timeout_ms: Positive = works(
         default=120_000, description="Milliseconds to deliver a child's answer."
     )
     archive_after_minutes: Int = not_yet(
@@ -186,7 +182,7 @@ class ContextLimits(Section):
     tool_result_max_chars: Positive = not_yet(
         default=100_000, description="Characters kept of one tool result."
     )
-    memory_get_max_chars: Positive = not_yet(default=12_000, description="Characters memory_get returns.")
+    memory_get_max_chars: Positive = works(default=12_000, description="Characters memory_get returns.")
 
 
 class MemoryFlush(Section):
@@ -264,8 +260,10 @@ class MemorySearch(Section):
         " documentInputType"
     )
 
-    enabled: Flag = not_yet(default=True, description="Whether agents have memory_search and memory_get.")
-    extra_paths: Names = not_yet(default=(), description="More folders or files to search.")
+    enabled: Flag = works(default=True, description="Whether agents have memory_search and memory_get.")
+    extra_paths: tuple[PathText, ...] = works(
+        default=(), description="More folders or files to search: absolute, or from the workspace."
+    )
 
 
 class SandboxPrune(Section):
@@ -344,7 +342,7 @@ class AgentDefaults(Section):
     timeout_seconds: Positive = works(default=600, description="Seconds one turn of an agent may take.")
     llm: ModelRequests = Field(default_factory=ModelRequests, description="Requests to models.")
     max_turns: Positive = works(default=100, description="Model answers in one run.")
-    max_concurrent: Positive = not_yet(default=8, description="Agent turns that run at once.")
+    max_concurrent: Positive = works(default=8, description="Agent turns that run at once.")
     subagents: Subagents = Field(default_factory=Subagents, description="Agents spawned by agents.")
     context_limits: ContextLimits = Field(default_factory=ContextLimits, description="Sizes in the context.")
     context_pruning: ContextPruning = Field(
@@ -504,7 +502,7 @@ class Agents(Section):
     @property
     def main(self) -> AgentEntry | None:
         """The entry of the main agent: the one called main, else the default one."""
-        return self.find(MAIN) or next((entry for entry in self.all if entry.default), None)
+        return self.find(MAIN_AGENT) or next((entry for entry in self.all if entry.default), None)
 
     def with_main(self) -> Agents:
         """With the model and the workspace of the main agent as the defaults."""
@@ -516,15 +514,21 @@ class Agents(Section):
             return self
         own: dict[str, object] = {
             "workspace": entry.workspace,
-            "model": self._model_of(entry),
+            "model": _laid_over(self.defaults.model, entry.model),
+            "context_limits": _laid_over(self.defaults.context_limits, entry.context_limits),
             "thinking_default": entry.thinking_default,
+            "subagents": self._subagents_of(entry),
         }
         update = {name: value for name, value in own.items() if value is not None}
         return self.model_copy(update={"defaults": self.defaults.model_copy(update=update)})
 
-    def _model_of(self, entry: AgentEntry) -> ModelPair | None:
-        """A name alone leaves the fallbacks of the defaults."""
-        if entry.model is None or self.defaults.model is None:
-            return entry.model
-        update = {name: getattr(entry.model, name) for name in entry.model.model_fields_set}
-        return self.defaults.model.model_copy(update=update)
+    def _subagents_of(self, entry: AgentEntry) -> Subagents:
+        own = {name: getattr(entry.subagents, name) for name in entry.subagents.model_fields_set}
+        return self.defaults.subagents.model_copy(update=own)
+
+
+def _laid_over(below: Section | None, own: Section | None) -> Section | None:
+    """What is set in `own` over `below`: a model's name alone leaves the fallbacks of the defaults."""
+    if own is None or below is None:
+        return own
+    return below.model_copy(update={name: getattr(own, name) for name in own.model_fields_set})

@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, PrivateAttr, model_validator
 
-from colleague.config.agents import MAIN, Agents, AgentTools, ToolLayer
+from colleague.config.agents import Agents, AgentTools, ToolLayer
 from colleague.config.file import Node, SettingsWarning
 from colleague.config.secret import Secret, resolve
 from colleague.config.section import (
@@ -31,6 +31,7 @@ from colleague.config.section import (
 )
 from colleague.errors import ConfigError, NotFound
 from colleague.home import Home
+from colleague.main_names import MAIN_AGENT
 
 Decision = Literal["allow", "deny"]
 QueueMode = Literal["steer", "followup", "collect", "steer-backlog", "steer+backlog", "queue", "interrupt"]
@@ -89,7 +90,9 @@ class ProviderModel(Section):
     name: str | None = not_yet(default=None, description="Its name for people.")
     api: str | None = works(default=None, description="The protocol, when it differs from the provider's.")
     reasoning: Flag = works(default=False, description="Whether it can think before it answers.")
-    input: Names = not_yet(default=("text",), description="What it takes: text, image.")
+    input: Names = works(
+        default=("text",), description="What it takes: text, image. Known by its name when not set."
+    )
     cost: ModelCost | None = Field(default=None, description="What it costs.")
     context_window: Positive | None = works(default=None, description="Tokens its context holds.")
     context_tokens: Positive | None = works(default=None, description="Tokens of it that we use.")
@@ -177,15 +180,15 @@ class WebTools(Section):
 
 
 class AgentToAgent(Section):
-    enabled: Flag = not_yet(default=False, description="Whether agents may write to each other's sessions.")
-    allow: Names = not_yet(default=(), description="Agents that take part; empty means all.")
+    enabled: Flag = works(default=False, description="Whether agents may write to each other's sessions.")
+    allow: Names = works(default=(), description="Agents that take part; empty means all.")
 
 
 class SessionTools(Section):
     passed_over = keys("allowThreadTargets")
 
-    visibility: Literal["self", "tree", "agent", "all"] = not_yet(
-        default="tree", description="Which sessions the session tools see.", tool="sessions_list"
+    visibility: Literal["self", "tree", "agent", "all"] = works(
+        default="tree", description="Which sessions the session tools see."
     )
 
 
@@ -481,6 +484,11 @@ class Experts(Section):
         description="What the main agent may do with a tool that some expert's policy holds as manual: leave"
         " a draft, or ask.",
     )
+    main_turn: Literal["notify", "relay"] = works(
+        default="notify",
+        description="Whether what is for main only arrives in the main session, or the main agent also takes "
+        "a turn on it.",
+    )
     private_egress: Literal["filter", "ask"] = works(
         default="filter",
         description="Whether a filter alone keeps private knowledge in, or a person is asked as well before "
@@ -543,11 +551,11 @@ class Settings(Section):
     def for_agent(self, agent_id: str) -> Settings:
         """The same settings with what one agent has of its own. Raises NotFound for an agent there is not."""
         main = self.agents.main
-        if agent_id == MAIN or (main is not None and main.id == agent_id):
+        if agent_id == MAIN_AGENT or (main is not None and main.id == agent_id):
             return self
         entry = self.agents.find(agent_id)
         if entry is None:
-            there = ", ".join([MAIN, *(each.id for each in self.agents.all if each.id != MAIN)])
+            there = ", ".join([MAIN_AGENT, *(each.id for each in self.agents.all if each.id != MAIN_AGENT)])
             raise NotFound(f"there is no agent {agent_id!r}", hint=f"agents.list has: {there}")
         own = entry if entry.workspace else entry.model_copy(update={"workspace": f"workspace-{agent_id}"})
         return self.model_copy(update={"agents": self.agents.with_agent(own)})

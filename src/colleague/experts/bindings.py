@@ -23,6 +23,7 @@ Signature = Literal["standard-webhooks", "github", "hmac-sha256", "bearer"]
 PrivateEgress = Literal["filter", "ask"]
 CatchUpPolicy = Literal["once", "all", "skip"]
 EqualBodies = Literal["repeat", "distinct"]
+ExpertSession = Literal["one-shot", "persistent"]
 
 SIGNATURES: tuple[Signature, ...] = ("standard-webhooks", "github", "hmac-sha256", "bearer")
 
@@ -95,6 +96,8 @@ class Bindings:
     model: str = ""
     private_egress: PrivateEgress | None = None
     """None is what the settings say."""
+    session: ExpertSession = "one-shot"
+    """Whether tasks in words stand by themselves, or are turns of one conversation."""
 
 
 def read_bindings(file: Path, findings: Findings) -> Bindings:
@@ -120,6 +123,7 @@ def _read(fields: Fields) -> Bindings:
         day_budget=_read_budget(budget.child("day")),
         model=fields.text("model"),
         private_egress=_read_egress(fields),
+        session=cast(ExpertSession, fields.choice("session", ("one-shot", "persistent"), "one-shot")),
     )
     budget.finish()
     fields.finish()

@@ -42,7 +42,7 @@ class Error(BaseModel):
 
 
 class ErrorAnswer(BaseModel):
-    """Every no."""
+    """The body of every error response."""
 
     error: Error
 
@@ -85,7 +85,7 @@ class AcceptedDocument(BaseModel):
 
 
 class Acceptance(BaseModel):
-    """That it was accepted: when, how often the same was sent again, whether it is held by a pause."""
+    """When it was accepted, how often the same was sent again, and whether a pause holds it."""
 
     at: str
     duplicates: int
@@ -237,7 +237,7 @@ class MessageAsked(Asked):
 
 class MessageSent(BaseModel):
     """What became of a message. `run_id` is the turn that it started or steers; null while it waits. `reason`
-    says why it was dropped or denied."""
+    says why it was dropped or denied; `problems` say which pictures and files were left out, and why."""
 
     event_id: str
     run_id: str | None
@@ -245,6 +245,20 @@ class MessageSent(BaseModel):
     session_key: str
     duplicate: bool = False
     reason: str | None = None
+    problems: tuple[str, ...] = ()
+
+
+class TurnAnswered(BaseModel):
+    """How the turn of a message came out. `approvals` are its questions that wait for a person."""
+
+    event_id: str
+    run_id: str | None
+    session_key: str
+    status: Literal["done", "waiting", "skipped"]
+    outcome: str | None
+    text: str
+    approvals: list[ApprovalDocument]
+    error: str | None
 
 
 class SessionChanges(BaseModel):

@@ -8,7 +8,7 @@ import logging
 from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, field, replace
 
-from colleague.background import STOP_SECONDS, BackgroundTasks
+from colleague.background_tasks import STOP_SECONDS, BackgroundTasks
 from colleague.clock import Clock
 from colleague.config import Settings
 from colleague.errors import DatabaseUnavailable
@@ -16,7 +16,7 @@ from colleague.experts.workspace.snapshots import digests_in_use, forget_snapsho
 from colleague.home import Home
 from colleague.run_event import RunEvent
 from colleague.runtime.cleanup import remove_old_scratch
-from colleague.runtime.host import AssemblerByKind, Host
+from colleague.runtime.host import AssemblerByKind, Host, kind_limits
 from colleague.store.claims import Taken
 from colleague.store.worker import Worker, is_outside_trouble
 from colleague.triggers.gmail.resolve import Resolver
@@ -48,7 +48,12 @@ class BackgroundServices:
         self._draining = False
         self.active = 0
         self.worker = Worker(
-            host.database, self._advance, limit=host.limit, keep_ms=host.keep_ms, background=self.background
+            host.database,
+            self._advance,
+            limit=host.limit,
+            limits=host.limits,
+            keep_ms=host.keep_ms,
+            background=self.background,
         )
         window = self.settings.experts.dedupe_window
         self.resolver = Resolver(self.home, host.database, host.servers, self.registry, self.clock, window)
@@ -58,6 +63,7 @@ class BackgroundServices:
     def use(self, settings: Settings, held: Collection[str] = ()) -> None:
         """New settings, for what begins from now on. Servers that are `held` wait for a yes."""
         self.settings = settings
+        self.worker.limits = kind_limits(settings)
         agents = self._advancer.assembler
         if isinstance(agents, AssemblerByKind):
             self._advancer = replace(self._advancer, assembler=agents.with_settings(settings))

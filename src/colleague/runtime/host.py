@@ -7,13 +7,13 @@ import contextlib
 import os
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from colleague.agent.advance import Advancer
 from colleague.agent.conversation import Result
 from colleague.agent.events import Bus
 from colleague.agent.history import SessionHistory
-from colleague.agent.main_agent import MainAgent
+from colleague.agent.main_agent import MainAgent, MoreTools
 from colleague.agent.models.connections import Connections
 from colleague.agent.payload_log import PayloadLog
 from colleague.agent.run_spec import Assembler, RunSpec
@@ -26,6 +26,7 @@ from colleague.experts.experts_md import refresh_catalogue
 from colleague.experts.launch_acceptance import accept_all, held_servers
 from colleague.experts.restrictions import ExpertRestrictions
 from colleague.experts.runs.assembly import ExpertRuns
+from colleague.experts.runs.expert_sessions import ExpertMessages
 from colleague.experts.runs.run_package import RunPackages
 from colleague.experts.workspace.cleanup import remove_leftovers
 from colleague.home import LOCK_SECONDS, Home
@@ -34,12 +35,16 @@ from colleague.mcp.answer import ToolAnswer
 from colleague.mcp.servers import Servers
 from colleague.protected import require_safe_workspace
 from colleague.runtime.run_events import RunWatchers
+from colleague.sessions.session_tools import SessionTools
+from colleague.store.announce import announce_all
+from colleague.store.claims import KindLimits
+from colleague.store.delegations import family_of
 from colleague.store.journal import finish_call, get_call
 from colleague.store.lanes import with_earlier
-from colleague.store.opening import open_database
+from colleague.store.open_database import open_database
 from colleague.store.run import Run, get_run
 from colleague.store.sweep import release_all
-from colleague.store.tx import Database
+from colleague.store.tx import Database, Tx
 from colleague.store.worker import Worker
 
 SHORTEST_LOOK, LONGEST_LOOK = 0.02, 0.25
@@ -60,7 +65,8 @@ class AssemblerByKind:
     def with_settings(self, settings: Settings) -> AssemblerByKind:
         """The same agents, for what is advanced from now on."""
         restrictions = ExpertRestrictions(self.main.home, settings)
-        main = replace(self.main, settings=settings, restrictions=restrictions)
+        more = _more_tools(self.main.home, settings, self.main.environ, self.main.database)
+        main = replace(self.main, settings=settings, restrictions=restrictions, more_tools=more)
         return AssemblerByKind(main, replace(self.experts, settings=settings))
 
 
@@ -75,34 +81,46 @@ class Host:
     limit: int
     keep_ms: int | None = None
     sender: OutboxSender | None = None
+    limits: KindLimits = field(default_factory=dict)
 
     async def advance_only(self, run_ids: Collection[str]) -> list[Run]:
         """Works on these runs until each is done, waiting, or stands behind a waiting one; returns them.
 
         What stands before them in their lanes, left by a crash, is finished first: nobody else would. What
-        they have to tell people is delivered."""
-        only = await self.database.read(lambda tx: with_earlier(tx, run_ids))
-        worker = Worker(self.database, self.advancer, limit=self.limit, only=only, keep_ms=self.keep_ms)
+        they hand over is worked on, too. What they have to tell people is delivered."""
+        only = set(await self.database.read(lambda tx: _family(tx, run_ids)))
+        worker = Worker(
+            self.database,
+            self.advancer,
+            limit=self.limit,
+            only=only,
+            limits=self.limits,
+            keep_ms=self.keep_ms,
+        )
         working = asyncio.create_task(worker.run())
         try:
-            runs = await self._rest(worker, only)
+            await self._rest(worker, only, run_ids)
         finally:
             worker.stop()
             await working
         await self.deliver()
-        return runs[: len(run_ids)]
+        return await self.database.read(lambda tx: [get_run(tx, each) for each in run_ids])
 
-    async def _rest(self, worker: Worker, run_ids: Collection[str]) -> list[Run]:
-        """The runs, once none of them can go on by itself. Looks less often the longer nothing happens."""
+    async def _rest(self, worker: Worker, only: set[str], run_ids: Collection[str]) -> None:
+        """Returns once none of the runs can go on by itself, nor what they handed over, which joins them.
+        Looks less often the longer nothing happens."""
         pause = SHORTEST_LOOK
         while True:
-            if worker.busy:
+            told = await announce_all(self.database)
+            runs = await self.database.read(lambda tx: [get_run(tx, each) for each in _family(tx, run_ids)])
+            if joined := {run.id for run in runs} - only:
+                only |= joined
+                worker.wake()
+            if told or joined:
                 pause = SHORTEST_LOOK
-            else:
-                runs = await self.database.read(lambda tx: [get_run(tx, each) for each in run_ids])
-                if not worker.busy and not any(_can_go_on(run) for run in runs):
-                    return runs
-                pause = min(LONGEST_LOOK, pause * 1.5)
+            elif not worker.busy and not any(_can_go_on(run) for run in runs):
+                return
+            pause = min(LONGEST_LOOK, pause * 1.5)
             await asyncio.sleep(pause)
 
     @asynccontextmanager
@@ -129,6 +147,11 @@ class Host:
         """Sends what waits in the outbox."""
         if self.sender is not None:
             await self.sender.deliver_all()
+
+
+def _family(tx: Tx, run_ids: Collection[str]) -> list[str]:
+    """The runs with all that they handed over, and whatever stands before one of them in its lane."""
+    return with_earlier(tx, family_of(tx, list(run_ids)))
 
 
 def _can_go_on(run: Run) -> bool:
@@ -188,17 +211,46 @@ async def _served(
     ):
         history = SessionHistory(database)
         main = MainAgent(
-            home, settings, environ, database, servers, history, ExpertRestrictions(home, settings)
+            home,
+            settings,
+            environ,
+            database,
+            servers,
+            history,
+            ExpertRestrictions(home, settings),
+            _more_tools(home, settings, environ, database),
         )
-        experts = ExpertRuns(home, settings, environ, database, servers, RunPackages(home))
+        experts = ExpertRuns(home, settings, environ, database, servers, RunPackages(home), history=history)
         await main.mend_files()
         await experts.mend_files()
         await remove_leftovers(database, settings.workspace)
         payloads = PayloadLog.of(home.logs, environ)
         advancer = Advancer(database, AssemblerByKind(main, experts), bus, connections, payloads)
         keep_ms = parse_duration(settings.experts.retention).seconds * 1000
-        sender = OutboxSender(database, channels(settings.workspace))
-        yield Host(database, servers, bus, advancer, settings.experts.max_concurrent_runs, keep_ms, sender)
+        sender = OutboxSender(database, channels(settings.workspace), settings.experts.main_turn)
+        yield Host(
+            database,
+            servers,
+            bus,
+            advancer,
+            settings.experts.max_concurrent_runs,
+            keep_ms,
+            sender,
+            kind_limits(settings),
+        )
+
+
+def kind_limits(settings: Settings) -> KindLimits:
+    """How many turns of agents and of sub-agents may be at work at once."""
+    defaults = settings.agents.defaults
+    return {"agent": defaults.max_concurrent, "subagent": defaults.subagents.max_concurrent}
+
+
+def _more_tools(
+    home: Home, settings: Settings, environ: Mapping[str, str], database: Database
+) -> tuple[MoreTools, ...]:
+    """What agents have beside files and servers."""
+    return (SessionTools(database, ExpertMessages(home, settings, environ)),)
 
 
 async def record_late_answer(database: Database, key: str, answer: ToolAnswer) -> None:

@@ -6,27 +6,30 @@ import asyncio
 import contextlib
 import json
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast, get_args
 
 from sqlalchemy import select
 
-from colleague.agent.main_agent import SESSION as MAIN_SESSION
-from colleague.agent.main_agent import model_of
+from colleague.agent.main_agent import chosen_model, main_tree
+from colleague.agent.pictures.message import MessagePictures
 from colleague.config import Settings
 from colleague.config.status import require_enforced
-from colleague.errors import ColleagueError, NotFound, UsageError
+from colleague.errors import ColleagueError, ConfigError, NotFound, UsageError
 from colleague.experts.expert import find_expert
 from colleague.experts.launch_acceptance import accept_one
+from colleague.experts.restrictions import ExpertRestrictions
+from colleague.experts.runs.expert_sessions import ExpertMessages
 from colleague.experts.runs.inputs import find_process
 from colleague.experts.runs.invoke import Invocation, checked_inputs
 from colleague.experts.runs.model_name import model_name
 from colleague.experts.runs.preflight import Preflight
-from colleague.experts.runs.report import approval_report, event_report, granted_text, run_report
+from colleague.experts.runs.redacted_report import approval_report, event_report, granted_text, run_report
 from colleague.experts.runs.retry import drop_dead_letter, retry_run
 from colleague.experts.workspace.restore import restore_file
 from colleague.home import Home
+from colleague.main_names import MAIN_SESSION
 from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
 from colleague.runtime.host import Host
@@ -41,15 +44,33 @@ from colleague.runtime.requests import (
     Refusal,
     RunRequest,
     SentMessage,
+    TurnAnswer,
     require_message,
     require_work,
 )
-from colleague.runtime.run_events import LOOK_SECONDS, RunLook, RunSnapshot, RunWatchers, run_events
-from colleague.session_document import ArchiveDocument, ItemDocument, SessionDocument, StoppedDocument
+from colleague.runtime.run_events import LOOK_SECONDS, RunReader, RunSnapshot, RunWatchers, run_events
+from colleague.runtime.session_events import MOST_ITEMS, SessionLook, SessionSource, session_events
+from colleague.runtime.session_news import session_news
+from colleague.runtime.turn_answer import wait_for_turn
+from colleague.session_document import (
+    ArchiveDocument,
+    HitDocument,
+    ItemDocument,
+    SessionDocument,
+    StoppedDocument,
+)
+from colleague.session_event import SessionEvent
 from colleague.session_key import SessionKey
+from colleague.sessions.attachments import kept_attachments
 from colleague.sessions.changes import change, reset, stop
-from colleague.sessions.messages import SessionMessage, find_key, require_session, send_message
-from colleague.sessions.report import archive_document, item_documents, session_document
+from colleague.sessions.messages import (
+    SessionMessage,
+    find_key,
+    queue_rule,
+    require_session,
+    send_message,
+)
+from colleague.sessions.report import archive_document, hit_document, item_documents, session_document
 from colleague.store.accept import Accepted, Arrival, accept
 from colleague.store.approvals import (
     AlreadyDecided,
@@ -63,9 +84,11 @@ from colleague.store.call_target import CallTarget
 from colleague.store.cancel import cancel
 from colleague.store.event_report import get_event
 from colleague.store.grants import give_grant, revoke_grant
-from colleague.store.inbox import Sent
+from colleague.store.inbox import Sent, send
 from colleague.store.journal import get_call
+from colleague.store.lanes import lock_lane
 from colleague.store.lookup import full_id
+from colleague.store.main_news import news_in, unread_among
 from colleague.store.outbox import mark_read
 from colleague.store.report import answers_of
 from colleague.store.run import get_run
@@ -74,10 +97,12 @@ from colleague.store.session_entry import (
     SessionEntry,
     archives_of,
     find_session,
+    get_session,
     open_session,
     sessions_page,
 )
 from colleague.store.session_items import items_of
+from colleague.store.session_search import search_items
 from colleague.store.sweep import GRACE_MS
 from colleague.store.tables import approvals, events, grants, outbox, runs
 from colleague.store.tx import Database, Tx
@@ -95,9 +120,9 @@ OFTEN = 0.3
 class LocalService:
     """Acts on an open database. What it changes wakes the worker by itself.
 
-    With a `host` it works on the runs that are followed; without one it looks on, and so it does when
-    `watchers` tell what a worker of this process does. Whatever sets a run going is refused under settings
-    with a restriction that nothing enforces."""
+    With a `host` it works on the runs that are followed; without one, or when `watchers` tell what a worker
+    of this process does, it looks on. Whatever sets a run going is refused under
+    settings with a restriction that nothing enforces."""
 
     home: Home
     settings: Settings
@@ -107,13 +132,20 @@ class LocalService:
     host: Host | None = None
     watchers: RunWatchers | None = None
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    unenforced: ConfigError | None = None
+    """A restriction in newer settings than these, which nothing enforces."""
+
+    def _require_enforced(self) -> None:
+        if self.unenforced is not None:
+            raise self.unenforced
+        require_enforced(self.settings)
 
     @property
     def _preflight(self) -> Preflight:
         return Preflight(self.home, self.settings, self.environ)
 
     async def decide(self, requests: Sequence[DecisionRequest]) -> list[DecisionAnswer]:
-        require_enforced(self.settings)
+        self._require_enforced()
         return [await self._decide(request) for request in requests]
 
     async def _decide(self, request: DecisionRequest) -> DecisionAnswer:
@@ -137,7 +169,7 @@ class LocalService:
 
     async def start(self, asked: RunRequest) -> AcceptedEvent:
         require_work(asked)
-        require_enforced(self.settings)
+        self._require_enforced()
 
         def arrive() -> Arrival:
             found = find_expert(self.home, asked.expert)
@@ -156,25 +188,72 @@ class LocalService:
         return _accepted(await self.database.write(lambda tx: accept(tx, arrival)))
 
     async def say(self, message: str, *, model: str = "") -> AcceptedEvent:
-        require_message(message)
-        require_enforced(self.settings)
-        await asyncio.to_thread(self._preflight.check_model, model)
         sent = await self.send(MAIN_SESSION, MessageRequest(message, model=model))
         return AcceptedEvent(sent.event_id, sent.run_id, sent.duplicate)
 
     async def send(self, session: str, message: MessageRequest) -> SentMessage:
         require_message(message.text)
-        require_enforced(self.settings)
+        self._require_enforced()
+        key = await self.database.read(lambda tx: find_key(tx, session))
+        if key.kind == "expert":
+            return await self._send_to_expert(key, message)
         said = _said(message, self.source)
+        agent_id = await self._check_model(session, message.model)
+        pictures = await asyncio.to_thread(self._pictures, agent_id, message)
+        said = replace(said, attachments=pictures.to_json())
 
         def work(tx: Tx) -> SentMessage:
             key = find_key(tx, session)
             return _sent(tx, str(key), send_message(tx, self.settings, key, said))
 
-        agent_id, model = await self.database.read(lambda tx: _agent_and_model(tx, find_key(tx, session)))
+        sent = await self.database.write(work)
+        return replace(sent, problems=pictures.problems)
+
+    def _pictures(self, agent_id: str, message: MessageRequest) -> MessagePictures:
+        settings = self.settings.for_agent(agent_id)
+        tree = main_tree(self.home, settings, ExpertRestrictions(self.home, settings))
+        return kept_attachments(self.home, tree, message.text, message.attachments)
+
+    async def _check_model(self, session: str, model: str) -> str:
+        """The agent of a session. Raises when there is none, or its model cannot be used."""
+
+        def work(tx: Tx) -> tuple[str, str]:
+            key = find_key(tx, session)
+            entry = find_session(tx, str(key))
+            return key.agent_id, model or (chosen_model(entry) if entry else "")
+
+        agent_id, wanted = await self.database.read(work)
         preflight = replace(self._preflight, settings=self.settings.for_agent(agent_id))
-        await asyncio.to_thread(preflight.check_model, message.model or model)
-        return await self.database.write(work)
+        await asyncio.to_thread(preflight.check_model, wanted)
+        return agent_id
+
+    async def turn_answer(self, sent: SentMessage, seconds: float) -> TurnAnswer | None:
+        """How the turn of a message came out; None when that takes longer."""
+        return await wait_for_turn(self.database, self.home, sent, seconds)
+
+    async def _send_to_expert(self, key: SessionKey, message: MessageRequest) -> SentMessage:
+        """A task of the expert, in the session in which people talk to it."""
+        experts = ExpertMessages(self.home, self.settings, self.environ)
+        said = await asyncio.to_thread(
+            experts.task,
+            str(key.expert),
+            key.agent_id,
+            message.text,
+            source=self.source,
+            delegated=False,
+            model=message.model,
+        )
+        keys = (message.dedupe_key,) if message.dedupe_key else ()
+        said = replace(said, arrival=replace(said.arrival, dedupe_keys=keys))
+
+        def work(tx: Tx) -> Sent:
+            self.settings.for_agent(key.agent_id)
+            lock_lane(tx, str(key))
+            entry = open_session(tx, str(key), key.agent_id)
+            return send(tx, said, queue_rule(self.settings, entry, _said(message, self.source)))
+
+        sent = await self.database.write(work)
+        return SentMessage(sent.event_id, sent.run_id, sent.queued, str(key), sent.duplicate)
 
     async def sessions(self, *, limit: int = 200, after: str | None = None) -> list[SessionDocument]:
         def work(tx: Tx) -> list[SessionDocument]:
@@ -223,20 +302,70 @@ class LocalService:
     ) -> list[ItemDocument]:
         await self._open_main(session)
 
-        def work(tx: Tx) -> list[ItemDocument]:
+        def work(tx: Tx) -> tuple[list[ItemDocument], list[str]]:
             entry = require_session(tx, session)
             transcript = _archive(tx, entry, archive) if archive else entry.id
-            return item_documents(
-                tx, items_of(tx, entry.key, transcript=transcript, after=after, limit=limit)
-            )
+            items = items_of(tx, entry.key, transcript=transcript, after=after, limit=limit)
+            return item_documents(tx, items), unread_among(tx, news_in(items))
 
-        return await self.database.read(work)
+        documents, unread = await self.database.read(work)
+        if unread:
+            await self.database.write(lambda tx: mark_read(tx, unread, self.source))
+        return documents
 
     async def archives(self, session: str) -> list[ArchiveDocument]:
         def work(tx: Tx) -> list[ArchiveDocument]:
             return [archive_document(each) for each in archives_of(tx, require_session(tx, session).key)]
 
         return await self.database.read(work)
+
+    async def search(self, text: str, *, session: str | None = None, limit: int = 20) -> list[HitDocument]:
+        def work(tx: Tx) -> list[HitDocument]:
+            key = require_session(tx, session).key if session else None
+            return [hit_document(each) for each in search_items(tx, text, session_key=key, limit=limit)]
+
+        return await self.database.read(work)
+
+    async def watch_session(self, session: str, after: int | None = None) -> AsyncGenerator[SessionEvent]:
+        events = self.session_events(session, after)
+        async with contextlib.aclosing(events):
+            async for event in events:
+                if event is not None:
+                    yield event
+
+    async def session_events(
+        self, session: str, after: int | None = None
+    ) -> AsyncGenerator[SessionEvent | None]:
+        """The same, with None when nothing happens for a while."""
+        document = await self.session(session)
+        key, start = document["key"], document["positions"] if after is None else after
+
+        def look(tx: Tx, position: int) -> SessionLook:
+            items = items_of(tx, key, after=position, limit=MOST_ITEMS)
+            return SessionLook(session_document(tx, get_session(tx, key)), item_documents(tx, items))
+
+        with session_news(self.database, key) as news, self._watching() as watchers:
+            source = SessionSource(
+                look=lambda position: self.database.read(lambda tx: look(tx, position)),
+                run_events=lambda run_id: self.events(run_id, watchers),
+                news=news,
+                is_closed=lambda: watchers is not None and watchers.is_closed,
+            )
+            async with contextlib.aclosing(session_events(source, start)) as events:
+                async for event in events:
+                    yield event
+
+    @contextlib.contextmanager
+    def _watching(self) -> Iterator[RunWatchers | None]:
+        """Whoever tells what the runs of this process do."""
+        if self.watchers is not None or self.host is None:
+            yield self.watchers
+            return
+        watchers = RunWatchers(self.host.bus)
+        try:
+            yield watchers
+        finally:
+            watchers.stop_watching()
 
     async def event(self, event: str) -> dict[str, Any]:
         return await self.database.read(
@@ -245,11 +374,14 @@ class LocalService:
 
     async def fire(self, expert: str, trigger: str, payload: Any) -> AcceptedEvent:
         """Raises Inactive when the trigger is not active."""
-        require_enforced(self.settings)
+        self._require_enforced()
         bound = self.registry.find(expert, trigger)
         bound.require_active()
         window = self.settings.experts.dedupe_window
         enriched = _enriched(bound, payload)
+        await asyncio.to_thread(
+            self._preflight.check_expert, bound.expert, bound.package, bound.process, "", dry_run=False
+        )
         arrival = await asyncio.to_thread(
             arrival_of, self.home, bound, enriched, source=self.source, dedupe_window=window
         )
@@ -267,7 +399,7 @@ class LocalService:
         return await self.database.write(lambda tx: cancel(tx, full_id(tx, runs, "run", run), reason))
 
     async def retry(self, run: str, changes: dict[str, Any] | None = None) -> str:
-        require_enforced(self.settings)
+        self._require_enforced()
         run_id = await self._run_id(run)
         await retry_run(self.database, self.home, run_id, changes or {})
         return run_id
@@ -349,7 +481,7 @@ class LocalService:
         self, run_id: str, watchers: RunWatchers | None, *, look_seconds: float = LOOK_SECONDS
     ) -> AsyncGenerator[RunEvent | None]:
         """What happens in one run until it is done; None when nothing does for a while."""
-        look = RunLook(
+        look = RunReader(
             row=lambda: self.database.read(lambda tx: get_run(tx, run_id)),
             snapshot=lambda: self.database.read(lambda tx: self._snapshot(tx, run_id)),
         )
@@ -386,7 +518,6 @@ def _said(message: MessageRequest, source: Source) -> SessionMessage:
         source=source,
         sender=message.sender,
         place=message.place,
-        attachments=json.dumps(message.attachments) if message.attachments else None,
         model=message.model,
         queue_mode=cast("QueueMode | None", message.queue_mode),
         thinking=message.thinking,
@@ -394,19 +525,17 @@ def _said(message: MessageRequest, source: Source) -> SessionMessage:
         timeout_seconds=message.timeout_seconds,
         extra_system_prompt=message.extra_system_prompt,
         dedupe_key=message.dedupe_key,
+        earlier=message.earlier,
+        hidden=message.hidden,
     )
 
 
 def _sent(tx: Tx, key: str, sent: Sent) -> SentMessage:
     refused = sent.queued in ("dropped", "denied")
     reason = get_event(tx, sent.event_id).reason if refused else None
+    if sent.duplicate and sent.run_id is not None:
+        key = get_run(tx, sent.run_id).session_key
     return SentMessage(sent.event_id, sent.run_id, sent.queued, key, sent.duplicate, reason)
-
-
-def _agent_and_model(tx: Tx, key: SessionKey) -> tuple[str, str]:
-    """Who answers in a session, and the model that a person has set for it."""
-    entry = find_session(tx, str(key))
-    return key.agent_id, model_of(entry) if entry else ""
 
 
 def _archive(tx: Tx, entry: SessionEntry, ending: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
@@ -20,7 +21,8 @@ from colleague.errors import (
     UsageError,
 )
 from colleague.home import Home
-from colleague.run_document import MAIN_SESSION, ApprovalDocument, RunDocument
+from colleague.main_names import MAIN_SESSION
+from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
 from colleague.runtime.gateway_file import GatewayFile, running_gateway
 from colleague.runtime.http_connection import ConnectionLost, HttpAddress, HttpRefused
@@ -38,7 +40,14 @@ from colleague.runtime.requests import (
     require_message,
     require_work,
 )
-from colleague.session_document import ArchiveDocument, ItemDocument, SessionDocument, StoppedDocument
+from colleague.session_document import (
+    ArchiveDocument,
+    HitDocument,
+    ItemDocument,
+    SessionDocument,
+    StoppedDocument,
+)
+from colleague.session_event import STORED, SessionEvent
 
 SECONDS = 30.0
 SILENCE_SECONDS = 60.0
@@ -108,7 +117,8 @@ class RemoteService:
     async def send(self, session: str, message: MessageRequest) -> SentMessage:
         require_message(message.text)
         given = {name: value for name, value in asdict(message).items() if value}
-        return SentMessage(**await self._ask("POST", f"{_session(session)}/messages", given))
+        said = await self._ask("POST", f"{_session(session)}/messages", given)
+        return SentMessage(**{**said, "problems": tuple(said["problems"])})
 
     async def sessions(self, *, limit: int = 200, after: str | None = None) -> list[SessionDocument]:
         found: list[SessionDocument] = await self._ask(
@@ -142,6 +152,34 @@ class RemoteService:
     async def archives(self, session: str) -> list[ArchiveDocument]:
         found: list[ArchiveDocument] = await self._ask("GET", f"{_session(session)}/archive")
         return found
+
+    async def search(self, text: str, *, session: str | None = None, limit: int = 20) -> list[HitDocument]:
+        asked = _query(q=text, session=session, limit=limit)
+        found: list[HitDocument] = await self._ask("GET", f"/api/search{asked}")
+        return found
+
+    async def watch_session(self, session: str, after: int | None = None) -> AsyncGenerator[SessionEvent]:
+        """A gateway that is started again goes on telling, from the last item that came."""
+        while True:
+            try:
+                async with contextlib.aclosing(self._session_events(session, after)) as events:
+                    async for event in events:
+                        after = event.position if event.position is not None else after
+                        yield event
+            except ConnectionLost:
+                pass
+            yield SessionEvent("gateway_lost", {"seconds": BACK_SECONDS})
+            await self._wait_until_back()
+            yield SessionEvent("gateway_back")
+
+    async def _session_events(self, session: str, after: int | None) -> AsyncGenerator[SessionEvent]:
+        path = f"{_session(session)}/events{_query(after=after)}"
+        async with contextlib.aclosing(self._stream(path)) as told:
+            async for number, found in told:
+                kind, run_id = found.pop("type"), found.get("run_id")
+                position = int(number) if number else None
+                run = found.pop("run_id", None) if kind not in STORED else run_id
+                yield SessionEvent(kind, found, run, position)
 
     async def event(self, event: str) -> dict[str, Any]:
         document: dict[str, Any] = await self._ask("GET", f"/api/events/{_path(event)}")
@@ -227,14 +265,19 @@ class RemoteService:
             yield RunEvent("gateway_back", run_id)
 
     async def _events(self, run_id: str) -> AsyncIterator[RunEvent]:
-        path = f"/api/runs/{run_id}/events"
+        async with contextlib.aclosing(self._stream(f"/api/runs/{run_id}/events")) as told:
+            async for _, found in told:
+                yield RunEvent(found.pop("type"), str(found.pop("run_id", run_id)), found)
+
+    async def _stream(self, path: str) -> AsyncGenerator[tuple[str, dict[str, Any]]]:
+        """Id and data of server-sent events, without comments."""
         text = b""
         try:
             async for piece in self._where().stream(path, connect=SECONDS, silence=SILENCE_SECONDS):
                 *whole, text = (text + piece).split(b"\n\n")
                 for each in whole:
-                    if event := _event(run_id, each):
-                        yield event
+                    if data := _fields(each, b"data:"):
+                        yield b"".join(_fields(each, b"id:")).decode().strip(), json.loads(b"\n".join(data))
         except HttpRefused as refused:
             raise _refused(refused.status, refused.body) from None
 
@@ -353,13 +396,9 @@ def _decision_answer(asked: str, item: dict[str, Any]) -> DecisionAnswer:
     return DecisionAnswer(asked, item["approval"], GivenGrant(**grant) if grant else None, refusal)
 
 
-def _event(run_id: str, text: bytes) -> RunEvent | None:
-    """One server-sent event; None for a comment."""
-    data = [line[5:] for line in text.split(b"\n") if line.startswith(b"data:")]
-    if not data:
-        return None
-    found: dict[str, Any] = json.loads(b"\n".join(data))
-    return RunEvent(found.pop("type"), str(found.pop("run_id", run_id)), found)
+def _fields(event: bytes, name: bytes) -> list[bytes]:
+    """The values of one field of a server-sent event."""
+    return [line[len(name) :] for line in event.split(b"\n") if line.startswith(name)]
 
 
 def _refused(status: int, body: bytes) -> ColleagueError | DatabaseUnavailable:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from colleague.agent.main_agent import OWNER
 from colleague.agent.turn_inputs import TurnInputs
 from colleague.config import Settings
 from colleague.errors import NotFound
+from colleague.main_names import MAIN_AGENT
 from colleague.session_key import BadSessionKey, SessionKey
 from colleague.sessions.send_policy import Action, resolve_send_policy
 from colleague.store.accept import Arrival, skip
@@ -35,6 +35,12 @@ class SessionMessage:
     timeout_seconds: float | None = None
     extra_system_prompt: str = ""
     dedupe_key: str | None = None
+    earlier: tuple[tuple[str, str], ...] = ()
+    """What was said before, where the caller keeps the conversation."""
+    hidden: bool = False
+    """A session that it makes belongs to this message alone."""
+    parent_run: str | None = None
+    """The run that handed this over."""
 
     @property
     def inputs(self) -> TurnInputs:
@@ -46,6 +52,7 @@ class SessionMessage:
             disable_tools=self.disable_tools,
             timeout_seconds=self.timeout_seconds,
             extra_system_prompt=self.extra_system_prompt,
+            earlier=self.earlier,
         )
 
 
@@ -63,13 +70,15 @@ def find_key(tx: Tx, name: str) -> SessionKey:
         ) from None
 
 
-def send_message(tx: Tx, settings: Settings, key: SessionKey, message: SessionMessage) -> Sent:
+def send_message(
+    tx: Tx, settings: Settings, key: SessionKey, message: SessionMessage, rule: QueueRule | None = None
+) -> Sent:
     """Stores a message and starts, steers or queues a turn. A message that the send policy denies is stored
     as skipped, with the rule."""
     name = str(key)
     settings.for_agent(key.agent_id)
     lock_lane(tx, name)
-    entry = open_session(tx, name, key.agent_id, **_known(key))
+    entry = open_session(tx, name, key.agent_id, **_known(key), hidden=int(message.hidden))
     arrival = _arrival(key, message)
     override: Action | None = (
         "deny" if entry.send_policy == "deny" else "allow" if entry.send_policy else None
@@ -79,7 +88,7 @@ def send_message(tx: Tx, settings: Settings, key: SessionKey, message: SessionMe
     if not decision.allowed:
         return Sent(skip(tx, arrival, f"the send policy denies it: {decision.decided_by}"), None, "denied")
     item = NewItem("user", message.text, source=_sender(message), attachments=message.attachments)
-    return send(tx, Said(arrival, key.agent_id, item), queue_rule(settings, entry, message))
+    return send(tx, Said(arrival, key.agent_id, item), rule or queue_rule(settings, entry, message))
 
 
 def _known(key: SessionKey) -> dict[str, str | None]:
@@ -99,7 +108,7 @@ def _arrival(key: SessionKey, message: SessionMessage) -> Arrival:
     inputs = message.inputs.to_json()
     return Arrival(
         kind="subagent" if key.is_subagent else "agent",
-        expert=OWNER,
+        expert=MAIN_AGENT,
         trigger=message.source,
         source=message.source,
         payload=inputs,
@@ -108,6 +117,7 @@ def _arrival(key: SessionKey, message: SessionMessage) -> Arrival:
         lane=str(key),
         model=message.model,
         dedupe_keys=(message.dedupe_key,) if message.dedupe_key else (),
+        parent_run=message.parent_run,
     )
 
 

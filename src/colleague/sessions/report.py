@@ -7,14 +7,23 @@ from collections.abc import Sequence
 from typing import Any
 
 from colleague.clock import iso
-from colleague.session_document import ArchiveDocument, ItemCall, ItemDocument, SessionDocument, SessionStatus
+from colleague.main_names import MAIN_TRANSCRIPT
+from colleague.session_document import (
+    ArchiveDocument,
+    HitDocument,
+    ItemCall,
+    ItemDocument,
+    SessionDocument,
+    SessionStatus,
+)
 from colleague.store.approvals import parked_in
 from colleague.store.inbox import count_waiting
-from colleague.store.journal import MAIN, Call, read_calls
+from colleague.store.journal import Call, read_calls
 from colleague.store.lanes import head_of
 from colleague.store.run import Run, get_run
 from colleague.store.session_entry import Archive, SessionEntry
 from colleague.store.session_items import SessionItem
+from colleague.store.session_search import SearchHit
 from colleague.store.tx import Tx
 
 _STATUS: dict[str, SessionStatus] = {"running": "running", "waiting": "waiting"}
@@ -73,7 +82,9 @@ def _json(text: str | None) -> Any:
 
 def item_documents(tx: Tx, items: Sequence[SessionItem]) -> list[ItemDocument]:
     """What people saw, each answer with the calls that it asked for."""
-    calls = {run_id: read_calls(tx, run_id, MAIN) for run_id in dict.fromkeys(_runs_with_calls(items))}
+    calls = {
+        run_id: read_calls(tx, run_id, MAIN_TRANSCRIPT) for run_id in dict.fromkeys(_runs_with_calls(items))
+    }
     return [_item(each, calls.get(each.run_id or "", [])) for each in items]
 
 
@@ -105,6 +116,18 @@ def _call(call: Call) -> ItemCall:
         "status": call.status,
         "arguments": json.loads(call.arguments),
         "result": shown,
+    }
+
+
+def hit_document(hit: SearchHit) -> HitDocument:
+    return {
+        "session_key": hit.session_key,
+        "label": hit.label,
+        "position": hit.position,
+        "archive": hit.archive,
+        "role": hit.role,
+        "excerpt": hit.excerpt,
+        "at": iso(hit.created_at),
     }
 
 

@@ -12,16 +12,18 @@ from sqlalchemy import ColumnElement, and_, bindparam, or_, select
 from colleague.argument_check import misfits
 from colleague.clock import iso
 from colleague.errors import ColleagueError, NotFound
+from colleague.main_names import MAIN_CHANNEL
 from colleague.run_document import ApprovalKind, ApprovalStatus, Decision
 from colleague.store.accept import accept
 from colleague.store.activity_lines import tell_asked, tell_decided
 from colleague.store.claims import wake_run
+from colleague.store.delegations import awaited_by, let_go, note_questions
 from colleague.store.ids import new_id, short
-from colleague.store.inbox import turn_arrival
+from colleague.store.inbox import SPOKEN, has_steered, turn_arrival
 from colleague.store.outbox import mark_answered, outbox_about, put_in_outbox
 from colleague.store.paging import Order, Page, count_rows
 from colleague.store.record import columns_of, record
-from colleague.store.run import Hold, Run, fenced, lock_run
+from colleague.store.run import Hold, Run, fenced, lock_run, tell_session
 from colleague.store.session_entry import get_session
 from colleague.store.session_items import NewItem, add_item
 from colleague.store.statement import PLUS_ONE
@@ -57,7 +59,7 @@ FREE: tuple[Kind, ...] = ("draft", "learning")
 
 
 class AlreadyDecided(ColleagueError):
-    """Someone was quicker."""
+    """The approval is decided already."""
 
     code = "already-decided"
 
@@ -240,6 +242,7 @@ def _raise(tx: Tx, run: Run, ask: Ask) -> str:
     if ask.channel is not None:
         put_in_outbox(tx, run.id, _NOTICE[ask.kind], approval_id, ask.channel, _question_body(run, ask))
     tell_asked(tx, run, approval_id, ask.kind, ask.operation)
+    tell_session(tx, run)
     return approval_id
 
 
@@ -261,11 +264,16 @@ def wait(tx: Tx, hold: Hold, asks: Sequence[Ask] = (), *, working_ms: int | None
     the working time of the attempt so far."""
     run = fenced(tx, hold, lane=True)
     raise_asks(tx, run, asks)
+    if run.transcript is not None and has_steered(tx, run.session_key):
+        let_go(tx, run.id, SPOKEN)
     if can_go_on(tx, run.id):
         return False
     worked = run.working_ms if working_ms is None else working_ms
     free = {"status": "waiting", "ready": 0, "worker": None, "lease_until": None, "epoch": PLUS_ONE}
     tx.update(runs, {"id": run.id}, working_ms=worked, **free)
+    tell_session(tx, run)
+    if waits_for_person(tx, run.id):
+        note_questions(tx, run)
     return True
 
 
@@ -273,7 +281,7 @@ _COUNTS = or_(*(approvals.c.status == sql_literal(status) for status in ("pendin
 _OPEN_CALL = and_(approvals.c.call_id.is_not(None), calls.c.result.is_(None), _COUNTS)
 _WITHOUT_CALL = and_(approvals.c.call_id.is_(None), approvals.c.status == "pending")
 _OPEN = (
-    select(approvals.c.call_id, approvals.c.status)
+    select(approvals.c.call_id, approvals.c.status, calls.c.position, calls.c.place)
     .select_from(approvals.outerjoin(calls, approvals.c.call_id == calls.c.id))
     .where(
         approvals.c.run_id == bindparam("run"),
@@ -285,9 +293,19 @@ _OPEN = (
 
 
 def can_go_on(tx: Tx, run_id: str) -> bool:
-    """Whether the next call in order can be settled: the newest question about it is not open."""
-    newest = {row.call_id: row.status for row in tx.execute(_OPEN, {"run": run_id})}
-    return not newest or next(iter(newest.values())) != "pending"
+    """Whether the next call in order can be settled: the newest question about it is not open, and it does
+    not wait for a child."""
+    newest = {row.call_id: row for row in tx.execute(_OPEN, {"run": run_id})}
+    first = next(iter(newest.values()), None)
+    awaited = awaited_by(tx, run_id)
+    if awaited and (first is None or first.position is None or awaited[0] < (first.position, first.place)):
+        return False
+    return first is None or first.status != "pending"
+
+
+def waits_for_person(tx: Tx, run_id: str) -> bool:
+    """Whether a question holds this run; else a run that waits does so for work that it handed over."""
+    return any(each.holds for each in approvals_of(tx, run_id))
 
 
 def decide(tx: Tx, answer: Answer) -> Approval:
@@ -305,6 +323,7 @@ def decide(tx: Tx, answer: Answer) -> Approval:
     }
     tx.update(approvals, {"id": approval.id}, **values)
     tell_decided(tx, approval, answer.decision, answer.by)
+    tell_session(tx, run)
     clear_timer(tx, "expiry", approval.id)
     mark_answered(tx, run.id, approval.id, answer.by)
     if approval.kind == "learning" and answer.decision == "approve":
@@ -433,5 +452,5 @@ def _escalate(tx: Tx, run: Run, approval: Approval) -> None:
         "context": {"operation": approval.operation, "arguments": arguments},
         "recommendation": f"decide it: colleague approval show {approval.id[-8:]}",
     }
-    channel = first.channel if first else "main"
+    channel = first.channel if first else MAIN_CHANNEL
     put_in_outbox(tx, run.id, "escalation", approval.id, channel, json.dumps(body, ensure_ascii=False))

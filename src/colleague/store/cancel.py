@@ -6,6 +6,7 @@ import json
 
 from colleague.store.approvals import Ask, approvals_of, raise_asks
 from colleague.store.claims import end_run
+from colleague.store.delegations import let_go
 from colleague.store.journal import Call, read_calls
 from colleague.store.run import Run, lock_run
 from colleague.store.steps import reopen_steps
@@ -35,6 +36,7 @@ def close_calls(tx: Tx, run: Run, reason: str) -> None:
     for approval in approvals_of(tx, run.id):
         if approval.holds:
             tx.update(approvals, {"id": approval.id}, status="withdrawn", decided_at=tx.now, note=reason)
+    let_go(tx, run.id, f"This turn was ended ({reason}).")
     for call in read_calls(tx, run.id):
         if call.result is not None:
             continue

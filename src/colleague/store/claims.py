@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,12 +10,13 @@ from sqlalchemy import Executable, bindparam, func, select, union_all, update
 
 from colleague.store import lease
 from colleague.store.activity_lines import tell_ended, tell_retry, tell_taken
+from colleague.store.delegations import note_end
 from colleague.store.inbox import start_waiting
-from colleague.store.lanes import free_next, head_of, take_places
+from colleague.store.lanes import free_next, head_of, lock_lane, take_places
 from colleague.store.lease import Lease
 from colleague.store.notify import wake
 from colleague.store.record import columns_of, record
-from colleague.store.run import Hold, Outcome, Run, fenced, get_run, lock_run
+from colleague.store.run import Hold, Outcome, Run, RunKind, fenced, get_run, lock_run, tell_session
 from colleague.store.sla import note_late_end
 from colleague.store.statement import PLUS_ONE
 from colleague.store.tables import attempts, is_ready, runs, sql_literal
@@ -24,11 +25,15 @@ from colleague.store.trouble import LONGEST, Trouble
 from colleague.store.tx import Fenced, Tx
 
 ALONE_AFTER = 2
+KindLimits = Mapping[RunKind, int]
+"""How many runs of a kind may work at once."""
+COUNTING = "limit/kinds"
+"""The lane that is held while runs of limited kinds are counted."""
 
 
 @dataclass(frozen=True)
 class Taken:
-    """A run in a worker's hands."""
+    """A run that a worker has claimed, with its lease."""
 
     run: Run
     hold: Hold
@@ -53,31 +58,61 @@ def take_some(
     most: int,
     *,
     only: Collection[str] | None = None,
+    limits: KindLimits | None = None,
 ) -> list[Taken]:
     """The fairest runs that may start now. Fewer than `most`: there are no others, or the last is alone."""
     found: list[Taken] = []
+    room = room_of(tx, limits or {}, lock=True)
     while len(found) < most and not (found and found[-1].alone):
-        taken = take(tx, worker, lease_now, after_expert, only=only)
+        taken = take(tx, worker, lease_now, after_expert, only=only, without=_full(room))
         if taken is None:
             break
+        if taken.run.kind in room:
+            room[taken.run.kind] -= 1
         found.append(taken)
         after_expert = taken.run.expert
     return found
 
 
+def room_of(tx: Tx, limits: KindLimits, *, lock: bool = False) -> dict[RunKind, int]:
+    """How many more runs of each limited kind may work, over all workers. Locked, nobody else counts."""
+    if not limits:
+        return {}
+    ready = select(runs.c.id).where(is_ready(), runs.c.kind.in_(list(limits))).limit(1)
+    if lock and tx.locks_rows and tx.one(ready) is not None:
+        lock_lane(tx, COUNTING)
+    at_work = runs.c.status == sql_literal("running"), runs.c.kind.in_(list(limits))
+    counted = select(runs.c.kind, func.count().label("runs")).where(*at_work).group_by(runs.c.kind)
+    working = {row.kind: int(row.runs) for row in tx.all(counted)}
+    return {kind: most - working.get(kind, 0) for kind, most in limits.items()}
+
+
+def _full(room: Mapping[RunKind, int]) -> tuple[RunKind, ...]:
+    return tuple(kind for kind, left in room.items() if left <= 0)
+
+
 def take(
-    tx: Tx, worker: str, lease_now: int, after_expert: str = "", *, only: Collection[str] | None = None
+    tx: Tx,
+    worker: str,
+    lease_now: int,
+    after_expert: str = "",
+    *,
+    only: Collection[str] | None = None,
+    without: Collection[RunKind] = (),
 ) -> Taken | None:
     """The fairest run that may start now: of the next expert in turn, its oldest one.
 
     A host for one command takes `only` the runs it made or woke."""
-    row = tx.execute(_ELIGIBLE if only is None else _eligible(only), {"after": after_expert}).first()
+    eligible = _ELIGIBLE if only is None and not without else _eligible(only, without)
+    row = tx.execute(eligible, {"after": after_expert}).first()
     return None if row is None else _take(tx, row, worker, lease_now)
 
 
-def _eligible(only: Collection[str] | None = None) -> Executable:
+def _eligible(only: Collection[str] | None = None, without: Collection[RunKind] = ()) -> Executable:
     """The first run of the experts after one; else that of them all. Another worker's is passed over."""
-    mine = () if only is None else (runs.c.id.in_(only),)
+    mine = [] if only is None else [runs.c.id.in_(only)]
+    if without:
+        mine.append(runs.c.kind.not_in(without))
     first = (
         select(runs.c.id, runs.c.dispatch)
         .where(is_ready(), *mine)
@@ -118,6 +153,7 @@ def _take(tx: Tx, row: Any, worker: str, lease_now: int) -> Taken | None:
         return None
     run = record(Run, taken)
     tell_taken(tx, run)
+    tell_session(tx, run)
     return Taken(run, Hold(run.id, run.epoch, run.lane))
 
 
@@ -152,10 +188,11 @@ def held_by(tx: Tx, worker: str) -> list[Hold]:
     return [Hold(row.id, row.epoch, row.lane) for row in rows]
 
 
-def first_ready(tx: Tx) -> tuple[str, int] | None:
+def first_ready(tx: Tx, limits: KindLimits | None = None) -> tuple[str, int] | None:
     """A run that may start now, with its dispatch number; always the same one while nobody takes it."""
-    query = select(runs.c.id, runs.c.dispatch).where(is_ready()).order_by(runs.c.expert, runs.c.id).limit(1)
-    row = tx.one(query)
+    full = _full(room_of(tx, limits or {}))
+    query = select(runs.c.id, runs.c.dispatch).where(is_ready(), runs.c.kind.not_in(full))
+    row = tx.one(query.order_by(runs.c.expert, runs.c.id).limit(1))
     return (row.id, row.dispatch) if row else None
 
 
@@ -178,11 +215,13 @@ def end_run(tx: Tx, run: Run, outcome: Outcome, **result: str | None) -> None:
     tx.update(runs, {"id": run.id}, **values)
     end_attempt(tx, run, outcome, result.get("error"))
     tell_ended(tx, run, outcome, result.get("error"))
+    tell_session(tx, run)
     note_late_end(tx, run)
     if run.retry_at is not None:
         clear_timer(tx, "retry", run.id)
     if run.sla is not None:
         clear_timer(tx, "sla", run.id)
+    note_end(tx, run)
     if run.lane is not None:
         _free(tx, run.lane)
 

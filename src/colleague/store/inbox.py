@@ -12,10 +12,11 @@ from typing import Any, Literal
 from sqlalchemy import delete, func, select, update
 
 from colleague.store.accept import Accepted, Arrival, accept, start_run
+from colleague.store.delegations import let_go, note_child_run, note_dropped
 from colleague.store.ids import new_id
-from colleague.store.lanes import head_of, lock_lane, take_places
+from colleague.store.lanes import count_open, head_of, lock_lane, take_places
 from colleague.store.record import columns_of, record
-from colleague.store.run import Hold, Run, fenced, get_run
+from colleague.store.run import Hold, Run, fenced, get_run, lock_run_row
 from colleague.store.session_entry import QueueMode, open_session
 from colleague.store.session_items import NewItem, SessionItem, add_item, items_of_run
 from colleague.store.tables import events, inbox
@@ -30,6 +31,7 @@ MERGED: tuple[Mode, ...] = ("collect", "steer-backlog", "summary")
 DEBOUNCED: tuple[Mode, ...] = ("followup", "collect")
 _ANSWERS: dict[QueueMode, Queued] = {"steer": "steered", "steer-backlog": "steered", "collect": "collected"}
 LONGEST_LINE = 160
+SPOKEN = "A new message has come in this conversation."
 TURNS = ("agent", "subagent")
 
 
@@ -99,9 +101,14 @@ def send(tx: Tx, said: Said, rule: QueueRule) -> Sent:
         return Sent(accepted.event_id, accepted.run_id, "queued", duplicate=True)
     tx.update(events, {"id": accepted.event_id}, held=0)
     running = get_run(tx, head) if head else None
-    if rule.mode == "interrupt" and (running is None or running.kind in TURNS):
+    if rule.mode == "interrupt" and (running is None or _may_be_interrupted(running)):
         return _interrupt(tx, said, accepted.event_id, running)
     return _wait(tx, said, accepted.event_id, rule, running)
+
+
+def _may_be_interrupted(run: Run) -> bool:
+    """A turn of words may. What a person has decided is carried out first, and other runs are no turns."""
+    return run.kind in TURNS and "approval" not in json.loads(run.inputs)
 
 
 def _started(tx: Tx, accepted: Accepted, said: Sequence[Said]) -> Sent:
@@ -117,17 +124,24 @@ def _add_said(tx: Tx, said: Sequence[Said], run_id: str, event_ids: Sequence[str
 
 
 def _interrupt(tx: Tx, said: Said, event_id: str, running: Run | None) -> Sent:
-    """Ends the turn at work. What waited and this message are one turn, in the order in which they came."""
+    """Ends the turn at work. What waited and this message are one turn, in the order in which they came;
+    decisions that were to be carried out next come before it."""
     from colleague.store.cancel import cancel  # ending a run looks into the inbox
 
     key = said.arrival.session_key
-    rows = waiting_for(tx, key)
-    _remove(tx, rows)
+    tx.insert(inbox, **vars(Waiting(event_id, key, "collect", _stored(said), tx.now)))
+    if count_open(tx, key) <= 1:
+        tx.update(inbox, {"session_key": key}, mode="collect", due_at=tx.now)
     if running is not None:
-        cancel(tx, running.id, "a new message interrupted this turn")
-    whole = [*(row.said for row in rows), said]
-    run_id = _start_turn(tx, whole, [*(row.event_id for row in rows), event_id])
-    return Sent(event_id, run_id, "interrupted" if running is not None else "started")
+        cancel(tx, running.id, "a new message interrupted this turn")  # this starts what waits
+    else:
+        start_waiting(tx, key)
+    return Sent(event_id, _run_of(tx, event_id), "interrupted" if running is not None else "started")
+
+
+def _run_of(tx: Tx, event_id: str) -> str | None:
+    row = tx.one(select(events.c.run_id).where(events.c.id == event_id))
+    return row.run_id if row else None
 
 
 def _wait(tx: Tx, said: Said, event_id: str, rule: QueueRule, running: Run | None) -> Sent:
@@ -143,9 +157,20 @@ def _wait(tx: Tx, said: Said, event_id: str, rule: QueueRule, running: Run | Non
     tx.insert(inbox, **vars(row))
     if running is None:
         start_waiting(tx, key)
+    elif mode in STEERING:
+        _end_waiting_for_children(tx, running)
     tx.after_commit(lambda: tx.tell_watchers(key))
     steered = mode in STEERING and running is not None
     return Sent(event_id, running.id if steered and running else None, _ANSWERS.get(mode, "queued"))
+
+
+def _end_waiting_for_children(tx: Tx, running: Run) -> None:
+    """Somebody speaks: a turn that waits for work it handed over goes on at once."""
+    from colleague.store.claims import wake_run  # ending a run looks into the inbox
+
+    run = lock_run_row(tx, running.id)
+    if run.status == "waiting" and let_go(tx, run.id, SPOKEN):
+        wake_run(tx, run)
 
 
 def _make_room(tx: Tx, key: str, event_id: str, rule: QueueRule) -> bool:
@@ -167,6 +192,7 @@ def _make_room(tx: Tx, key: str, event_id: str, rule: QueueRule) -> bool:
 
 def _skip(tx: Tx, event_id: str, reason: str) -> None:
     tx.update(events, {"id": event_id}, outcome="skipped", reason=reason)
+    note_dropped(tx, event_id, reason)
 
 
 def _summarise(tx: Tx, row: Waiting) -> None:
@@ -243,6 +269,7 @@ def _start_turn(tx: Tx, said: Sequence[Said], event_ids: Sequence[str]) -> str:
     start_run(tx, arrival, place, run_id, event_ids[-1])
     these = events.c.id.in_(event_ids), events.c.outcome.is_(None)
     tx.execute(update(events).where(*these).values(run_id=run_id))
+    note_child_run(tx, event_ids, run_id)
     _add_said(tx, said, run_id, event_ids)
     return run_id
 
@@ -277,6 +304,7 @@ def drop_waiting(tx: Tx, key: str, reason: str) -> int:
             .where(events.c.id == row.event_id, events.c.outcome.is_(None))
             .values(outcome="skipped", reason=reason)
         )
+        note_dropped(tx, row.event_id, reason)
     return len(rows)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from sqlalchemy import and_, or_, select, update
+from sqlalchemy import ColumnElement, and_, or_, select, update
 
 from colleague.clock import STEP_MS
 from colleague.errors import NotFound
+from colleague.main_names import MAIN_CHANNEL
 from colleague.run_document import QUESTIONS
 from colleague.store.ids import new_id
 from colleague.store.paging import Order, Page, count_rows
@@ -35,20 +36,24 @@ class OutboxMessage:
     read_by: str | None
 
 
-MAIN = "main"
-"""The channel for what the owner of the home is told."""
+SESSIONS = "sessions"
+"""The channel of what a run comes to, for the session that handed the work over."""
+ANNOUNCEMENT = "announcement"
+CHILD_QUESTION = "child question"
 UNREAD = "unread"
 """The status of what is where it should be and nobody has read."""
-NO_READER = f"{MAIN} has no reader yet"
+NO_READER = f"{MAIN_CHANNEL} has no reader yet"
 
 LONGEST_SEND_MS = 120_000
 LONGEST_PAUSE_MS = 3_600_000
 _COLUMNS = columns_of(OutboxMessage, outbox)
 TO_SEND = tuple(outbox.c.status != sql_literal(status) for status in ("sent", UNREAD))
-_NO_QUESTION = tuple(outbox.c.kind != sql_literal(kind) for kind in QUESTIONS)
+_NOT_FOR_PEOPLE = (ANNOUNCEMENT, CHILD_QUESTION)
+_NO_QUESTION = tuple(outbox.c.kind != sql_literal(kind) for kind in (*QUESTIONS, *_NOT_FOR_PEOPLE))
 TO_READ = (outbox.c.status == sql_literal(UNREAD), *_NO_QUESTION)
 _READABLE = or_(
-    outbox.c.status == sql_literal(UNREAD), and_(outbox.c.status == "waiting", outbox.c.channel == MAIN)
+    outbox.c.status == sql_literal(UNREAD),
+    and_(outbox.c.status == "waiting", outbox.c.channel == MAIN_CHANNEL),
 )
 """Who is quick can read what is for main before the sender has seen it."""
 
@@ -69,13 +74,26 @@ def put_in_outbox(tx: Tx, run_id: str, kind: str, subject: str, channel: str, bo
 
 
 def waiting_outbox(tx: Tx, limit: int = 100) -> list[OutboxMessage]:
-    """What can be sent now: everything that was not sent, and whose next try is due.
+    """What can be sent to people now: everything that was not sent, and whose next try is due."""
+    return _waiting(tx, outbox.c.channel != SESSIONS, limit)
 
-    A pause longer than the longest was begun by a clock that was ahead, and is over."""
+
+def waiting_announcements(tx: Tx, limit: int = 100) -> list[OutboxMessage]:
+    """What sessions are to be told of the work that they handed over, the oldest first."""
+    return _waiting(tx, outbox.c.channel == SESSIONS, limit)
+
+
+def _waiting(tx: Tx, where: ColumnElement[bool], limit: int) -> list[OutboxMessage]:
+    """A pause longer than the longest was begun by a clock that was ahead, and is over."""
     late = outbox.c.retry_at > tx.now + LONGEST_PAUSE_MS + STEP_MS
     due = or_(outbox.c.retry_at.is_(None), outbox.c.retry_at <= tx.now, late)
-    query = select(*_COLUMNS).where(*TO_SEND, due)
+    query = select(*_COLUMNS).where(*TO_SEND, due, where)
     return [record(OutboxMessage, row) for row in tx.all(query.order_by(outbox.c.created_at).limit(limit))]
+
+
+def is_sent(tx: Tx, message_id: str) -> bool:
+    row = tx.one(select(outbox.c.status).where(outbox.c.id == message_id))
+    return row is None or row.status == "sent"
 
 
 def outbox_of(tx: Tx, run_id: str) -> list[OutboxMessage]:
@@ -110,13 +128,6 @@ def start_sending(tx: Tx, message: OutboxMessage) -> bool:
 def release_messages(tx: Tx) -> None:
     """For whoever knows that every earlier sender is dead: what they were sending can be sent at once."""
     tx.update(outbox, {"status": "sending"}, status="waiting", retry_at=None)
-
-
-def leave_unread(tx: Tx, message_ids: Collection[str]) -> int:
-    """Messages for a place into which nobody looks by himself: they wait to be read; returns how many."""
-    these = outbox.c.id.in_(message_ids), outbox.c.status != "sent"
-    values = {"status": UNREAD, "error": NO_READER}
-    return tx.execute(update(outbox).where(*these).values(**values)).rowcount
 
 
 def mark_read(tx: Tx, message_ids: Collection[str], by: str) -> int:

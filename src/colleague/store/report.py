@@ -9,8 +9,10 @@ from typing import Any
 from sqlalchemy import bindparam, func, select
 
 from colleague.clock import iso
+from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.run_document import (
     REHEARSAL_MODELS,
+    AheadDocument,
     AttemptDocument,
     CallDocument,
     MessageDocument,
@@ -20,10 +22,11 @@ from colleague.run_document import (
     StepDocument,
     TroubleDocument,
 )
-from colleague.store.approvals import approvals_of
-from colleague.store.journal import MAIN, Call, all_messages, read_calls, read_messages
+from colleague.store.approvals import approvals_of, waits_for_person
+from colleague.store.delegations import child_runs
+from colleague.store.journal import Call, all_messages, read_calls, read_messages
 from colleague.store.lanes import head_of
-from colleague.store.outbox import UNREAD, OutboxMessage, outbox_of
+from colleague.store.outbox import SESSIONS, UNREAD, OutboxMessage, outbox_of
 from colleague.store.run import Run, get_run
 from colleague.store.sla import Sla
 from colleague.store.spend import spent_by_run
@@ -48,6 +51,7 @@ def run_document(tx: Tx, run_id: str) -> RunDocument:
     run = get_run(tx, run_id)
     asked = approvals_of(tx, run_id)
     used = spent_by_run(tx, run_id)
+    ahead = run_ahead(tx, run)
     return {
         **brief_document(run),
         "version": run.version,
@@ -60,17 +64,19 @@ def run_document(tx: Tx, run_id: str) -> RunDocument:
         "waiting_on": [each.id for each in asked if each.holds],
         "retry_at": iso(run.retry_at),
         "behind": runs_ahead(tx, run),
-        "blocked_by": _blocked_by(tx, run),
+        "ahead": _ahead(ahead) if ahead else None,
+        "blocked_by": ahead.id if ahead and waits_for_person(tx, ahead.id) else None,
         "attempts": [
             _attempt(each) for each in tx.find(Attempt, attempts, {"run_id": run_id}, order=("number",))
         ],
         "steps": [_step(step) for step in steps_of(tx, run_id)],
         "calls": [_call(call) for call in calls_in_order(tx, run_id)],
         "approvals": [each.id for each in asked],
+        "child_runs": child_runs(tx, run_id),
         "outputs": json.loads(run.outputs) if run.outputs else None,
         "narrative": run.narrative,
         "delivery": _delivery(tx, run_id),
-        "notices": [outbox_document(each) for each in outbox_of(tx, run_id) if each.kind != "delivery"],
+        "notices": [outbox_document(each) for each in _told(tx, run_id) if each.kind != "delivery"],
         "sla": _sla(run),
         "usage": {"input_tokens": used.input_tokens, "output_tokens": used.output_tokens, "cost": used.cost},
     }
@@ -91,9 +97,9 @@ class AnswerText:
 
 def answers_of(tx: Tx, run_id: str) -> list[AnswerText]:
     """The answers in the main session of a run, in order."""
-    calls = read_calls(tx, run_id, MAIN)
+    calls = read_calls(tx, run_id, MAIN_TRANSCRIPT)
     found = []
-    for message in read_messages(tx, run_id, MAIN):
+    for message in read_messages(tx, run_id, MAIN_TRANSCRIPT):
         said = [each for each in json.loads(message.body) if each.get("kind") == "response"]
         if said:
             ids = frozenset(call.id for call in calls if call.position == message.position)
@@ -103,7 +109,7 @@ def answers_of(tx: Tx, run_id: str) -> list[AnswerText]:
 
 _RESPONSES = select(func.count()).where(
     messages.c.run_id == bindparam("run"),
-    messages.c.session == MAIN,
+    messages.c.session == MAIN_TRANSCRIPT,
     # inside of a text the quotes would be escaped
     messages.c.body.contains('"kind":"response"', autoescape=True),
 )
@@ -133,6 +139,11 @@ def _step(step: StepMark) -> StepDocument:
         "attempt": step.attempt,
         "at": iso(step.marked_at),
     }
+
+
+def _told(tx: Tx, run_id: str) -> list[OutboxMessage]:
+    """What people are told of a run; what a session is told stands in the session."""
+    return [each for each in outbox_of(tx, run_id) if each.channel != SESSIONS]
 
 
 def _delivery(tx: Tx, run_id: str) -> MessageDocument | None:
@@ -174,6 +185,7 @@ def brief_document(run: Run) -> RunBrief:
         "expert": run.expert,
         "kind": run.kind,
         "process": run.process,
+        "parent_run": run.parent_run,
         "status": run.status,
         "outcome": run.outcome,
         "error": run.error,
@@ -207,12 +219,21 @@ def runs_ahead(tx: Tx, run: Run) -> int:
     return int(tx.execute(select(func.count()).select_from(runs).where(ahead)).scalar_one())
 
 
-def _blocked_by(tx: Tx, run: Run) -> str | None:
-    """The run that holds the lane of this one and waits for a person."""
+def run_ahead(tx: Tx, run: Run) -> Run | None:
+    """The run that holds the lane of this queued one; None when it may begin."""
     if run.lane is None or run.status != "queued":
         return None
     head = head_of(tx, run.lane)
-    return head if head != run.id and head and get_run(tx, head).status == "waiting" else None
+    return get_run(tx, head) if head and head != run.id else None
+
+
+def _ahead(run: Run) -> AheadDocument:
+    return {
+        "id": run.id,
+        "status": run.status,
+        "trouble": trouble_document(run),
+        "retry_at": iso(run.retry_at),
+    }
 
 
 def runs_behind(tx: Tx, run: Run) -> int:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from sqlalchemy import and_, delete, exists, or_, select
+from sqlalchemy import and_, delete, exists, or_, select, tuple_
 
 from colleague.store.tables import (
     approvals,
+    archives,
     attempts,
     calls,
     dedupe,
+    delegations,
     events,
     file_reads,
     messages,
     outbox,
     runs,
     sends,
+    session_items,
+    sessions,
     slots,
     spend,
     sql_literal,
@@ -49,7 +53,25 @@ def forget_old(tx: Tx, keep_ms: int = 30 * DAY_MS, *, limit: int = 500) -> int:
     without_run = and_(events.c.run_id.is_(None), events.c.held == 0, events.c.received_at < limit_at)
     tx.execute(delete(events).where(without_run))
     tx.execute(delete(slots).where(slots.c.settled_at < limit_at))
+    _forget_said(tx, limit_at, limit)
     return len(ids)
+
+
+def _forget_said(tx: Tx, limit_at: int, limit: int) -> None:
+    """What was said before that time, unless its run is kept; a session itself stays, with what was set."""
+    kept = exists().where(runs.c.id == session_items.c.run_id)
+    place = tuple_(session_items.c.session_key, session_items.c.position)
+    old = select(session_items.c.session_key, session_items.c.position).where(
+        session_items.c.created_at < limit_at, ~kept
+    )
+    tx.execute(delete(session_items).where(place.in_(old.limit(limit))))
+    said = exists().where(session_items.c.transcript == archives.c.id)
+    tx.execute(delete(archives).where(archives.c.ended_at < limit_at, ~said))
+    used = exists().where(session_items.c.session_key == sessions.c.key)
+    at_work = exists().where(runs.c.session_key == sessions.c.key)
+    tx.execute(
+        delete(sessions).where(sessions.c.hidden == 1, sessions.c.updated_at < limit_at, ~used, ~at_work)
+    )
 
 
 def _delete_runs(tx: Tx, ids: list[str], event_ids: list[str]) -> None:
@@ -57,5 +79,6 @@ def _delete_runs(tx: Tx, ids: list[str], event_ids: list[str]) -> None:
     tx.execute(delete(sends).where(sends.c.call_id.in_(call_ids)))
     for table in (file_reads, calls, messages, attempts, steps, approvals, outbox, spend, timers):
         tx.execute(delete(table).where(table.c.run_id.in_(ids)))
+    tx.execute(delete(delegations).where(delegations.c.parent_run.in_(ids)))
     tx.execute(delete(runs).where(runs.c.id.in_(ids)))
     tx.execute(delete(events).where(or_(events.c.id.in_(event_ids), events.c.run_id.in_(ids))))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection
 from sqlalchemy import select
 
 from colleague.errors import DatabaseUnavailable
+from colleague.store.announce import look_at_child
 from colleague.store.approvals import expire
 from colleague.store.claims import next_attempt, release
 from colleague.store.inbox import start_waiting
@@ -76,6 +77,8 @@ def fire(tx: Tx, timer: Timer) -> bool:
         next_attempt(tx, run)
     elif timer.kind == "expiry":
         expire(tx, timer.subject)
+    elif timer.kind == "delegation" and run.status != "done":
+        look_at_child(tx, run, timer.subject)
     elif timer.kind == "sla" and run.status != "done":
         note_breach(tx, run)
     return True

@@ -118,7 +118,7 @@ sessions = _table(
     "model_override auth_profile_override auth_profile_override_source thinking_level verbose_level "
     "reasoning_level send_policy queue_mode skills_snapshot system_prompt_report",
     number="spawn_depth input_tokens output_tokens compaction_count positions started_at created_at "
-    "updated_at",
+    "updated_at hidden",
 )
 archives = _table("archives", key="id", text="id session_key ended_by", number="started_at ended_at")
 session_items = _table(
@@ -128,6 +128,13 @@ session_items = _table(
     number="position run_position created_at",
 )
 inbox = _table("inbox", key="event_id", text="event_id session_key mode arrival", number="due_at")
+delegations = _table(
+    "delegations",
+    key="call_id",
+    text="call_id parent_run parent_session child_session child_event child_run status turn_run failure "
+    "cleanup",
+    number="deferred timeout_ms looked_at looked_epoch looked_ms created_at ended_at",
+)
 file_pending = _table("file_pending", key="expert path", text="expert path before", number="version")
 
 

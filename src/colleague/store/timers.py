@@ -13,7 +13,7 @@ from colleague.store.record import columns_of, record
 from colleague.store.tables import attempts, timers
 from colleague.store.tx import Tx
 
-TimerKind = Literal["retry", "expiry", "sla", "inbox"]
+TimerKind = Literal["retry", "expiry", "sla", "inbox", "delegation"]
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from colleague.clock import MovableClock
+from colleague.store.postgresql import PostgresDatabase
+from colleague.store.session_items import NewItem, add_item
 from tests.forked import forked_command
 from tests.integration.experts.package import CLERK
 from tests.integration.gateway.harness import ENVIRON, House
+from tests.integration.gateway.test_sessions import told
 from tests.integration.store.databases import new_database, postgres_url  # noqa: F401 - a fixture
 
 
@@ -38,3 +43,21 @@ def working(house: House) -> Iterator[subprocess.Popen[str]]:
         assert worker.stdout is not None
         assert "is at work" in worker.stdout.readline()
         yield worker
+
+
+def test_a_stream_tells_what_another_process_does(house: House, postgres_url: str) -> None:  # noqa: F811
+    with new_database(postgres_url) as url:
+        house.configure(experts={"database": url})
+        with house.open() as gateway:
+            events = told(gateway, "/api/sessions/agent:main:main/events")
+            assert next(events)[2]["status"] == "idle"
+            asyncio.run(said_elsewhere(url))
+            number, kind, data = next(events)
+            assert (number, kind, data["text"]) == ("1", "message", "News from elsewhere.")
+
+
+async def said_elsewhere(url: str) -> None:
+    database = PostgresDatabase(url, MovableClock())
+    item = NewItem("event", "News from elsewhere.", source="test")
+    await database.write(lambda tx: add_item(tx, "agent:main:main", item))
+    await database.close()

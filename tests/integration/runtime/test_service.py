@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import re
 from typing import Any
 
@@ -16,6 +18,7 @@ from colleague.runtime.requests import (
     decided_runs,
 )
 from colleague.runtime.service import Service
+from colleague.session_event import SessionEvent
 from tests.integration.experts.package import CLERK
 from tests.integration.runtime.served import Served, followed, refusal, rested
 
@@ -163,10 +166,13 @@ class TestFollowing:
         first, second = served.run(work)
         assert (first["status"], second["status"]) == ("waiting", "queued")
         assert (second["blocked_by"], second["waiting_on"]) == (first["id"], [])
+        ahead = {"id": first["id"], "status": "waiting", "trouble": None, "retry_at": None}
+        assert (second["ahead"], first["ahead"]) == (ahead, None)
 
 
 class TestSessions:
     def test_talking_changing_and_resetting(self, served: Served) -> None:
+        served.house.play({"text": "It is done."}, {"text": "It is done."})
         assert served.run(self.talk) == {
             "queued": ["started", "started", "denied"],
             "reason": "the send policy denies it: the session itself",
@@ -187,7 +193,7 @@ class TestSessions:
         named = await service.change_session(key, {"label": label, "thinking": "low"})
         sent.append(await self.said(service, label, "Again."))
         await service.change_session(label, {"send_policy": "deny", "thinking": None})
-        sent.append(await service.send(label, MessageRequest("Not this.")))
+        sent.append(await service.send(label, MessageRequest("Not this.", model="script/play.yaml")))
         event = await service.event(sent[2].event_id)
         found = {
             "queued": [each.queued for each in sent],
@@ -213,6 +219,57 @@ class TestSessions:
         await followed(service, str(sent.run_id))
         return sent
 
+    def test_watching(self, served: Served) -> None:
+        live, again = served.run(self.watch)
+        assert live["messages"] == ["Hello.", "Let me look.", "Nothing there."]
+        assert again == ["Let me look.", "Nothing there."]
+        assert live["positions"] == [1, 2, 3]
+        assert live["statuses"][0] == "idle"
+        assert live["statuses"][-1] == "idle"
+        assert "running" in live["statuses"]
+        assert live["told"] == ["Let me look.", "ls", "Nothing there.", "done"]
+
+    async def watch(self, service: Service) -> tuple[dict[str, Any], list[str]]:
+        key = "agent:main:main"
+        found: list[SessionEvent] = []
+        ready = asyncio.Event()
+
+        async def look() -> None:
+            async with contextlib.aclosing(service.watch_session(key)) as events:
+                async for event in events:
+                    found.append(event)
+                    ready.set()
+                    if event.kind == "session_status" and len(found) > 1 and event.data["status"] == "idle":
+                        return
+
+        async with asyncio.timeout(60):
+            watching = asyncio.create_task(look())
+            await ready.wait()
+            sent = await service.send(key, MessageRequest("Hello.", model="script/talk.yaml"))
+            await followed(service, str(sent.run_id))
+            await watching
+            again: list[str] = []
+            async with contextlib.aclosing(service.watch_session(key, 1)) as events:
+                async for event in events:
+                    if event.kind == "session_status":
+                        break
+                    again.append(event.data["text"])
+        return self.watched(found), again
+
+    def watched(self, events: list[SessionEvent]) -> dict[str, Any]:
+        messages = [each for each in events if each.kind == "message"]
+        told = [
+            each.data.get("text") or each.data.get("operation") or each.data.get("status")
+            for each in events
+            if each.kind in SAID or (each.kind == "run_status" and each.data["status"] == "done")
+        ]
+        return {
+            "messages": [each.data["text"] for each in messages],
+            "positions": [each.position for each in messages],
+            "statuses": [each.data["status"] for each in events if each.kind == "session_status"],
+            "told": told,
+        }
+
     def test_what_is_refused(self, served: Served) -> None:
         found = served.run(self.refused)
         assert found == [
@@ -225,6 +282,7 @@ class TestSessions:
             (2, "a session has no 'colour' to set"),
             (2, "the message is no text: there is binary data in it"),
             (2, "there is no queue mode 'loud'"),
+            (1, "no model configured"),
             (1, "there is no archive 'ffff' of agent:main:main"),
         ]
 
@@ -241,6 +299,7 @@ class TestSessions:
             await refusal(service.change_session(two, {"colour": "red"})),
             await refusal(service.send(one, MessageRequest("GIF\0\x01"))),
             await refusal(service.send(one, MessageRequest("Hello.", queue_mode="loud"))),
+            await refusal(service.send(one, MessageRequest("Hello."))),
             await refusal(service.items("agent:main:main", archive="ffff")),
         ]
         return [(code, message) for code, message, _ in answers]

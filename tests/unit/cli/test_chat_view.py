@@ -26,7 +26,7 @@ class Seen:
     live: str = ""
     label: str = ""
 
-    def line(self, text: str, style: str = "dim") -> None:  # noqa: ARG002 - how it looks is not asked
+    def line(self, text: str, style: str = "dim") -> None:
         self.lines.append(text)
 
     def answer(self, block: str) -> None:
@@ -70,7 +70,13 @@ def test_paragraphs_are_shown_when_they_are_finished() -> None:
 
 def test_a_call_takes_one_line_however_it_ends() -> None:
     begun = {"call_id": "c", "operation": "write", "arguments": {"path": "a.md", "text": "x\n" * 500}}
-    ended = {"call_id": "c", "operation": "write", "result": "written\nlong", "is_error": False, "seconds": 2.2}
+    ended = {
+        "call_id": "c",
+        "operation": "write",
+        "result": "written\nlong",
+        "is_error": False,
+        "seconds": 2.2,
+    }
     start, end = ("tool_execution_start", begun), ("tool_execution_end", ended)
     under_way = told(cast(Any, start))
     assert under_way.lines == []
@@ -86,7 +92,12 @@ def test_a_call_takes_one_line_however_it_ends() -> None:
 
 
 def test_reasoning_is_shown_on_request() -> None:
-    events = [START, ("message_update", {"thinking": "Hm.\nWell."}), *text("Yes."), ("message_end", {"text": "Yes."})]
+    events = [
+        START,
+        ("message_update", {"thinking": "Hm.\nWell."}),
+        *text("Yes."),
+        ("message_end", {"text": "Yes."}),
+    ]
     assert told(*cast(Any, events)).lines == ["Yes."]
     assert told(*cast(Any, events), reasoning=True).lines == ["~ Hm.\n~ Well.", "Yes."]
 

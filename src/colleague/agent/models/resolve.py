@@ -95,6 +95,7 @@ def _scripted(name: str, file: Path) -> ResolvedModel:
         name.partition("/")[2],
         context_window=script.context_window,
         prices=script.prices,
+        input=script.input,
         stand_in=ScriptPlayer(name, script),
     )
 
@@ -112,6 +113,8 @@ def _likely(settings: Settings, name: str) -> str:
 
 
 def _providers(settings: Settings, provider: str) -> str:
+    if provider == "rehearsal":
+        return "rehearsal/walkthrough is for experts: name it in a bindings.yaml, or in expert run --model"
     known = [*settings.models.providers, *(BUILT_IN if settings.models.mode == "merge" else ()), SCRIPT]
     near = did_you_mean(provider, known)
     return near or f"add it to models.providers in colleague.json; known are {', '.join(known)}"
@@ -155,6 +158,7 @@ class _Entry:
             self._idle_seconds(),
             self._params(),
             dict(listed.compat) if listed else {},
+            listed.input if listed and "input" in listed.model_fields_set else None,
         )
 
     def _idle_seconds(self) -> float:

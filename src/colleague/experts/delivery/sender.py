@@ -5,22 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from colleague.errors import ColleagueError
 from colleague.experts.workspace.learnings import LearningEntry, append_entry
 from colleague.experts.workspace.workspace import Workspace
 from colleague.failpoints import failpoint
+from colleague.main_names import MAIN_CHANNEL
 from colleague.store.activity_lines import tell_delivered, tell_unread
+from colleague.store.announce import announce_all
 from colleague.store.approvals import LEARNINGS
+from colleague.store.main_news import arrive_in_main
 from colleague.store.outbox import (
     LONGEST_PAUSE_MS,
-    MAIN,
     OutboxMessage,
-    leave_unread,
     not_sent,
     sent,
     start_sending,
@@ -30,7 +31,7 @@ from colleague.store.tx import Database
 
 log = logging.getLogger(__name__)
 
-CONNECTED = (MAIN,)
+CONNECTED = (MAIN_CHANNEL,)
 """Where a package can deliver to: elsewhere nothing takes it yet."""
 LEARNING = "learning"
 SHORTEST_PAUSE_MS = 5_000
@@ -64,7 +65,7 @@ Channels = Mapping[str, Channel | None]
 def channels(workspace: Path) -> dict[str, Channel | None]:
     """Those that exist here. What is for main is read with `colleague delivery read`, or by who waits for
     the run at a terminal."""
-    return {MAIN: None, LEARNINGS: LearningsChannel(workspace)}
+    return {MAIN_CHANNEL: None, LEARNINGS: LearningsChannel(workspace)}
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,8 @@ class OutboxSender:
 
     database: Database
     channels: Channels
+    main_turn: Literal["notify", "relay"] = "notify"
+    """Whether the main agent takes a turn on what is for main."""
     _unrecorded: set[str] = field(default_factory=set)
     """Messages that were sent while the database could not take it down."""
 
@@ -80,15 +83,20 @@ class OutboxSender:
         """Everything that can be sent now, or left to be read; returns how much it was."""
         for message_id in tuple(self._unrecorded):
             await self._record(message_id)
+        told = await announce_all(self.database)
         messages = await self.database.read(waiting_outbox)
-        to_read = [message.id for message in messages if self.channels.get(message.channel, message) is None]
-        done = await self.database.write(lambda tx: leave_unread(tx, to_read)) if to_read else 0
+        to_read = [message for message in messages if self.channels.get(message.channel, message) is None]
+        done = told + (await self._leave_in_main(to_read) if to_read else 0)
         for message in messages:
-            if message.id in to_read:
+            if message in to_read:
                 tell_unread(message)
             else:
                 done += await self._deliver(message)
         return done
+
+    async def _leave_in_main(self, messages: Sequence[OutboxMessage]) -> int:
+        relay = self.main_turn == "relay"
+        return await self.database.write(lambda tx: arrive_in_main(tx, messages, relay=relay))
 
     async def _deliver(self, message: OutboxMessage) -> bool:
         if not await self.database.write(lambda tx: start_sending(tx, message)):

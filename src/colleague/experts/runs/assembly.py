@@ -1,4 +1,4 @@
-"""An expert as an agent: the setting of its runs, assembled from pinned package, bindings and home."""
+"""Builds the RunSpec of an expert's run from its pinned package, its bindings and its home."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from colleague.agent.current_time import with_time
+from colleague.agent.history import SessionHistory
 from colleague.agent.main_agent import FILES_OWNER
 from colleague.agent.models.resolve import resolve_model
 from colleague.agent.models.resolved import ResolvedModel
@@ -24,6 +25,7 @@ from colleague.agent.tools.file_tools import file_tools
 from colleague.agent.tools.path import PathError
 from colleague.agent.tools.reconcile import reconcile
 from colleague.agent.tools.tree import Root, Tree
+from colleague.agent.turn_opening import TurnOpening
 from colleague.config import Settings
 from colleague.errors import ColleagueError
 from colleague.experts.accepted import run_package
@@ -34,6 +36,7 @@ from colleague.experts.privacy.redactor import PrivateText, private_text_of
 from colleague.experts.rehearsal.walkthrough import walkthrough_model
 from colleague.experts.runs.bound_tools import BoundTools, ToolUnavailable
 from colleague.experts.runs.completion import OutputCompletion
+from colleague.experts.runs.expert_sessions import is_persistent
 from colleague.experts.runs.inputs import REHEARSAL
 from colleague.experts.runs.opening import FunctionOpening, ProcessOpening, TaskOpening
 from colleague.experts.runs.policy_gate import PolicyGate
@@ -55,17 +58,16 @@ from colleague.experts.runs.tools.mark_step import MarkStepTool
 from colleague.experts.runs.tools.propose_learning import ProposeLearningTool, propose_learning_spec
 from colleague.experts.runs.tools.read_function import ReadFunctionTool
 from colleague.experts.skill import bound_skills, skill_folders
+from colleague.experts.workspace.expert_tree import expert_tree
 from colleague.experts.workspace.learnings import function_learnings, package_learnings
-from colleague.experts.workspace.tree import expert_tree
 from colleague.experts.workspace.workspace import Workspace, initialise_state, session_files
 from colleague.file_cache import FileCache
 from colleague.home import Home
+from colleague.main_names import MAIN_CHANNEL
 from colleague.mcp.servers import Servers
 from colleague.packages.execution import Execution
 from colleague.packages.function import Function
-from colleague.packages.limit import MAIN_CHANNEL
 from colleague.packages.package import Package
-from colleague.packages.parameter import Parameter
 from colleague.packages.process import Process
 from colleague.protected import programs, protected_paths
 from colleague.store.claims import attempt_started
@@ -81,7 +83,7 @@ OUTCOMES: dict[str, Outcome] = {"escalate": "failed", "abandon": "abandoned", "d
 
 @dataclass(frozen=True)
 class ExpertRuns:
-    """Assembles the settings of the runs of every expert in a home."""
+    """Assembles the runs of all experts in a home."""
 
     home: Home
     settings: Settings
@@ -90,6 +92,7 @@ class ExpertRuns:
     servers: Servers
     run_packages: RunPackages
     bindings: FileCache[Bindings] = field(default_factory=lambda: FileCache(valid_bindings))
+    history: SessionHistory | None = None
 
     async def assemble(self, run: Run) -> RunSpec:
         require_usable_name(run.expert)
@@ -122,7 +125,7 @@ class ExpertRuns:
 
 @dataclass(frozen=True)
 class RunSpecBuilder:
-    """One run of one expert, with everything that its setting is made from."""
+    """Builds the RunSpec of one run of one expert."""
 
     agent: ExpertRuns
     run: Run
@@ -137,7 +140,8 @@ class RunSpecBuilder:
         bindings = self.agent.bindings(expert.bindings_file)
         model_name = self.run.model or bindings.model
         rehearsal = model_name == REHEARSAL
-        workspace, tree = await asyncio.to_thread(self._workspace)
+        lasting = self.run.transcript if is_persistent(bindings) else None
+        workspace, tree = await asyncio.to_thread(self._workspace, lasting or self.run.id)
         files = self._file_tools(tree, workspace)
         skills = skill_folders(self.agent.settings.workspace, self.agent.home.root)
         skilled = bound_skills(bindings, skills)
@@ -156,7 +160,7 @@ class RunSpecBuilder:
         async def stage(function: Function, inputs: dict[str, Any]) -> RunSpec:
             learned = function_learnings(workspace.learnings, function.name)
             prompt = assemble_function_prompt(self.package, function, learned, skilled)
-            made = self._function_setting(inside, function, inputs, operations, rehearsal)
+            made = self._function_spec(inside, function, inputs, operations, rehearsal)
             return replace(made, system=with_time(prompt, self.agent.settings, now))
 
         native = self._native(functions, stage)
@@ -167,6 +171,7 @@ class RunSpecBuilder:
             system=with_time(self._prompt(workspace, skilled), self.agent.settings, now),
             toolbox=Toolbox([*files, *mine, *native]),
             opening=self._opening(tree),
+            history=self.agent.history.before if lasting and self.agent.history else None,
         )
 
     async def _timeout(self) -> float | None:
@@ -285,13 +290,13 @@ class RunSpecBuilder:
     def _rehearsed(self) -> ResolvedModel:
         return walkthrough_model(self.package, self.process, json.loads(self.run.inputs))
 
-    def _workspace(self) -> tuple[Workspace, Tree]:
-        """The one tree the expert sees. Each run is a session, with session files of its own."""
+    def _workspace(self, session: str) -> tuple[Workspace, Tree]:
+        """The one tree the expert sees. Each session has session files of its own."""
         workspace = self.agent.workspace(self.run)
         if self.run.dry_run:
             workspace.copy_from(Workspace.of(self.agent.settings.workspace, self.run.expert))
         initialise_state(self.package, workspace)
-        mounts = session_files(self.package, workspace.sessions / self.run.id)
+        mounts = session_files(self.package, workspace.sessions / session)
         private = [item.path for item in self.package.knowledge if item.private]
         home, settings = self.agent.home, self.agent.settings
         fence = Fence(protected_paths(home, settings), [*programs(settings), *linked_folders(home)])
@@ -340,9 +345,9 @@ class RunSpecBuilder:
     def _prompt(self, workspace: Workspace, skills: BoundSkills) -> str:
         return assemble_prompt(PromptSource(self.package, package_learnings(workspace.learnings), skills))
 
-    def _opening(self, tree: Tree) -> ProcessOpening | TaskOpening:
+    def _opening(self, tree: Tree) -> ProcessOpening | TaskOpening | TurnOpening:
         if self.process is None:
-            return TaskOpening()
+            return TurnOpening(self.agent.database) if self.run.transcript else TaskOpening()
 
         async def read_file(path: str) -> str | None:
             try:
@@ -353,7 +358,7 @@ class RunSpecBuilder:
 
         return ProcessOpening(self.package, self.process, "event", read_file, self.agent.database)
 
-    def _function_setting(
+    def _function_spec(
         self,
         base: RunSpec,
         function: Function,
@@ -363,19 +368,15 @@ class RunSpecBuilder:
     ) -> RunSpec:
         """A child session: only what the function names, and nothing of the conversation around it."""
         tools = [each for each in operations if each.spec.name.partition(".")[0] in function.tools]
-        complete: Tool = CompleteTool(complete_spec(_owed(function)))
+        complete: Tool = CompleteTool(complete_spec(function.outputs))
         model = walkthrough_model(self.package, None, inputs, function=function) if rehearsal else base.model
         return replace(
             base,
             model=model,
             toolbox=Toolbox([*tools, complete, self._escalate]),
             opening=FunctionOpening(function, inputs),
-            completion=OutputCompletion(_owed(function)),
+            completion=OutputCompletion(function.outputs),
         )
-
-
-def _owed(function: Function) -> tuple[Parameter, ...]:
-    return function.outputs
 
 
 def state_locks(home: Home) -> Path:

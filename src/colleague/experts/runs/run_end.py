@@ -1,4 +1,4 @@
-"""What follows from the end of an expert's run: delivery, escalation, and a tidy workspace."""
+"""What follows from the end of an expert's run: delivery, escalation, and the cleanup of its workspace."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from colleague.agent.privacy import Private
-from colleague.experts.delivery.text import deliver, escalate
+from colleague.agent.turn_end import TurnEndHooks
+from colleague.experts.delivery.text import deliver, delivery_of, escalate
 from colleague.experts.runs.tools.names import COMPLETE
 from colleague.experts.workspace.scratch import remove_scratch
 from colleague.experts.workspace.workspace import Workspace, remove_session
-from colleague.packages.limit import MAIN_CHANNEL
+from colleague.main_names import MAIN_CHANNEL, MAIN_TRANSCRIPT
 from colleague.packages.package import Package
 from colleague.store.approvals import approvals_of
-from colleague.store.journal import MAIN, Call, read_calls
+from colleague.store.journal import Call, read_calls
 from colleague.store.run import Outcome, Run
 from colleague.store.tx import Database, Tx
 from colleague.store.versions import files_written_by, forget_owner, forget_session_files
@@ -32,7 +33,7 @@ def _delivery_approved(tx: Tx, run: Run) -> bool:
 
 def _is_result(call: Call) -> bool:
     ended = call.status == "finished" and not call.is_error
-    return ended and call.operation == COMPLETE and call.session.partition("#")[0] == MAIN
+    return ended and call.operation == COMPLETE and call.session.partition("#")[0] == MAIN_TRANSCRIPT
 
 
 @dataclass(frozen=True)
@@ -48,17 +49,23 @@ class ExpertRunEndHooks:
     """Whether nothing goes to a channel that a person has not approved: it stays in `main`."""
 
     def completed(self, tx: Tx, run: Run, narrative: str, outputs: dict[str, Any] | None) -> None:
-        if not run.dry_run:
+        if not run.dry_run and not self._answers_in_session(run):
             held = self.stays_inside and not _delivery_approved(tx, run)
             deliver(tx, self.package, run, narrative, outputs, MAIN_CHANNEL if held else "")
 
     def failed(self, tx: Tx, run: Run, outcome: Outcome, error: str) -> None:
         """Abandoned runs are only logged; everything else is told to a person."""
         log.warning("run %s of %s: %s: %s", run.id, run.expert, outcome, error)
-        if outcome != "abandoned" and not run.dry_run:
+        TurnEndHooks().failed(tx, run, outcome, error)
+        if outcome != "abandoned" and not run.dry_run and not self._answers_in_session(run):
             channel = self.package.manifest.policy.escalation.channel
             told = MAIN_CHANNEL if self.stays_inside else channel
             escalate(tx, told, run, outcome, error, self.private)
+
+    def _answers_in_session(self, run: Run) -> bool:
+        """Whether whoever asked has the answer already: in the session, or as the result of a call. What a
+        process delivers elsewhere goes there as well."""
+        return run.transcript is not None and delivery_of(self.package, run).channel == MAIN_CHANNEL
 
     async def cleanup(self, run: Run, outcome: Outcome) -> None:
         """A dry run leaves nothing; success needs no scratch files; after a failure they are kept a while."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi.responses import StreamingResponse
 
 from colleague.gateway.api_error import ApiError
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.paging import PageAfter, PageSize, link_next
-from colleague.gateway.schemas import MessageAsked, MessageSent, SessionBy, SessionChanges
+from colleague.gateway.schemas import MessageAsked, MessageSent, SessionBy, SessionChanges, TurnAnswered
+from colleague.gateway.streams import EVENT_STREAM, session_stream
 from colleague.runtime.requests import MOST_CHARACTERS, MessageRequest
 from colleague.session_document import ArchiveDocument, ItemDocument, SessionDocument, StoppedDocument
 from colleague.sessions.report import session_document
@@ -23,6 +25,7 @@ router = APIRouter(prefix="/api/sessions", tags=["sessions"])
 
 WHO = "api"
 ItemAfter = Annotated[int, Query(ge=0, le=2**53, description="The position of the last item of a page")]
+LastEventId = Annotated[str | None, Header(alias="Last-Event-ID", max_length=15)]
 ArchiveId = Annotated[str | None, Query(max_length=100, description="An archive, by its id")]
 
 
@@ -51,14 +54,26 @@ async def messages(
 
 
 @router.post(
-    "/{key:path}/messages", status_code=202, response_model=MessageSent, responses=with_token(404, 409)
+    "/{key:path}/messages",
+    status_code=202,
+    response_model=MessageSent | TurnAnswered,
+    responses={200: {"model": TurnAnswered, "description": "The turn came out"}, **with_token(404, 409)},
 )
-async def send(key: str, asked: MessageAsked, here: GatewayDep) -> MessageSent:
-    """Say something to a session; one that is not there is made."""
+async def send(
+    key: str, asked: MessageAsked, here: GatewayDep, response: Response
+) -> MessageSent | TurnAnswered:
+    """Say something to a session; one that is not there is made.
+
+    With `wait`, the answer is how the turn came out, unless that takes longer or the message is not taken."""
     if len(asked.text) > MOST_CHARACTERS:
         raise _too_long(asked.text)
     sent = await here.service.send(key, _message(asked))
-    return MessageSent(**asdict(sent))
+    taken = sent.queued not in ("dropped", "denied")
+    answer = await here.service.turn_answer(sent, asked.wait) if asked.wait and taken else None
+    if answer is None:
+        return MessageSent(**asdict(sent))
+    response.status_code = 200
+    return TurnAnswered(event_id=sent.event_id, session_key=sent.session_key, **vars(answer))
 
 
 def _too_long(text: str) -> ApiError:
@@ -88,6 +103,24 @@ async def reset(key: str, here: GatewayDep, asked: SessionBy | None = None) -> S
 async def archives(key: str, here: GatewayDep) -> list[ArchiveDocument]:
     """Transcripts that a reset has ended, the latest first."""
     return await here.service.archives(key)
+
+
+@router.get(
+    "/{key:path}/events",
+    response_class=StreamingResponse,
+    responses={200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}}, **with_token(404)},
+)
+async def events(
+    key: str, here: GatewayDep, after: ItemAfter | None = None, last_event_id: LastEventId = None
+) -> StreamingResponse:
+    """What happens in a session from now on, as server-sent events.
+
+    `message`, `session_status`, and the events of its runs. With a position, or Last-Event-ID, the messages
+    after it come first."""
+    seen = int(last_event_id) if last_event_id and last_event_id.isdecimal() else after
+    await here.service.session(key)
+    stream = session_stream(here.service.session_events(key, seen))
+    return StreamingResponse(stream, media_type=EVENT_STREAM, headers={"Cache-Control": "no-store"})
 
 
 @router.get("/{key:path}", response_model=SessionDocument, responses=with_token(404))

@@ -1,0 +1,1 @@
+"""Tools by which agents see, use and spawn sessions."""

@@ -1,0 +1,87 @@
+"""What is for `main` arrives in the main session: as an event that stays unread until somebody reads it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import update
+
+from colleague.main_names import MAIN_AGENT, MAIN_SESSION
+from colleague.run_document import QUESTIONS, short
+from colleague.store.accept import Arrival, accept
+from colleague.store.lanes import lock_lane
+from colleague.store.outbox import NO_READER, UNREAD, OutboxMessage
+from colleague.store.session_entry import SessionEntry, open_session
+from colleague.store.session_items import NewItem, SessionItem, add_item
+from colleague.store.tables import outbox
+from colleague.store.tx import Tx
+
+SOURCE = "delivery:"
+"""How the source of such an item begins; the id of what was delivered follows."""
+MOST_CHARS = 4_000
+
+
+def arrive_in_main(tx: Tx, messages: Sequence[OutboxMessage], *, relay: bool) -> int:
+    """Adds each message to the main session, once, and leaves it unread; returns how many were new.
+
+    `relay`: the main agent also takes a turn on it."""
+    lock_lane(tx, MAIN_SESSION)
+    entry = open_session(tx, MAIN_SESSION, MAIN_AGENT)
+    return sum(_arrive(tx, each, entry, relay=relay) for each in messages)
+
+
+def _arrive(tx: Tx, message: OutboxMessage, entry: SessionEntry, *, relay: bool) -> bool:
+    new = outbox.c.id == message.id, outbox.c.status.not_in(("sent", UNREAD))
+    if not tx.changed(update(outbox).where(*new).values(status=UNREAD, error=NO_READER)):
+        return False
+    item = NewItem("event", news_text(message), source=f"{SOURCE}{message.id}")
+    if relay:
+        inputs = json.dumps({"delivery": message.id})
+        arrival = Arrival(
+            expert=MAIN_AGENT,
+            trigger="delivery",
+            source="delivery",
+            payload=inputs,
+            inputs=inputs,
+            session_key=MAIN_SESSION,
+            lane=MAIN_SESSION,
+            kind="agent",
+            transcript=entry.id,
+        )
+        accepted = accept(tx, arrival)
+        item = replace(item, run_id=accepted.run_id, event_id=accepted.event_id)
+    add_item(tx, MAIN_SESSION, item)
+    return True
+
+
+def news_text(message: OutboxMessage) -> str:
+    """A message to people in words."""
+    body: dict[str, Any] = json.loads(message.body)
+    who = "/".join(filter(None, (body.get("expert"), body.get("process")))) or "a run"
+    if message.kind in QUESTIONS:
+        what = body.get("operation") or body.get("title") or message.kind
+        ask = f"colleague approval show {short(message.subject)}"
+        arguments = json.dumps(body.get("arguments", {}), ensure_ascii=False)
+        head = f"{who} has a {message.kind} for you: {what} {arguments} ({ask})"
+        return f"{head}\n{body.get('reason') or ''}".strip()[:MOST_CHARS]
+    parts = [f"{message.kind} of {who} (run {short(message.run_id)})"]
+    parts += [str(body[name]) for name in ("narrative", "reason", "recommendation") if body.get(name)]
+    if body.get("outputs"):
+        parts.append(f"Outputs: {json.dumps(body['outputs'], ensure_ascii=False)}")
+    return "\n".join(parts)[:MOST_CHARS]
+
+
+def news_in(items: Sequence[SessionItem]) -> list[str]:
+    """The ids of what was delivered by these items."""
+    return [each.source.removeprefix(SOURCE) for each in items if each.source.startswith(SOURCE)]
+
+
+def unread_among(tx: Tx, message_ids: Collection[str]) -> list[str]:
+    """Those that nobody has read. A question stays open until it is decided."""
+    found = [
+        each for message_id in message_ids for each in tx.find(OutboxMessage, outbox, {"id": message_id})
+    ]
+    return [each.id for each in found if each.status == UNREAD and each.kind not in QUESTIONS]

@@ -1,0 +1,202 @@
+"""The official OpenAI client against the gateway: with a session and without, streaming and not."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import openai
+import pytest
+from openai.types.chat import ChatCompletionMessageParam
+
+from tests.integration.experts.package import CLERK
+from tests.integration.gateway.harness import BEARER, TOKEN, House, Running
+
+ASKS = {"operation": "write", "arguments": {"path": "AGENTS.md", "text": "Be kind."}}
+HELLO: list[ChatCompletionMessageParam] = [{"role": "user", "content": "Hello"}]
+
+
+@pytest.fixture
+def house(house: House) -> House:
+    house.configure(
+        agents={
+            "defaults": {"model": {"primary": "script/talk.yaml"}},
+            "list": [{"id": "main"}, {"id": "helper"}],
+        }
+    )
+    say(house, {"text": "First words."}, {"text": "Second words."})
+    return house
+
+
+def say(house: House, *replies: dict[str, Any]) -> None:
+    house.play({"text": "It is done."})
+    (house.root / "talk.yaml").write_text(json.dumps({"replies": list(replies)}))
+
+
+def client(gateway: Running, token: str = TOKEN) -> openai.OpenAI:
+    return openai.OpenAI(base_url=f"{gateway.url}/v1", api_key=token, timeout=60)
+
+
+def streamed(gateway: Running, **asked: Any) -> tuple[str, list[Any]]:
+    """The whole text, and the chunks."""
+    given = {"model": "main", "messages": HELLO} | asked
+    chunks = list(client(gateway).chat.completions.create(**given, stream=True))
+    return "".join(each.choices[0].delta.content or "" for each in chunks if each.choices), chunks
+
+
+def keys(gateway: Running) -> list[str]:
+    return [each["key"] for each in gateway.get("/api/sessions").json()]
+
+
+class TestWithASession:
+    def test_it_goes_on_and_is_listed(self, house: House) -> None:
+        with house.open() as gateway:
+            chat = client(gateway).chat.completions
+            first = chat.create(model="main", messages=HELLO, user="ann@example.org")
+            long = [*HELLO, {"role": "assistant", "content": "x"}, {"role": "user", "content": "And now?"}]
+            second = chat.create(model="main", messages=long, user="ann@example.org")
+            assert [first.choices[0].message.content, second.choices[0].message.content] == [
+                "First words.",
+                "Second words.",
+            ]
+            assert first.choices[0].finish_reason == "stop"
+            assert first.usage is not None
+            key = "agent:main:openai:dm:ann@example.org"
+            assert keys(gateway) == [key]
+            said = gateway.get(f"/api/sessions/{key}/messages").json()
+            assert [each["text"] for each in said] == ["Hello", "First words.", "And now?", "Second words."]
+
+    def test_the_header_names_it(self, house: House) -> None:
+        with house.open() as gateway:
+            header = {"x-openclaw-session-key": "agent:helper:telegram:dm:5"}
+            text, _ = streamed(gateway, model="agent:helper", extra_headers=header)
+            assert text == "First words."
+            assert keys(gateway) == ["agent:helper:telegram:dm:5"]
+
+    def test_the_same_request_twice_is_one_turn(self, house: House) -> None:
+        with house.open() as gateway:
+            header = {"Idempotency-Key": "abc"}
+            chat = client(gateway).chat.completions
+            found = [
+                chat.create(model="main", messages=HELLO, user="ann", extra_headers=header) for _ in range(2)
+            ]
+            assert found[0].id == found[1].id
+            assert len(gateway.get("/api/runs").json()) == 1
+
+
+class TestWithoutASession:
+    def test_the_messages_are_all_there_is(self, house: House) -> None:
+        with house.open() as gateway:
+            chat = client(gateway).chat.completions
+            for _ in range(2):
+                assert chat.create(model="main", messages=HELLO).choices[0].message.content == "First words."
+            messages: list[ChatCompletionMessageParam] = [
+                {"role": "system", "content": "Be brief."},
+                {"role": "user", "content": "Hello"},
+                {"role": "assistant", "content": "First words."},
+                {"role": "user", "content": [{"type": "text", "text": "And now?"}]},
+            ]
+            assert chat.create(model="main", messages=messages).choices[0].message.content == "Second words."
+            assert keys(gateway) == []
+            assert gateway.get("/api/search?q=hello").json() == []
+
+    def test_streaming(self, house: House) -> None:
+        with house.open() as gateway:
+            text, chunks = streamed(gateway, stream_options={"include_usage": True})
+            assert text == "First words."
+            assert chunks[0].choices[0].delta.role == "assistant"
+            assert chunks[-2].choices[0].finish_reason == "stop"
+            assert (chunks[-1].choices, chunks[-1].usage.total_tokens >= 0) == ([], True)
+            assert len({each.id for each in chunks}) == 1
+
+    def test_silence_and_several_messages(self, house: House) -> None:
+        look = {"text": "Let me look.", "calls": [{"operation": "ls", "arguments": {"path": "."}}]}
+        say(house, look, {"text": "Nothing there."})
+        with house.open() as gateway:
+            assert streamed(gateway)[0] == "Let me look.\n\nNothing there."
+        say(house, {"text": "NO_REPLY"})
+        with house.open() as gateway:
+            assert streamed(gateway)[0] == ""
+
+
+class TestApprovals:
+    @pytest.mark.parametrize("stream", [True, False])
+    def test_they_are_said_and_listed(self, house: House, stream: bool) -> None:
+        say(house, {"calls": [ASKS]}, {"text": "I asked for it."})
+        with house.open() as gateway:
+            if stream:
+                text, chunks = streamed(gateway, user="ann")
+                colleague = next(each.colleague for each in chunks if getattr(each, "colleague", None))
+            else:
+                whole: Any = client(gateway).chat.completions.create(model="main", messages=HELLO, user="ann")
+                text, colleague = whole.choices[0].message.content, whole.colleague
+            [approval] = colleague["approvals"]
+            waiting = f"Waiting for a person: write (approval {approval['id'][-8:]})."
+            assert text == f"I asked for it.\n\n{waiting}"
+            assert colleague["session_key"] == "agent:main:openai:dm:ann"
+
+
+class TestExperts:
+    @pytest.mark.parametrize("stream", [True, False])
+    def test_a_task(self, house: House, stream: bool) -> None:
+        with house.open() as gateway:
+            model = f"expert:{CLERK}"
+            if stream:
+                assert streamed(gateway, model=model)[0] == "It is done."
+            else:
+                done = client(gateway).chat.completions.create(model=model, messages=HELLO)
+                assert done.choices[0].message.content == "It is done."
+            assert [each["expert"] for each in gateway.get("/api/runs").json()] == [CLERK]
+
+
+class TestModels:
+    def test_agents_and_experts(self, house: House) -> None:
+        with house.open() as gateway:
+            found = [each.id for each in client(gateway).models.list()]
+            assert found == ["main", "agent:main", "agent:helper", f"expert:{CLERK}"]
+            assert client(gateway).models.retrieve("agent:helper").id == "agent:helper"
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("asked", "error", "message"),
+        [
+            ({"model": "gpt-9"}, openai.NotFoundError, "there is no model 'gpt-9'"),
+            ({"model": "agent:ghost"}, openai.NotFoundError, "there is no agent 'ghost'"),
+            ({"model": "expert:ghost"}, openai.NotFoundError, "there is no expert 'ghost'"),
+            ({"messages": []}, openai.UnprocessableEntityError, "messages"),
+            ({"messages": [{"role": "user", "content": ""}]}, openai.BadRequestError, "no message"),
+            ({"n": 2}, openai.BadRequestError, "n is 1"),
+            ({"tools": [{"type": "function"}]}, openai.BadRequestError, "has its own"),
+            ({"user": "a" * 201}, openai.UnprocessableEntityError, "user"),
+        ],
+    )
+    def test_what_is_asked(
+        self, house: House, asked: dict[str, Any], error: type[openai.APIStatusError], message: str
+    ) -> None:
+        with house.open() as gateway:
+            given: dict[str, Any] = {"model": "main", "messages": HELLO} | asked
+            with pytest.raises(error) as raised:
+                client(gateway).chat.completions.create(**given)
+            assert message in raised.value.message
+            body: Any = raised.value.body
+            assert {"message", "type", "code", "param"} <= set(body)
+
+    def test_a_wrong_token_and_a_turn_that_fails(self, house: House) -> None:
+        say(house, {"when": "never", "text": "x"})
+        with house.open() as gateway:
+            with pytest.raises(openai.AuthenticationError) as refused:
+                client(gateway, "wrong").models.list()
+            assert refused.value.type == "authentication_error"
+            with pytest.raises(openai.UnprocessableEntityError, match="no reply number 1"):
+                client(gateway).chat.completions.create(model="main", messages=HELLO)
+            with pytest.raises(openai.APIError, match="no reply number 1"):
+                streamed(gateway)
+            assert len(gateway.get("/api/runs").json()) == 2
+
+    def test_a_denied_message(self, house: House) -> None:
+        with house.open() as gateway:
+            path = "/api/sessions/agent:main:openai:dm:ann"
+            gateway.client.patch(path, json={"send_policy": "deny"}, headers=BEARER)
+            with pytest.raises(openai.PermissionDeniedError, match="the send policy denies it"):
+                client(gateway).chat.completions.create(model="main", messages=HELLO, user="ann")
