@@ -162,6 +162,8 @@ class Chat:
             self.screen.busy("thinking")
         if sent.queued != "started":
             self.screen.line(f"  {await self._what_became(sent)}")
+        for problem in sent.problems:
+            self.screen.line(f"  {CROSS} {problem}")
 
     async def _what_became(self, sent: SentMessage) -> str:
         if sent.queued in WHAT_BECAME:
@@ -224,6 +226,8 @@ class Chat:
             self.screen.line(f"{CROSS} {document['error']}", "red")
         elif (shown := shown_answer(document["narrative"] or "")).silent:
             self.screen.line(f"  the agent has nothing to say ({shown.token})")
+        elif document["kind"] == "expert" and document["status"] == "done" and shown.text:
+            self.screen.answer(shown.text)
         await self._look_for_questions()
 
     async def _show_items(self) -> None:
