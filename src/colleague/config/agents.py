@@ -133,7 +133,7 @@ class SubagentChoice(Section):
         default=(),
         description='Agents it may spawn; "*" is any, none is only itself.',
     )
-    model: ModelChoice | None = works(default=None, description="The model of spawned agents.")
+    model: ModelChoice | None = Field(default=None, description="The model of spawned agents.")
     thinking: str | None = works(default=None, description="The thinking level of spawned agents.")
     require_agent_id: Flag = works(default=False, description="Whether a spawn must name the agent.")
 

@@ -227,7 +227,12 @@ async def _served(
         payloads = PayloadLog.of(home.logs, environ)
         advancer = Advancer(database, AssemblerByKind(main, experts), bus, connections, payloads)
         keep_ms = parse_duration(settings.experts.retention).seconds * 1000
-        sender = OutboxSender(database, channels(settings.workspace), settings.experts.main_turn)
+        sender = OutboxSender(
+            database,
+            channels(settings.workspace),
+            settings.experts.main_turn,
+            settings.agents.defaults.subagents.announce_timeout_ms,
+        )
         yield Host(
             database,
             servers,
