@@ -7,9 +7,11 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from colleague.agent.bootstrap_once import BootstrapOnce
 from colleague.agent.current_time import with_time
 from colleague.agent.history import SessionHistory
 from colleague.agent.main_gate import MainAgentGate
@@ -25,9 +27,9 @@ from colleague.agent.tools.fence import Fence
 from colleague.agent.tools.file_tools import file_tools
 from colleague.agent.tools.reconcile import reconcile
 from colleague.agent.tools.tree import Root, Tree
-from colleague.agent.turn_end import TurnEndHooks
+from colleague.agent.turn_end import HeartbeatEnd, TurnEndHooks
 from colleague.agent.turn_inputs import TurnInputs
-from colleague.agent.turn_opening import TurnOpening
+from colleague.agent.turn_opening import REMINDER, TurnOpening
 from colleague.config import Settings
 from colleague.home import Home
 from colleague.mcp.errors import McpError
@@ -94,6 +96,7 @@ class MainAgent:
         now = await self.database.read(lambda tx: tx.now)
         opening = TurnOpening(self.database)
         level = inputs.thinking or entry.thinking_level
+        bootstrap = self._bootstrap(run, inputs)
         return RunSpec(
             owner=OWNER,
             model=resolve_model(
@@ -103,7 +106,7 @@ class MainAgent:
                 profile=entry.auth_profile_override or "",
                 folder=self.home.root,
             ),
-            system=with_time(self._system(inputs.extra_system_prompt), self.settings, now),
+            system=with_time(self._system(inputs.extra_system_prompt, bootstrap), self.settings, now),
             toolbox=Toolbox([] if inputs.disable_tools else await self._tools(run, entry)),
             gate=MainAgentGate(await asyncio.to_thread(self.restrictions.draft_only)),
             draft_channel=DRAFTS_TO,
@@ -111,11 +114,12 @@ class MainAgent:
             max_turns=defaults.max_turns,
             timeout_seconds=inputs.timeout_seconds or defaults.timeout_seconds,
             opening=opening,
-            history=self.history.before,
-            steering=opening.render,
+            history=partial(self.history.before, most=self._most_turns(entry)),
+            steering=None if inputs.heartbeat else opening.render,
             parks=self.settings.session.approvals == "park",
             decided_call=decided,
-            end_hooks=TurnEndHooks(),
+            hidden=inputs.heartbeat,
+            end_hooks=TurnEndHooks(self._heartbeat_end(inputs), bootstrap),
         )
 
     async def _tools(self, run: Run, entry: SessionEntry) -> list[Tool]:
@@ -123,9 +127,25 @@ class MainAgent:
         given = [tool for tools in more for tool in tools]
         return [*self._file_tools(run), *given, *await self._served_tools()]
 
-    def _system(self, extra: str = "") -> str:
+    def _bootstrap(self, run: Run, inputs: TurnInputs) -> BootstrapOnce | None:
+        """BOOTSTRAP.md is for the first turn with a person: no sub-agent reads it, no reminder uses it up."""
+        planned = inputs.heartbeat or inputs.sender.get("id", "").startswith(REMINDER)
+        with_person = run.kind == "agent" and inputs.message and not planned
+        return BootstrapOnce.of(self.settings.workspace) if with_person else None
+
+    def _heartbeat_end(self, inputs: TurnInputs) -> HeartbeatEnd | None:
+        heartbeat = self.settings.agents.defaults.heartbeat
+        return HeartbeatEnd(heartbeat.ack_max_chars, heartbeat.target != "none") if inputs.heartbeat else None
+
+    def _most_turns(self, entry: SessionEntry) -> int | None:
+        """How many earlier turns of a chat a model is told; None is all, as in sessions that are no chat."""
+        limits = self.settings.session.history_limits
+        chats = {"dm": limits.direct, "group": limits.group, "channel": limits.channel}
+        return chats.get(entry.chat_type or "")
+
+    def _system(self, extra: str = "", bootstrap: BootstrapOnce | None = None) -> str:
         parts = [SYSTEM, *([extra] if extra else [])]
-        for name in BOOTSTRAP:
+        for name in (*BOOTSTRAP, *([bootstrap.file.name] if bootstrap else [])):
             file = self.settings.workspace / name
             if file.is_file():
                 parts.append(f"## {name}\n\n{_beginning(file)}")

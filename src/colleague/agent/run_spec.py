@@ -103,6 +103,8 @@ class RunSpec:
     """How messages are told that people send during the turn; None where none are taken."""
     parks: bool = False
     """Whether a question waits by itself while the conversation goes on."""
+    hidden: bool = False
+    """Whether what is said in this turn is kept and not shown, unless its end says otherwise."""
     decided_call: NewCall | None = None
     """A parked call that a person has decided about: this turn begins with it."""
 

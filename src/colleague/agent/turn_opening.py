@@ -13,7 +13,13 @@ from colleague.store.session_items import SessionItem, events_before, items_of_r
 from colleague.store.tx import Database, Tx
 
 ARRIVED = "[Since the last turn this arrived; it is news, not a request:]"
+REMINDER = "reminder:"
+"""The source of a message that an agent planned itself begins so."""
 DECIDED = "[A person has decided about something that you proposed. What came of it follows; tell about it.]"
+REMINDED = (
+    "[The time has come for something that you planned yourself. It is your own note, not a message of a "
+    "person:]"
+)
 
 Pictured = Callable[[SessionItem, str], Content]
 """Adds the pictures of a message to its text."""
@@ -53,6 +59,7 @@ def _arrived(events: Sequence[SessionItem]) -> list[str]:
 
 
 def _message_text(item: SessionItem) -> str:
-    if item.role == "event":
-        return f"{DECIDED}\n{wrapped(item.text, item.source)}"
-    return item.text
+    if item.role != "event":
+        return item.text
+    before = REMINDED if item.source.startswith(REMINDER) else DECIDED
+    return f"{before}\n{wrapped(item.text, item.source)}"

@@ -19,6 +19,7 @@ from colleague.runtime.cleanup import remove_old_scratch
 from colleague.runtime.host import AssemblerByKind, Host
 from colleague.store.claims import Taken
 from colleague.store.worker import Worker, is_outside_trouble
+from colleague.triggers.agent_schedules import AgentSchedules
 from colleague.triggers.gmail.resolve import Resolver
 from colleague.triggers.pausing import end_removed
 from colleague.triggers.registry import TriggerRegistry
@@ -52,7 +53,8 @@ class BackgroundServices:
         )
         window = self.settings.experts.dedupe_window
         self.resolver = Resolver(self.home, host.database, host.servers, self.registry, self.clock, window)
-        self.scheduler = Scheduler(self.home, host.database, self.registry, self.clock, window)
+        agents = AgentSchedules(host.database, self.settings)
+        self.scheduler = Scheduler(self.home, host.database, self.registry, self.clock, window, agents)
         self._post = asyncio.Event()
 
     def use(self, settings: Settings, held: Collection[str] = ()) -> None:
@@ -61,6 +63,8 @@ class BackgroundServices:
         agents = self._advancer.assembler
         if isinstance(agents, AssemblerByKind):
             self._advancer = replace(self._advancer, assembler=agents.with_settings(settings))
+        if self.scheduler.agents is not None:
+            self.scheduler.agents.settings = settings
         self.scheduler.dedupe_window = self.resolver.dedupe_window = settings.experts.dedupe_window
         self.host.servers.reconfigure(settings, held)
 

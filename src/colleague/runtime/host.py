@@ -17,6 +17,8 @@ from colleague.agent.main_agent import MainAgent
 from colleague.agent.models.connections import Connections
 from colleague.agent.payload_log import PayloadLog
 from colleague.agent.run_spec import Assembler, RunSpec
+from colleague.channels.channel_list import channels_of
+from colleague.channels.message_tool import MessageTools
 from colleague.clock import Clock
 from colleague.clock_file import home_clock, remembered
 from colleague.config import Settings
@@ -33,6 +35,7 @@ from colleague.logs import logging_to
 from colleague.mcp.answer import ToolAnswer
 from colleague.mcp.servers import Servers
 from colleague.protected import require_safe_workspace
+from colleague.sessions.proposals_tool import ProposalTools
 from colleague.store.journal import finish_call, get_call
 from colleague.store.lanes import with_earlier
 from colleague.store.opening import open_database
@@ -40,6 +43,7 @@ from colleague.store.run import Run, get_run
 from colleague.store.sweep import release_all
 from colleague.store.tx import Database
 from colleague.store.worker import Worker
+from colleague.triggers.cron_tool import CronTools
 
 SHORTEST_LOOK, LONGEST_LOOK = 0.02, 0.25
 
@@ -166,7 +170,14 @@ async def _served(
     ):
         history = SessionHistory(database)
         main = MainAgent(
-            home, settings, environ, database, servers, history, ExpertRestrictions(home, settings)
+            home,
+            settings,
+            environ,
+            database,
+            servers,
+            history,
+            ExpertRestrictions(home, settings),
+            (ProposalTools(database), CronTools(database), MessageTools(channels_of(database))),
         )
         experts = ExpertRuns(home, settings, environ, database, servers, RunPackages(home))
         await main.mend_files()

@@ -22,7 +22,7 @@ from colleague.store.tables import events, inbox
 from colleague.store.timers import clear_timer, set_timer
 from colleague.store.tx import Tx
 
-Queued = Literal["started", "steered", "collected", "queued", "interrupted", "dropped", "denied"]
+Queued = Literal["started", "steered", "collected", "queued", "interrupted", "dropped", "denied", "reset"]
 Mode = QueueMode | Literal["summary"]
 STEERING: tuple[Mode, ...] = ("steer", "steer-backlog")
 MERGED: tuple[Mode, ...] = ("collect", "steer-backlog", "summary")
@@ -132,7 +132,7 @@ def _interrupt(tx: Tx, said: Said, event_id: str, running: Run | None) -> Sent:
 
 def _wait(tx: Tx, said: Said, event_id: str, rule: QueueRule, running: Run | None) -> Sent:
     key, mode = said.arrival.session_key, rule.mode
-    if mode in STEERING and (running is None or running.kind not in TURNS):
+    if mode in STEERING and (running is None or not _takes_messages(running)):
         mode = "followup"
     elif mode == "interrupt":
         mode = "queue"
@@ -146,6 +146,11 @@ def _wait(tx: Tx, said: Said, event_id: str, rule: QueueRule, running: Run | Non
     tx.after_commit(lambda: tx.tell_watchers(key))
     steered = mode in STEERING and running is not None
     return Sent(event_id, running.id if steered and running else None, _ANSWERS.get(mode, "queued"))
+
+
+def _takes_messages(running: Run) -> bool:
+    """A run of an expert takes none, and a regular check is not to be mixed with what people say."""
+    return running.kind in TURNS and not json.loads(running.inputs).get("heartbeat")
 
 
 def _make_room(tx: Tx, key: str, event_id: str, rule: QueueRule) -> bool:
