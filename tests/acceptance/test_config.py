@@ -56,8 +56,6 @@ RESTRICTIONS = [
     ('tools: { allow: ["read"] }', "tools.allow", "[]"),
     ('tools: { profile: "minimal" }', "tools.profile", "null"),
     ('tools: { byProvider: { openai: { deny: ["x"] } } }', "tools.byProvider.openai.deny", "[]"),
-    ('session: { sendPolicy: { default: "deny" } }', "session.sendPolicy.default", '"allow"'),
-    ('session: { sendPolicy: { rules: [{ action: "deny" }] } }', "session.sendPolicy.rules", "[]"),
 ]
 
 
@@ -164,7 +162,7 @@ class TestMainAgent:
     def test_its_own_model_and_workspace_count(self, colleague: Colleague, home: Path) -> None:
         (home / "own.yaml").write_text("replies: [{text: by my own}]")
         theirs = """{agents: {defaults: {model: 'no/such', workspace: 'elsewhere'}, list: [
-            {id: 'other', model: 'none/such', tools: {deny: ['*']}},
+            {id: 'other', model: 'none/such', name: 'Ada'},
             {id: 'me', default: true, model: 'script/own.yaml', workspace: 'mine'}]}}"""
         (home / "colleague.json").write_text("{}")
         (home / "openclaw.json").write_text(theirs)
@@ -172,7 +170,7 @@ class TestMainAgent:
         assert (home / "mine").is_dir()
         assert not (home / "elsewhere").exists()
         said = colleague.ok("config", "check")
-        assert "agents.list[0] is the agent 'other', and only the main agent runs yet" in said.out
+        assert "agents.list[0].name has no effect yet" in said.out
         assert "agents.list[1]" not in said.out
 
     def test_its_restrictions_count(self, colleague: Colleague, home: Path) -> None:
@@ -188,7 +186,7 @@ class TestCheck:
     def test_by_list(self, colleague: Colleague) -> None:
         write(
             colleague,
-            'tools: { deny: ["*"], exec: { security: "deny" } }, gatway: {}, messages: { queue: { cap: 3 } }',
+            'tools: { deny: ["*"], exec: { security: "deny" } }, gatway: {}, skills: { load: { watch: true } }',
         )
         said = colleague("config", "check")
         file = f"{colleague.home}/colleague.json"
@@ -199,19 +197,19 @@ class TestCheck:
             "    remove tools.deny, or set it to []",
             "! These have no effect yet. They may stay in the file; do not rely on them.",
             f"  {file}:3:33: tools.exec.security has no effect yet: there is no tool exec",
-            f"  {file}:3:88: messages.queue.cap has no effect yet",
+            f"  {file}:3:85: skills.load.watch has no effect yet",
             "! These are not known, or count for nothing.",
             f"  {file}:3:55: gatway is not a known key",
             "    did you mean 'gateway'?",
         ]
 
     def test_as_json(self, colleague: Colleague) -> None:
-        write(colleague, 'tools: { deny: ["*"] }, gatway: {}, messages: { queue: { cap: 3 } }')
+        write(colleague, 'tools: { deny: ["*"] }, gatway: {}, skills: { load: { watch: true } }')
         said = colleague("config", "check", "--json")
         found = json.loads(said.out)
         assert (said.code, found["ok"]) == (1, False)
         assert [(each["key"], each["line"]) for each in found["restricts"]] == [("tools.deny", 3)]
-        assert [each["key"] for each in found["not_yet"]] == ["messages.queue.cap"]
+        assert [each["key"] for each in found["not_yet"]] == ["skills.load.watch"]
         assert [each["hint"] for each in found["warnings"]] == ["did you mean 'gateway'?"]
 
     def test_wrong_types_are_one_error(self, colleague: Colleague) -> None:
@@ -222,8 +220,8 @@ class TestCheck:
             assert said.err.startswith(f"✗ {colleague.home}/colleague.json:1:"), text
 
     def test_not_yet_is_said_at_the_start(self, colleague: Colleague) -> None:
-        write(colleague, "messages: { queue: { cap: 3 } }, tools: { deny: ['*'] }")
-        assert "warning: no effect yet: messages.queue.cap (colleague config check)" in serve(colleague).err
+        write(colleague, "skills: { load: { watch: true } }, tools: { deny: ['*'] }")
+        assert "warning: no effect yet: skills.load.watch (colleague config check)" in serve(colleague).err
         assert "! settings: " in colleague("doctor").out
 
 

@@ -27,7 +27,6 @@ from colleague.config.section import (
     Variable,
     keys,
     not_yet,
-    restricts,
     works,
 )
 from colleague.errors import ConfigError, NotFound
@@ -271,7 +270,7 @@ class SendRule(Section):
 
 class SendPolicy(Section):
     default: Decision = works(default="allow", description="What holds when no rule matches.")
-    rules: tuple[SendRule, ...] = works(default=(), description="Exceptions; one that denies wins.")
+    rules: tuple[SendRule, ...] = works(default=(), description="Exceptions.")
 
 
 class SessionReset(Section):

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from pydantic.fields import FieldInfo
 
-from colleague.config.agents import AgentEntry, Agents
 from colleague.config.file import Key, Keys, Node, Place, dotted
 from colleague.config.section import Section, Status, StatusMark, mark_of
 from colleague.config.settings import Settings
@@ -87,8 +86,6 @@ def _judged(settings: Settings) -> Iterator[KeyStatus]:
 
 
 def _reason(found: _SetKey) -> str:
-    if isinstance(found.value, AgentEntry):
-        return f"is the agent {found.value.id!r}, and only the main agent runs yet: it has no effect"
     return f"has no effect yet{found.mark.tool and f': there is no tool {found.mark.tool}'}"
 
 
@@ -121,8 +118,6 @@ def _set_keys(section: Section, path: Keys, node: Node | None) -> Iterator[_SetK
             continue  # nothing is said by it
         if (mark := mark_of(fields[name])) is not None:
             yield _SetKey(at, mark, default, value, child)
-        elif isinstance(section, Agents) and name != "defaults":
-            yield from _agents(section, value, at, child)
         else:
             yield from _below(value, at, child)
 
@@ -133,17 +128,6 @@ def _below(value: Any, path: Keys, node: Node | None) -> Iterator[_SetKey]:
         return
     for key, item in _items(value):
         yield from _below(item, (*path, key), _child(node, key))
-
-
-def _agents(agents: Agents, value: Any, path: Keys, node: Node | None) -> Iterator[_SetKey]:
-    """Settings of agents that do not run yet have no effect, whatever they say."""
-    main = agents.main
-    for key, entry in _items(value):
-        at, child = (*path, key), _child(node, key)
-        if main is not None and entry.id == main.id:
-            yield from _set_keys(entry, at, child)
-        else:
-            yield _SetKey(at, StatusMark("not yet"), None, entry, child)
 
 
 def _items(value: Any) -> Iterator[tuple[Key, Any]]:

@@ -85,8 +85,10 @@ class Worker:
 
     async def run(self) -> None:
         """Works until `stop` is called."""
-        wake = self._wake_from(asyncio.get_running_loop())
+        loop = asyncio.get_running_loop()
+        wake, stop = self._wake_from(loop), self._stop_from(loop)
         self._database.listeners.append(wake)
+        self._database.watchers.append(stop)
         self._background.start(SWEEP, self._sweep_forever)
         self._background.start(FORGET, self._forget_forever)
         helpers = [SWEEP, FORGET]
@@ -101,6 +103,7 @@ class Worker:
                 await self._awake.wait()
         finally:
             self._database.listeners.remove(wake)
+            self._database.watchers.remove(stop)
             await self._background.stop(*helpers)
             await self.give_back_all()
 
@@ -118,6 +121,20 @@ class Worker:
                 loop.call_soon_threadsafe(self._awake.set)
 
         return wake
+
+    def _stop_from(self, loop: asyncio.AbstractEventLoop) -> Callable[[str], None]:
+        """A run that a person ended is not worked on any longer than it takes to hear of it."""
+
+        def stop(subject: str) -> None:
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._stop_run, subject)
+
+        return stop
+
+    def _stop_run(self, run_id: str) -> None:
+        for task, taken in self._held.items():
+            if taken.run.id == run_id:
+                task.cancel()
 
     async def _look_for_work(self) -> None:
         """An error here must not touch what is held; the next look comes by itself."""
@@ -200,7 +217,7 @@ class Worker:
             log.info("run %s was taken over", taken.run.id)
         except asyncio.CancelledError:
             if not self._stopping:
-                log.warning("run %s lost its lease", taken.run.id)
+                log.info("run %s was ended, or its lease is lost", taken.run.id)
             raise
         except Exception as error:  # noqa: BLE001 - noted
             self._note(error, f"run {taken.run.id} could not be advanced")

@@ -92,7 +92,6 @@ NO_USE = {
     "gateway/restart_only.py": "compares",
     "mcp/launch_digest.py": "takes a fingerprint",
     "agent/models/model_list.py": "shows",
-    "sessions/send_policy.py": "resolves, and nothing that sends asks it yet",
 }
 """Files that look at settings without acting on them."""
 

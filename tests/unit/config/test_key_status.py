@@ -81,7 +81,7 @@ def test_the_three_lists_hold_every_key_once() -> None:
     assert all(lists.values())
     assert {"gateway.port", "mcp.servers.*.toolFilter.exclude"} <= set(lists["works"])
     assert {"agents.defaults.imageModel.primary", "channels"} <= set(lists["not yet"])
-    assert {"tools.deny", "session.sendPolicy.rules[].action"} <= set(lists["restricts"])
+    assert {"tools.deny", "agents.defaults.sandbox.mode"} <= set(lists["restricts"])
 
 
 STATUS = ("works", "not yet", "restricts")
@@ -109,7 +109,7 @@ class TestUntrueIsFoundOut:
                 ("Sandbox", "mode"),
                 "agents.defaults.sandbox.mode is marked restricts, and Sandbox.mode is read",
             ),
-            (("Queue", "mode"), "messages.queue.mode is marked not yet, and Queue.mode is read"),
+            (("SkillsLoad", "watch"), "skills.load.watch is marked not yet, and SkillsLoad.watch is read"),
         ],
     )
     def test_a_key_that_is_read_by_now(self, name: Name, said: str) -> None:

@@ -35,7 +35,7 @@ class TestWithoutEffect:
         assert idle(load(tmp_path, "{gateway: {port: 3}, channels: {slack: {}}}")) == ["channels"]
 
     def test_a_key_that_is_set_to_its_default(self, tmp_path: Path) -> None:
-        assert idle(load(tmp_path, "{messages: {queue: {cap: 20}}}")) == ["messages.queue.cap"]
+        assert idle(load(tmp_path, "{skills: {load: {watch: true}}}")) == ["skills.load.watch"]
 
     def test_null_is_not_set(self, tmp_path: Path) -> None:
         text = "{agents: {defaults: {imageModel: null, userTimezone: null}}, session: {idleMinutes: null}}"
@@ -59,13 +59,10 @@ class TestWithoutEffect:
           list: [{id: 'main', name: 'Ada'}, {id: 'b', sandbox: {mode: 'all'}}],
           entries: {c: {tools: {deny: ['*']}}}}}"""
         settings = load(tmp_path, text)
-        other = "and only the main agent runs yet: it has no effect"
         assert [str(each).rpartition(f"{tmp_path}/")[2] for each in without_effect(settings)] == [
             "colleague.json:2:31: agents.list[0].name has no effect yet",
-            f"colleague.json:2:45: agents.list[1] is the agent 'b', {other}",
-            f"colleague.json:3:21: agents.entries.c is the agent 'c', {other}",
         ]
-        assert restricting(settings) == []
+        assert restricting(settings) == ["agents.list[1].sandbox.mode", "agents.entries.c.tools.deny"]
 
 
 class TestRestrictions:
@@ -94,10 +91,9 @@ class TestRestrictions:
     def test_the_cure_works(self, tmp_path: Path) -> None:
         theirs = """{
           tools: {profile: 'coding', deny: ['a'], byProvider: {'a/b': {allow: ['x']}}},
-          agents: {defaults: {sandbox: {mode: 'all'}}, entries: {main: {tools: {deny: ['z']}}}},
-          session: {sendPolicy: {default: 'deny', rules: [{action: 'deny'}]}}}"""
+          agents: {defaults: {sandbox: {mode: 'all'}}, entries: {main: {tools: {deny: ['z']}}}}}"""
         found = unenforced(load(tmp_path, theirs=theirs))
-        assert len(found) == 7
+        assert len(found) == 5
         for each in found:
             ours = each.cure.removeprefix("put ").partition(" in colleague.json")[0]
             assert each.key not in restricting(load(tmp_path, ours, theirs)), each.cure
