@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import and_, delete, exists, or_, select
 
+from colleague.store.session_retention import forget_items, may_be_forgotten
 from colleague.store.tables import (
     approvals,
     attempts,
@@ -27,7 +28,8 @@ DAY_MS = 86_400_000
 
 
 def forget_old(tx: Tx, keep_ms: int = 30 * DAY_MS, *, limit: int = 500) -> int:
-    """Deletes runs that ended longer ago than `keep_ms`, with all that belongs to them; returns how many."""
+    """Deletes runs that ended longer ago than `keep_ms`, with all that belongs to them, and what was said in
+    conversations that ended then; returns how many runs and items."""
     limit_at = tx.now - keep_ms
     unsettled = exists().where(and_(calls.c.run_id == runs.c.id, calls.c.status == "unknown"))
     old = (
@@ -37,6 +39,7 @@ def forget_old(tx: Tx, keep_ms: int = 30 * DAY_MS, *, limit: int = 500) -> int:
             runs.c.ended_at < limit_at,
             runs.c.outcome != "dead_letter",
             ~unsettled,
+            may_be_forgotten(limit_at),
         )
         .order_by(runs.c.ended_at)
         .limit(limit)
@@ -49,7 +52,7 @@ def forget_old(tx: Tx, keep_ms: int = 30 * DAY_MS, *, limit: int = 500) -> int:
     without_run = and_(events.c.run_id.is_(None), events.c.held == 0, events.c.received_at < limit_at)
     tx.execute(delete(events).where(without_run))
     tx.execute(delete(slots).where(slots.c.settled_at < limit_at))
-    return len(ids)
+    return len(ids) + forget_items(tx, limit_at)
 
 
 def _delete_runs(tx: Tx, ids: list[str], event_ids: list[str]) -> None:
