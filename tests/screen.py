@@ -10,11 +10,11 @@ from tests.conftest import Colleague
 from tests.forked import forked_command
 
 
-def on_a_terminal(colleague: Colleague, *arguments: str) -> str:
+def on_a_terminal(colleague: Colleague, *arguments: str, columns: int = 200) -> str:
     """What a person sees: both streams, on a terminal."""
     ours, theirs = pty.openpty()
     command = forked_command("-m", "colleague", *arguments)
-    environment = colleague.environment({"TERM": "xterm", "COLUMNS": "200"})
+    environment = colleague.environment({"TERM": "xterm", "COLUMNS": str(columns)})
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment) as process:
         os.close(theirs)
         shown = b""

@@ -1,4 +1,4 @@
-"""The one source of time. Leases aside, nothing else looks at a watch."""
+"""The one source of time. Only leases use another."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ def logging_to(folder: Path) -> Iterator[None]:
         private_folder(folder)
     handler = LogFile(folder / FILE)
     ours, root = logging.getLogger("colleague"), logging.getLogger()
-    others = _Others(handler)
+    others = _LibraryLogHandler(handler)
     ours.setLevel(logging.INFO)
     ours.propagate = False
     ours.addHandler(handler)
@@ -179,7 +179,7 @@ def logging_to(folder: Path) -> Iterator[None]:
         ours.propagate = True
 
 
-class _Others(logging.Handler):
+class _LibraryLogHandler(logging.Handler):
     """What libraries warn of, such as asyncio and uvicorn: to the same file, with the same limit. Without a
     handler Python would print it on stderr, with tracebacks and without any limit."""
 

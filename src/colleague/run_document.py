@@ -18,8 +18,6 @@ Decision = Literal["approve", "reject", "respond", "done", "not_done", "happened
 
 QUESTIONS = ("approval", "draft", "learning", "proposal")
 """Kinds of messages that ask something: whoever decides has read them."""
-MAIN_SESSION = "agent:main:main"
-"""The session that a person talks to when none is named."""
 REHEARSAL_MODELS = "rehearsal/"
 """How the names of models begin that only walk through a process."""
 _SHORT = 8
@@ -53,6 +51,15 @@ class RunBrief(TypedDict):
     trouble: TroubleDocument | None
     dry_run: DryRun
     rehearsal: bool
+
+
+class AheadDocument(TypedDict):
+    """The unfinished run that a queued one waits for, because it is the first of their lane."""
+
+    id: str
+    status: RunStatus
+    trouble: TroubleDocument | None
+    retry_at: str | None
 
 
 class AttemptDocument(TypedDict):
@@ -126,8 +133,9 @@ class UsageDocument(TypedDict):
 class RunDocument(RunBrief):
     """Everything the runtime did for one run.
 
-    `model` is what it thinks with, as provider/model; empty when that cannot be said. `blocked_by` is the
-    waiting run that it stands behind in its lane. `turns` counts the answers of its model."""
+    `model` is what it thinks with, as provider/model; empty when that cannot be said. `ahead` is the run that
+    it stands behind in its lane, `blocked_by` the same when that one waits for a person. `turns` counts the
+    answers of its model."""
 
     version: str
     model: str
@@ -139,6 +147,7 @@ class RunDocument(RunBrief):
     waiting_on: list[str]
     retry_at: str | None
     behind: int
+    ahead: AheadDocument | None
     blocked_by: str | None
     attempts: list[AttemptDocument]
     steps: list[StepDocument]

@@ -12,14 +12,13 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from colleague.errors import UsageError
+from colleague.main_names import MAIN_AGENT
 from colleague.plain_text import plain
 
 Kind = Literal["main", "chat", "subagent", "acp", "expert", "expert_process"]
 ChatType = Literal["dm", "group", "channel"]
 ThreadKind = Literal["thread", "topic"]
 
-MAIN_AGENT = "main"
-"""The agent of keys that name none."""
 MAX_KEY = 512
 _CHAT_TYPES = {"dm": "dm", "direct": "dm", "group": "group", "channel": "channel"}
 """As they are written in keys; `direct` is OpenClaw's newer word for `dm`."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import select
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -17,6 +19,7 @@ from tests.acceptance.test_with_gateway import serving
 from tests.conftest import SALES, Colleague
 from tests.forked import forked_command
 from tests.office import Office, call, calls
+from tests.screen import on_a_terminal
 
 MAIL = "Hi Sarah,\n\nhere is the offer.\n\n" + "A long sentence that is never cut. " * 30 + "\n\nBest,\nSam"
 STAGE = call("crm.update_deal_stage", "The offer is out.", deal_id="d-acme", stage="proposal", reason=MAIL)
@@ -57,15 +60,25 @@ def test_the_list_says_what_each_is_about(office: Office) -> None:
     assert "deal_id d-acme, stage proposal" in office.colleague.ok("approval", "list").out
 
 
+def test_a_narrow_list_loses_no_word(office: Office) -> None:
+    approval = ask(office)
+    shown = on_a_terminal(office.colleague, "approval", "list", columns=60)
+    assert approval in shown
+    assert shown.count("…") == 1, "only the summary itself is shortened"
+    assert max(map(len, re.sub(r"\x1b\[[\d;]*m", "", shown).splitlines())) <= 60
+
+
 @pytest.mark.parametrize("gateway", [False, True], ids=["alone", "gateway"])
 def test_a_single_field_is_changed(office: Office, gateway: bool) -> None:
     approval = ask(office)
     with serving(office.colleague) if gateway else _nothing():
         said = office.colleague.ok("approve", approval, "--set", "stage=discovery")
-    assert f"✓ {approval} crm.update_deal_stage: approved" in said.err
+    assert f"✓ {approval} crm.update_deal_stage: approved with your changes\n" in said.err
     assert stages(office) == ["discovery"]
     [made] = [each for each in office.last_run()["calls"] if each["operation"] == "crm.update_deal_stage"]
     assert made["arguments"]["reason"] == MAIL
+    shown = office.colleague.ok("run", "show", office.last_run()["id"]).out
+    assert re.search(r"crm.update_deal_stage .*: finished(?: after \d+ s)?: .*discovery", shown), shown
 
 
 @contextmanager
@@ -155,12 +168,14 @@ class Person:
         os.close(theirs)
         self.seen = ""
 
-    def reads(self, text: str) -> None:
+    def reads(self, text: str) -> str:
+        """Waits for a text; what stood before it."""
         deadline = time.monotonic() + 60
         while text not in self.seen and time.monotonic() < deadline:
             self._look()
         assert text in self.seen, self.seen
-        self.seen = self.seen.partition(text)[2]
+        before, _, self.seen = self.seen.partition(text)
+        return before
 
     def types(self, text: str) -> None:
         os.write(self._ours, f"{text}\n".encode())
@@ -189,25 +204,79 @@ class Person:
         return bool(found)
 
 
-def test_going_through_all_that_waits(office: Office) -> None:
+def ask_twice(office: Office) -> None:
+    """A run that has read a deal, and waits for two answers."""
     first = {"deal_id": "d-acme", "stage": "proposal", "reason": "r"}
     second = {"deal_id": "d-tidewater", "stage": "discovery", "reason": "r"}
-    ask(office, calls(("crm.update_deal_stage", first), ("crm.update_deal_stage", second)), DONE)
+    both = calls(("crm.update_deal_stage", first), ("crm.update_deal_stage", second))
+    ask(office, call("crm.get_deal", deal_id="d-acme"), both, DONE)
+
+
+def test_going_through_all_that_waits(office: Office) -> None:
+    ask_twice(office)
     with Person(office.colleague, "approve") as person:
         person.reads("1 of 2")
         person.reads("[y]es  [n]o  [e]dit  [r]espond  [s]kip  [q]uit")
         person.types("x")
         person.reads("is none of")
         person.types("y")
+        person.reads("crm.update_deal_stage: approved")
         person.reads("2 of 2")
-        person.reads("[q]uit")
+        person.reads("asks before it does")
+        assert "colleague approve" not in person.reads("[q]uit"), "keys decide here"
         person.types("r")
         person.reads("Tell the agent")
         person.types("Not this one.")
         person.reads("answered in the tool's place")
         assert person.leaves() == 0
+        assert "crm.get_deal" not in person.seen, "what had happened before is not told again"
     assert stages(office) == ["proposal"]
     assert office.pending() == []
+
+
+def test_whoever_quits_is_asked_no_more(office: Office) -> None:
+    ask_twice(office)
+    with Person(office.colleague, "approve") as person:
+        person.reads("[q]uit")
+        person.types("y")
+        person.reads("2 of 2")
+        person.reads("[q]uit")
+        person.types("q")
+        assert person.leaves() == 4
+        assert "[y]es" not in person.seen
+    assert len(office.pending()) == 1
+
+
+@pytest.mark.parametrize("gateway", [False, True], ids=["alone", "gateway"])
+def test_ctrl_c_at_a_question_leaves_at_once_and_says_what_stays(office: Office, gateway: bool) -> None:
+    ask_twice(office)
+    with (
+        serving(office.colleague) if gateway else _nothing(),
+        Person(office.colleague, "approve") as person,
+    ):
+        person.reads("[q]uit")
+        person.types("y")
+        person.reads("2 of 2")
+        person.reads("[q]uit")
+        person.process.send_signal(signal.SIGINT)
+        person.reads(f"run {office.last_run()['id'][-8:]}")
+        person.reads("colleague " if gateway else "go on with: colleague run resume")
+        assert person.leaves() == 130
+    assert len(office.pending()) == 1
+
+
+def test_others_work_while_a_person_thinks(office: Office) -> None:
+    ask_twice(office)
+    with Person(office.colleague, "approve") as person:
+        person.reads("[q]uit")
+        [first, second] = office.pending()
+        assert office.colleague("reject", first["id"][-8:], second["id"][-8:]).code != 3
+        assert office.pending() == []
+        person.types("y")
+        person.reads("already")
+        person.reads("[q]uit")
+        person.types("q")
+        assert person.leaves() == 1
 
 
 def test_what_does_not_fit_is_asked_again_at_the_terminal(office: Office, tmp_path: Path) -> None:

@@ -186,3 +186,12 @@ class TestHelp:
     def test_every_example_belongs_to_a_command(self) -> None:
         for path in EXAMPLES:
             assert exists(path), path
+
+
+@pytest.mark.parametrize("command", [("approve", "zzzz"), ("reject", "zzzz"), ("learning", "show", "zzzz")])
+def test_what_does_not_exist_is_told_in_json(installed: Colleague, command: tuple[str, ...]) -> None:
+    said = installed(*command, "--json")
+    error = json.loads(said.err)["error"]
+    assert (said.code, error["code"]) == (1, "not-found")
+    assert f"there is no {'learning' if 'learning' in command else 'approval'} 'zzzz'" in error["message"]
+    assert "--home" not in error["hint"]

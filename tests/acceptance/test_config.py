@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -186,7 +187,7 @@ class TestCheck:
     def test_by_list(self, colleague: Colleague) -> None:
         write(
             colleague,
-            'tools: { deny: ["*"], exec: { security: "deny" } }, gatway: {}, skills: { load: { watch: true } }',
+            'tools: { deny: ["*"], exec: { security: "deny" } }, gatway: {}, skills: { load: {watch: true} }',
         )
         said = colleague("config", "check")
         file = f"{colleague.home}/colleague.json"
@@ -275,7 +276,19 @@ class TestShow:
 
 
 @pytest.mark.usefixtures("home")
-def test_a_command_goes_to_a_gateway_that_runs_with_the_settings_before(colleague: Colleague) -> None:
+def test_a_running_gateway_begins_no_run_under_a_new_restriction(colleague: Colleague) -> None:
     with serving(colleague):
-        write(colleague, 'tools: { deny: ["*"] }')
         assert colleague.ok("agent", "hi").out == "hello\n"
+        write(colleague, 'tools: { deny: ["*"] }')
+        deadline = time.monotonic() + 60
+        while (said := colleague("agent", "hi")).code == 0:
+            assert time.monotonic() < deadline
+        assert said.out == ""
+        assert "colleague.json:3:12: tools.deny restricts agents, and nothing enforces it yet" in said.err
+        assert "remove tools.deny, or set it to []" in said.err
+        shown = "Settings: no run begins; nothing enforces tools.deny (colleague config check)"
+        assert shown in colleague.ok("status").out
+        write(colleague)
+        while (said := colleague("agent", "hi")).code != 0:
+            assert time.monotonic() < deadline
+        assert said.out == "hello\n"

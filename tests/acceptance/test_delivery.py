@@ -53,7 +53,7 @@ def test_what_a_webhook_brought_about_waits_for_a_reader(house: House) -> None:
         assert "It is done." in status
         assert process.get("/api/status")["unread_total"] == 1
         found = {each["message"] for each in Colleague(house.root)("doctor", "--json", **ENVIRON).json}
-        assert "1 results nobody has read" in found
+        assert "1 result is unread" in found
 
         [listed] = type_(house, "delivery", "list", "--json").json
         ending = listed["id"][-8:]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import stat
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -358,6 +359,8 @@ def test_a_strict_dry_run_sends_only_what_reads(
     assert ("ledger.put (auto): simulated" in said.out) == (option != "--dry-run")
     assert "ledger.append (confirm): would ask first" in said.out
     assert terminal.last()["dry_run"] == ("strict" if "strict" in option else True)
+    copies = terminal.colleague.home / "state" / "dry-runs"
+    assert stat.S_IMODE(copies.stat().st_mode) == 0o700
 
 
 def test_a_task_may_follow_a_dry_run(terminal: Terminal) -> None:

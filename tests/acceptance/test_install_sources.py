@@ -340,3 +340,8 @@ class TestArchive:
         assert (
             "neither a zip nor a gzipped tar" in colleague("expert", "install", str(tmp_path / "x.zip")).err
         )
+
+
+def test_an_archive_that_is_not_there_is_a_file_that_is_not_there(colleague: Colleague) -> None:
+    said = colleague("expert", "install", "gone.zip")
+    assert (said.code, "there is no file" in said.err) == (1, True)

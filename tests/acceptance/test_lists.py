@@ -120,10 +120,10 @@ class TestStatus:
         words = type_(full, "status").out
         found = {each["message"] for each in Colleague(full.root)("doctor", "--json", **ENVIRON).json}
         for noun, total, line, message in (
-            ("approval", "questions_total", "Waiting for you: 3", "3 questions wait for a person"),
-            ("learning", "learnings_total", "Learnings: 1", "1 learnings wait for a decision"),
-            ("deadletter", "dead_letters_total", "Dead letters: 1", "1 dead letters wait"),
-            ("delivery", "unread_total", "Unread: 1", "1 results nobody has read"),
+            ("approval", "questions_total", "Waiting for you: 3", "3 questions wait"),
+            ("learning", "learnings_total", "Learnings: 1", "1 learning waits"),
+            ("deadletter", "dead_letters_total", "Dead letters: 1", "1 dead letter waits"),
+            ("delivery", "unread_total", "Unread: 1", "1 result is unread"),
         ):
             listed = len(type_(full, noun, "list", "--json").json)
             assert status[total] == listed, noun

@@ -51,6 +51,7 @@ CASES = {
         ["expert", "run", SALES, *TRIAGE, *REHEARSAL],
         "a rehearsal acts only on servers marked demo",
     ),
+    "no model for a trigger": (["trigger", "fire", SALES, "opportunity_scan"], "no model configured"),
     "no script": (["agent", "hello", "--model", "script/none.yaml"], "none.yaml"),
 }
 
@@ -63,6 +64,7 @@ def add_local(home: Path) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_a_command_is_refused_and_makes_no_run(office: Office, case: str) -> None:
     command, words = CASES[case]
+    office.colleague("expert", "enable", SALES)
     add_local(office.colleague.home)
     said = office.colleague(*command, **NO_KEYS)
     assert said.code == 1, said
@@ -114,4 +116,9 @@ def test_http_says_the_same_and_stores_nothing(office: Office) -> None:
             assert answer.status_code == 409, answer.text
             assert words in answer.json()["error"]["message"]
         assert "no model configured" in colleague("agent", "hello").err
+        (colleague.expert() / "bindings.yaml").write_text("tools: [crm\n")
+        body = {"task": "Look.", "model": "local/m1"}
+        answer = httpx2.post(f"{url}/api/experts/{SALES}/runs", json=body, headers=headers, timeout=20)
+        assert answer.status_code == 409, answer.text
+        assert "bindings.yaml:" in answer.json()["error"]["message"]
     assert stored(colleague.home) == [0, 0]

@@ -16,11 +16,11 @@ from colleague.config import load_settings
 from colleague.experts.expert import find_expert
 from colleague.experts.home_setup import set_up_home
 from colleague.experts.install import install_expert
-from colleague.experts.rehearsal.report import execution_report
+from colleague.experts.rehearsal.execution_report import execution_report
 from colleague.experts.rehearsal.sample import sample
 from colleague.experts.runs.inputs import REHEARSAL
 from colleague.experts.runs.invoke import Invocation
-from colleague.experts.runs.report import run_report
+from colleague.experts.runs.redacted_report import run_report
 from colleague.home import Home
 from colleague.packages.parameter import object_schema
 from colleague.packages.source import Source

@@ -9,7 +9,11 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import httpx2
+import pyjson5
+
 from tests.acceptance.provider import HELLO, OVERLOADED, providing, use
+from tests.acceptance.served_office import push
 from tests.acceptance.test_model_trouble import AT_ONCE, Started, newest, started
 from tests.conftest import SALES, Colleague
 from tests.forked import forked_command
@@ -105,3 +109,19 @@ def test_a_gateway_that_nobody_reads_goes_on(colleague: Colleague) -> None:
             assert colleague("agent", "hello", "--model", model).out == "Hi.\n"
         gateway.terminate()
         assert gateway.wait(30) == 0
+
+
+def test_a_push_that_is_looked_up_is_not_called_held(colleague: Colleague) -> None:
+    office = Office.open(colleague)
+    office.employ(SALES)
+    settings = colleague.home / "colleague.json"
+    document = pyjson5.loads(settings.read_text())
+    settings.write_text(json.dumps(document | {"hooks": {"token": "a-token-of-all-hooks"}}))
+    colleague.ok("expert", "enable", SALES)
+    with serving(colleague) as gateway:
+        url = re.findall(r"http://\S+?(?=;|\s|$)", gateway.out[0])[0]
+        headers = {"x-openclaw-token": "a-token-of-all-hooks"}
+        assert httpx2.post(f"{url}/hooks/gmail", json=push(1, 1001), headers=headers).status_code == 202
+        gateway.until(lambda each: any(f"{SALES}/gmail (pubsub)" in line for line in each.out))
+    [line] = [line for line in gateway.out if f"{SALES}/gmail (pubsub)" in line]
+    assert " accepted: " in line

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from colleague.agent.tools.versioned import FileChange, Standing, VersionedTree
+from colleague.agent.tools.versioned import CurrentFile, FileChange, VersionedTree
 from colleague.clock import SystemClock
-from colleague.experts.workspace.tree import expert_tree
+from colleague.experts.workspace.expert_tree import expert_tree
 from colleague.experts.workspace.workspace import Workspace
 from colleague.store.sqlite import SqliteDatabase
 from colleague.store.versions import Author
@@ -37,7 +37,7 @@ def in_home(colleague: Colleague, work: Callable[[VersionedTree], Awaitable[obje
     asyncio.run(go())
 
 
-def always(text: str) -> Callable[[Standing], bytes]:
+def always(text: str) -> Callable[[CurrentFile], bytes]:
     return lambda _: text.encode()
 
 
@@ -89,6 +89,16 @@ def test_show(changed: Colleague) -> None:
     assert (document["version"], document["author"], document["text"]) == (2, RUN, "one\n")
     said = changed("state", "show", SALES, PIPELINE, "--version", "9")
     assert (said.code, "has no version 9" in said.err) == (1, True)
+
+
+def test_a_file_that_no_run_has_changed_is_shown_as_it_is(installed: Colleague) -> None:
+    text = pipeline(installed).read_text()
+    assert installed.ok("state", "show", SALES, "pipeline.md").out == text
+    document = installed.ok("state", "show", SALES, PIPELINE, "--json").json
+    assert (document["path"], document["version"], document["text"]) == (PIPELINE, None, text)
+    assert installed("state", "show", SALES, "pipeline.md", "--version", "1").code == 1
+    for wrong in ("nothing.md", "../../../colleague.json", "state", "/etc/passwd"):
+        assert installed("state", "show", SALES, wrong).code == 1, wrong
 
 
 def test_diff(changed: Colleague) -> None:

@@ -119,6 +119,8 @@ def test_a_command_that_asks_a_gateway_imports_nothing_heavy(colleague: Colleagu
     colleague.ok("expert", "enable", SALES)
     model = office.play({"text": "Good morning."})
     payload = json.dumps({"messages": [{"id": "m-1", "from": "a@b.example", "subject": "s", "body": "b"}]})
+    slow = {"model": {"primary": office.play({"text": "x", "delay": 60})}}
+    (colleague.home / "openclaw.json").write_text(json.dumps({"agents": {"defaults": slow}}))
     with serving(colleague):
         assert not modules_after(colleague, ["agent", "hi", "--model", model]) & HEAVY
         run = ["expert", "run", SALES, *TRIAGE, "--model", REHEARSAL]
@@ -131,6 +133,7 @@ def test_a_command_that_asks_a_gateway_imports_nothing_heavy(colleague: Colleagu
         fire = ["trigger", "fire", SALES, "new_email", "--payload", payload, "--no-wait"]
         assert not modules_after(colleague, fire) & HEAVY
         run_id = colleague.ok("run", "list", "--limit", "1", "--json").json[0]["id"]
+        colleague.ok("run", "cancel", run_id)
         assert not modules_after(colleague, ["run", "watch", run_id], code=1) & HEAVY
         colleague.ok(
             "expert", "run", SALES, "Wait.", "--no-wait", "--model", office.play({"text": "x", "delay": 60})
@@ -269,5 +272,5 @@ def test_a_terminal_shows_how_long_the_model_thinks(colleague: Colleague) -> Non
     model = office.play({"text": "At last.", "delay": 2})
     with serving(colleague):
         shown = on_a_terminal(colleague, "agent", "hi", "--model", model)
-    assert "thinking, 1 s" in shown
+    assert re.search(r"thinking, \d+ s", shown)
     assert shown.replace("\r", "").splitlines()[-2].endswith("At last.")

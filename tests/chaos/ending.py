@@ -17,7 +17,7 @@ from colleague.experts.workspace.workspace import Workspace
 from colleague.files import locked
 from colleague.home import Home
 from colleague.store.journal import SESSION
-from colleague.store.opening import open_database
+from colleague.store.open_database import open_database
 from colleague.store.tables import metadata
 from colleague.store.tx import Tx
 from tests.chaos.counted_office import CountedOffice

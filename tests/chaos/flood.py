@@ -26,7 +26,7 @@ from colleague.gateway.serve import serve_until_signalled
 from colleague.home import Home
 from colleague.store import lease, sweep, worker
 from colleague.store.approvals import pending_approvals
-from colleague.store.opening import open_database
+from colleague.store.open_database import open_database
 from colleague.store.tables import calls, events, runs
 from colleague.store.tx import Database, Tx
 from tests.forked import FORKED

@@ -32,7 +32,7 @@ ROOMS = (
 )
 ROOT_FOR_PACKAGES = {
     *("colleague.duration", "colleague.errors", "colleague.failpoints", "colleague.files"),
-    *("colleague.shortage", "colleague.suggest"),
+    *("colleague.main_names", "colleague.shortage", "colleague.suggest"),
 }
 HEAVY = {"pydantic_ai", "mcp", "sqlalchemy", "starlette", "procrastinate", "pydantic", "rich", "ruamel"}
 

@@ -16,6 +16,7 @@ from sqlalchemy import update
 from colleague.agent.conversation import Result, as_text
 from colleague.agent.exits import Completed, Failed, Waiting
 from colleague.agent.gate import Verdict
+from colleague.agent.render import MAY_HAVE_HAPPENED
 from colleague.agent.session import Session
 from colleague.agent.tool import (
     NotSent,
@@ -47,7 +48,6 @@ BEHIND_PARKED = (
     "Not run: an earlier call of the same answer waits for a person's yes. If this one does not depend on "
     "it, call it again."
 )
-MAY_HAVE_HAPPENED = "The tool reported an error, but what was asked may have happened."
 
 
 async def act(session: Session) -> None:

@@ -16,17 +16,17 @@ from colleague.agent.run_spec import Assembler, CannotAssemble, RunEndHooks, Run
 from colleague.agent.session import Session
 from colleague.errors import ColleagueError
 from colleague.failpoints import failpoint
+from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.shortage import is_shortage
 from colleague.store.cancel import close_calls, start_over
 from colleague.store.claims import Taken, end_run, retry_later
-from colleague.store.journal import MAIN
 from colleague.store.run import Outcome, Run, fenced
 from colleague.store.tx import Database, Tx
 
 
 @dataclass(frozen=True)
 class Advancer:
-    """Given to the worker, which knows nothing of agents."""
+    """Advances runs for the worker, which knows nothing of agents."""
 
     database: Database
     assembler: Assembler
@@ -68,7 +68,7 @@ class Advancer:
 
     def _session(self, taken: Taken, run_spec: RunSpec) -> Session:
         again = run_spec.starts_over and taken.run.attempt > 1
-        name = f"{MAIN}#{taken.run.attempt}" if again else MAIN
+        name = f"{MAIN_TRANSCRIPT}#{taken.run.attempt}" if again else MAIN_TRANSCRIPT
         conversation = Conversation(
             self.database, taken, name, redact=run_spec.private.redact, hidden=run_spec.hidden
         )
@@ -87,7 +87,7 @@ class Advancer:
             end_run(tx, held, "completed", narrative=text, outputs=stored)
             run_spec.end_hooks.completed(tx, held, text, outputs)
 
-        await conversation.write_patiently(work)
+        await conversation.write_with_retries(work)
         failpoint("run.completed")
         await self._tell_end(run_spec.end_hooks, conversation.run, "completed", text)
 

@@ -1,4 +1,4 @@
-"""A run's transcript in the worker's hands: loaded from the store, and written back one commit at a time."""
+"""The transcript of one session of a run: loaded from the store, written back one commit at a time."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from colleague.agent.models.messages import from_json, to_json
 from colleague.agent.silent import shown_answer
 from colleague.errors import CommitUnknown, DatabaseUnavailable
+from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.store import journal
 from colleague.store.approvals import Approval, Ask, approvals_about, approvals_of, wait
 from colleague.store.claims import Taken, attempt_error, keep_progress
 from colleague.store.grants import Grant, live_grants
 from colleague.store.inbox import has_steered, take_steered
-from colleague.store.journal import MAIN, Call, Message, NewCall
+from colleague.store.journal import Call, Message, NewCall
 from colleague.store.run import Run, fenced, require_hold
 from colleague.store.session_items import NewItem, SessionItem, add_item
 from colleague.store.spend import Spent, add_spend, spent_by_run, spent_today
@@ -80,7 +81,7 @@ class Conversation:
         self,
         database: Database,
         taken: Taken,
-        session: str = MAIN,
+        session: str = MAIN_TRANSCRIPT,
         *,
         parent_call: str | None = None,
         stopwatch: Stopwatch | None = None,
@@ -196,7 +197,7 @@ class Conversation:
             keep_progress(tx, self.hold, self.working_ms)
             return counts
 
-        if await self.write_patiently(work):
+        if await self.write_with_retries(work):
             self._put(replace(call, status="finished", sends=send, result=text, is_error=is_error))
         else:
             self._stale = True
@@ -210,10 +211,10 @@ class Conversation:
             keep_progress(tx, self.hold, self.working_ms)
             return number
 
-        number = await self.write_patiently(work)
+        number = await self.write_with_retries(work)
         self._put(replace(call, status="finished", sends=number, result=text, is_error=is_error))
 
-    async def write_patiently(self, work: Callable[[Tx], T]) -> T:
+    async def write_with_retries(self, work: Callable[[Tx], T]) -> T:
         """For what a model or a tool has answered, which exists nowhere else: while the database is away it
         is tried again, for a while, and never once somebody else may hold the run."""
         deadline = time.monotonic() + KEEP_TRYING_SECONDS
@@ -290,8 +291,10 @@ class Conversation:
         return counting[-1] if counting else self._decided_before(call)
 
     def _decided_before(self, call: Call) -> Approval | None:
-        """The decision about a parked call, which is made in this turn."""
-        found = [each for each in self.approvals if call.parked_from and each.call_id == call.parked_from]
+        """The decision about a parked call, which is made in this turn. It counts for one send, the first."""
+        if not call.parked_from or call.status != "asked":
+            return None
+        found = [each for each in self.approvals if each.call_id == call.parked_from]
         return next((each for each in found if each.status in ("decided", "expired")), None)
 
     @property
@@ -311,8 +314,8 @@ class Conversation:
 
     async def make(self, call: NewCall) -> None:
         """Commits what was said so far with a call that a person decided about in an earlier turn."""
-        self.calls += await self.write_patiently(lambda tx: self.keep_in(tx, [call]))
-        self._kept()
+        self.calls += await self.write_with_retries(lambda tx: self.keep_in(tx, [call]))
+        self._mark_committed()
         await self.refresh()
 
     async def take_steered(self, render: Callable[[Tx, Sequence[SessionItem]], Content]) -> bool:
@@ -332,11 +335,11 @@ class Conversation:
             journal.append(tx, self.hold, [message], working_ms=self.working_ms)
             return message
 
-        message = await self.write_patiently(work)
+        message = await self.write_with_retries(work)
         if message is not None:
             self._messages.append(message)
             self._parsed.append(from_json(message.body))
-            self._kept()
+            self._mark_committed()
         return message is not None
 
     async def answer(self, reply: Reply, new_calls: Sequence[NewCall]) -> None:
@@ -347,15 +350,15 @@ class Conversation:
         counted = sum(call.counted for call in new_calls)
         self._unspent = Spent(reply.usage.input_tokens, reply.usage.output_tokens, cost, counted)
         if new_calls:
-            self.calls += await self.write_patiently(lambda tx: self.keep_in(tx, new_calls))
+            self.calls += await self.write_with_retries(lambda tx: self.keep_in(tx, new_calls))
             self._stale = self._stale or any(call.draft for call in new_calls)
-            self._kept()
+            self._mark_committed()
 
     async def keep(self) -> None:
         """Commits an answer that is only here so far, with what was said before and after it."""
         if any(messages[-1].kind == "response" for messages in self._parsed[self._committed :]):
-            await self.write_patiently(self.keep_in)
-            self._kept()
+            await self.write_with_retries(self.keep_in)
+            self._mark_committed()
 
     def keep_in(self, tx: Tx, new_calls: Sequence[NewCall] = ()) -> list[Call]:
         """The same inside a commit that does more."""
@@ -391,7 +394,7 @@ class Conversation:
             }
             add_item(tx, self.run.session_key, item, **used)
 
-    def _kept(self) -> None:
+    def _mark_committed(self) -> None:
         self._committed = len(self._messages)
         self._unspent = Spent()
 

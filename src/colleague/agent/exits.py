@@ -1,4 +1,4 @@
-"""How a stretch of work ends. Control leaves the loop by one of these."""
+"""Exceptions that leave the loop."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 
 class LoopExit(Exception):
-    """The loop stops here."""
+    """Base of all exits of the loop."""
 
 
 class Completed(LoopExit):
-    """The agent is done: what it says, and the outputs it owes, where it owes some."""
+    """The agent is done. `text` is its last answer, `outputs` are those that its process declares."""
 
     def __init__(self, text: str, outputs: dict[str, Any] | None = None) -> None:
         super().__init__(text)
@@ -19,7 +19,7 @@ class Completed(LoopExit):
 
 
 class Waiting(LoopExit):
-    """A person is asked; the run lets go of everything but its lane."""
+    """A person is asked; the run holds nothing but its lane."""
 
 
 class Failed(LoopExit):

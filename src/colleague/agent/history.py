@@ -12,8 +12,9 @@ from sqlalchemy import select
 from colleague.agent.conversation import with_results
 from colleague.agent.models.messages import from_json
 from colleague.agent.render import presenter, wrapped
+from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.store.approvals import Approval, approvals_of
-from colleague.store.journal import MAIN, Call, Message, read_calls, read_messages
+from colleague.store.journal import Call, Message, read_calls, read_messages
 from colleague.store.run import Run
 from colleague.store.session_items import SessionItem, items_of_run
 from colleague.store.tables import runs
@@ -114,7 +115,7 @@ def turns_between(tx: Tx, transcript: str, after: int, before: int) -> list[Stor
 
 
 def _turn(tx: Tx, run_id: str, seq: int, outcome: str, error: str) -> StoredTurn:
-    messages, calls = read_messages(tx, run_id, MAIN), read_calls(tx, run_id, MAIN)
+    messages, calls = read_messages(tx, run_id, MAIN_TRANSCRIPT), read_calls(tx, run_id, MAIN_TRANSCRIPT)
     return StoredTurn(
         run_id, seq, outcome, error, messages, calls, approvals_of(tx, run_id), items_of_run(tx, run_id)
     )

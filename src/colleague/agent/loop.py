@@ -15,7 +15,7 @@ from colleague.agent.models.delta import Delta, TextDelta, ThinkingDelta
 from colleague.agent.models.failure import ModelFailure
 from colleague.agent.models.reply import Reply
 from colleague.agent.models.request import ThinkRequest
-from colleague.agent.models.retry import Patience, Wait, think_patiently
+from colleague.agent.models.retry import RetryPolicy, Wait, think_with_retries
 from colleague.agent.run_spec import RunSpec
 from colleague.agent.session import Session
 from colleague.budget import Budget
@@ -94,8 +94,8 @@ async def think(session: Session) -> Reply:
             session.tell("message_update", thinking=delta.text)
 
     try:
-        reply = await think_patiently(
-            run_spec.model, request, on_delta, _patience(session), connections=session.connections
+        reply = await think_with_retries(
+            run_spec.model, request, on_delta, _retry_policy(session), connections=session.connections
         )
         await conversation.clear_trouble()
     except ModelFailure as failure:
@@ -107,8 +107,8 @@ async def think(session: Session) -> Reply:
     return reply
 
 
-def _patience(session: Session) -> Patience:
-    return Patience(
+def _retry_policy(session: Session) -> RetryPolicy:
+    return RetryPolicy(
         lambda: remaining_seconds(session),
         lambda wait: _tell_wait(session, wait),
         on_silence=lambda seconds: _tell_silence(session, seconds),

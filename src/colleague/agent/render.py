@@ -10,6 +10,7 @@ from colleague.store.approvals import Approval
 from colleague.store.journal import Call
 
 CHANGED = "A person changed the arguments before saying yes; it was done with these:"
+MAY_HAVE_HAPPENED = "The tool reported an error, but what was asked may have happened."
 HEAD = 0.7
 TAIL = 0.2
 

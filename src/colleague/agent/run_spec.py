@@ -132,6 +132,6 @@ class CannotAssemble(ColleagueError):
 
 
 class Assembler(Protocol):
-    """Makes the setting of a run anew each time it is advanced, so that today's policy counts."""
+    """Builds the RunSpec of a run each time it is advanced, so that today's policy counts."""
 
     async def assemble(self, run: Run) -> RunSpec: ...

@@ -1,4 +1,4 @@
-"""A session of a run: its conversation with everything around it, begun or gone on with."""
+"""A session of a run: what is said in it, and what it runs with."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from colleague.store.journal import Call
 
 @dataclass(frozen=True)
 class Session:
-    """A conversation in its setting, and whoever watches."""
+    """A conversation with its RunSpec, and the bus that its events go to."""
 
     conversation: Conversation
     run_spec: RunSpec

@@ -8,7 +8,8 @@ from typing import Any
 
 from colleague.agent.bootstrap_once import BootstrapOnce
 from colleague.agent.silent import shown_heartbeat
-from colleague.store.journal import MAIN, read_calls
+from colleague.main_names import MAIN_TRANSCRIPT
+from colleague.store.journal import read_calls
 from colleague.store.run import Outcome, Run
 from colleague.store.session_items import NewItem, add_item, events_before, items_of_run, reveal
 from colleague.store.tables import runs
@@ -57,4 +58,4 @@ def _left_nothing(tx: Tx, run: Run) -> bool:
     """Whether later turns need not know of this one: it did nothing, and no news were told in it."""
     opened = [item for item in items_of_run(tx, run.id) if item.event_id]
     told = any(events_before(tx, item) for item in opened)
-    return not told and len(opened) == 1 and not read_calls(tx, run.id, MAIN)
+    return not told and len(opened) == 1 and not read_calls(tx, run.id, MAIN_TRANSCRIPT)

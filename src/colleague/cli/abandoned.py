@@ -11,7 +11,7 @@ from colleague.runtime.gateway_file import gateway_runs
 
 if TYPE_CHECKING:
     from colleague.store.run import Run
-    from colleague.store.tx import Database
+    from colleague.store.tx import Database, Tx
 
 OPEN = ("queued", "running", "retrying")
 
@@ -31,7 +31,6 @@ def abandoned_lines(home: Path | None, documents: Sequence[Mapping[str, object]]
 def _abandoned(home: Path | None, run_ids: Sequence[str]) -> list[Run]:
     from colleague.cli.client import opened, with_database
     from colleague.runtime.presence import nobody_works
-    from colleague.store.run import get_run
 
     place, settings = opened(home)
 
@@ -39,10 +38,23 @@ def _abandoned(home: Path | None, run_ids: Sequence[str]) -> list[Run]:
         """The runs are read last: whoever worked on them may just have ended."""
         if not await nobody_works(place, settings, database):
             return []
-        found = await database.read(lambda tx: [get_run(tx, each) for each in run_ids])
-        return [run for run in found if run.status in OPEN and (run.ready or run.status != "queued")]
+        return await database.read(lambda tx: [run for run in _open(tx, run_ids) if not _waits(tx, run)])
 
     return with_database(home, look)
+
+
+def _open(tx: Tx, run_ids: Sequence[str]) -> list[Run]:
+    from colleague.store.run import get_run
+
+    return [run for run in (get_run(tx, each) for each in run_ids) if run.status in OPEN]
+
+
+def _waits(tx: Tx, run: Run) -> bool:
+    """Whether it stands behind a run that waits for a person."""
+    from colleague.store.report import run_ahead
+
+    ahead = run_ahead(tx, run)
+    return ahead is not None and ahead.status == "waiting"
 
 
 def _line(run: Run) -> str:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colleague.cli.completion import complete_approval
 from colleague.cli.options import AfterOption, HomeOption, JsonOption, LimitOption
+from colleague.cli.shell_completion import complete_approval
 
 if TYPE_CHECKING:
     from colleague.run_document import ApprovalDocument, Decision
@@ -79,7 +79,7 @@ def listed(
     """The questions as documents: the pending ones, or all; and how many there are."""
     from colleague.cli.client import opened, with_database
     from colleague.cli.pages import page_reader
-    from colleague.experts.runs.report import approval_report
+    from colleague.experts.runs.redacted_report import approval_report
     from colleague.store.approvals import approvals_page, count_approvals
     from colleague.store.paging import Page
     from colleague.store.tables import approvals

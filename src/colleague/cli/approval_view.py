@@ -28,17 +28,16 @@ _WANTS = {
 }
 
 
-def question_lines(approval: ApprovalDocument) -> Iterator[str]:
+def question_lines(approval: ApprovalDocument, *, typed: bool = True) -> Iterator[str]:
     """The whole question: text keeps its line breaks, and nothing is cut. A bar stands before each line of
-    it, so that no text can pass for ours."""
+    it, so that no text can pass for ours. `typed`: with the commands that decide it."""
     wants = f"{_WANTS[approval['kind']]} {plain(approval['operation'])}"
     yield f"{approval['expert']} {wants}{_waiting(approval)}"
     yield ""
-    if approval["status"] == "pending":
-        yield from (f"  {command}" for command in commands(approval))
-    else:
-        yield f"  {_decided(approval)}"
-    yield ""
+    if approval["status"] != "pending":
+        yield from (f"  {_decided(approval)}", "")
+    elif typed:
+        yield from (*(f"  {command}" for command in commands(approval)), "")
     yield from field_lines(approval["arguments"])
     if approval["reasoning"]:
         yield ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -12,10 +13,10 @@ from colleague.cli.approval_view import question_lines
 from colleague.cli.argument_edit import edited_changes
 from colleague.cli.output import CROSS, note, note_as_is
 from colleague.errors import UsageError
-from colleague.runtime.requests import DecisionAnswer, DecisionRequest
+from colleague.runtime.requests import DecisionRequest
 
 if TYPE_CHECKING:
-    from colleague.cli.client import Client
+    from colleague.cli.decide import Decided
     from colleague.run_document import ApprovalDocument, Decision
 
 _CHOICES: dict[str, dict[str, str]] = {
@@ -43,35 +44,43 @@ class Quit(Exception):
 
 @dataclass
 class Walk:
-    """Rounds through what waits. `by` is who decides; nothing is asked about twice."""
+    """Rounds through what waits; nothing is asked about twice.
 
-    using: Client
+    `pending` and `decide` each reach the service by themselves: while a person thinks, this process holds
+    neither the home nor a loop, so other commands work and Ctrl-C ends this one at once."""
+
+    pending: Callable[[], Sequence[ApprovalDocument]]
+    decide: Callable[[ApprovalDocument, DecisionRequest], Decided]
     by: str
+    """Who decides."""
     asked: set[str] = field(default_factory=set)
+    over: bool = False
 
-    async def decide_new(self) -> list[DecisionAnswer]:
-        """Asks about each question that is new since the last round; the decisions that were made."""
-        waiting = [each for each in await self.using.service.pending() if each["id"] not in self.asked]
-        made: list[DecisionAnswer] = []
+    def decide_new(self) -> Iterator[Decided]:
+        """Asks about each question that is new since the last round; the decisions as they are made."""
+        waiting = [each for each in self.pending() if each["id"] not in self.asked]
         for number, approval in enumerate(waiting, 1):
             self.asked.add(approval["id"])
             note(f"\n{number} of {len(waiting)}\n")
             try:
-                made += await self._decide(approval)
+                decided = self._decide(approval)
             except Quit:
-                break
-        return made
+                self.over = True
+                return
+            if decided is not None:
+                yield decided
 
-    async def _decide(self, approval: ApprovalDocument) -> list[DecisionAnswer]:
+    def _decide(self, approval: ApprovalDocument) -> Decided | None:
         """Asks until it is decided or skipped."""
-        for line in question_lines(approval):
+        for line in question_lines(approval, typed=False):
             note_as_is(line)
         while (request := _ask(approval, self.by)) is not None:
-            [answer] = await self.using.service.decide([request])
-            if answer.refusal is None or answer.refusal.code != "wrong-arguments":
-                return [answer]
-            note(f"{CROSS} {answer.refusal.message}")
-        return []
+            decided = self.decide(approval, request)
+            refusal = decided.answer.refusal
+            if refusal is None or refusal.code != "wrong-arguments":
+                return decided
+            note(f"{CROSS} {refusal.message}")
+        return None
 
 
 def _ask(approval: ApprovalDocument, by: str) -> DecisionRequest | None:

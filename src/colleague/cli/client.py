@@ -1,4 +1,4 @@
-"""The command line's only door to work: the gateway that holds the home, else this process.
+"""How commands reach the service: the gateway that holds the home, else this process.
 
 A command that asks a gateway imports neither the store nor the model layer: both are imported here only when
 this process does the work."""
@@ -54,7 +54,7 @@ class Client:
         except GatewayUnreachable as error:
             raise _still_stored(error, wanted) from None
         except asyncio.CancelledError:
-            await self._say_what_stays(wanted)
+            await self.say_what_stays(wanted)
             raise
 
     async def _follow(
@@ -62,7 +62,7 @@ class Client:
     ) -> list[RunDocument]:
         from colleague.cli.run_view import RunView
 
-        async with RunView.open(quiet=quiet, works=self.works) as view:
+        with RunView.open(quiet=quiet, works=self.works) as view:
             for run_id in run_ids:
                 view.begin(await self.service.run(run_id), known.get(run_id))
             async with contextlib.aclosing(self.service.follow(run_ids)) as events:
@@ -83,7 +83,7 @@ class Client:
             await self.service.read(message["id"], getpass.getuser())
         return await self.service.run(document["id"]) if unread else document
 
-    async def _say_what_stays(self, run_ids: Sequence[str]) -> None:
+    async def say_what_stays(self, run_ids: Sequence[str]) -> None:
         """Where each run stands that was waited for, and how to go on with it."""
         from colleague.cli.interrupt import what_stays
         from colleague.cli.output import note
@@ -253,7 +253,7 @@ async def _database(home: Home, settings: Settings) -> AsyncIterator[Database]:
     import os
 
     from colleague.clock_file import home_clock
-    from colleague.store.opening import open_database
+    from colleague.store.open_database import open_database
 
     database = open_database(home, settings, os.environ, home_clock(home))
     try:

@@ -88,7 +88,7 @@ def forget_database(home: Home, settings: Settings) -> None:
 
     from colleague.store.backup import set_aside
     from colleague.store.identity import key_of, remember_identity
-    from colleague.store.opening import database_url
+    from colleague.store.open_database import database_url
 
     url = database_url(settings, os.environ)
     file = home.database_file

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colleague.cli.completion import complete_dead_letter
 from colleague.cli.options import AfterOption, HomeOption, JsonOption, LimitOption
+from colleague.cli.shell_completion import complete_dead_letter
 
 if TYPE_CHECKING:
     from colleague.store.paging import Page

@@ -7,17 +7,25 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
 
 from colleague.cli.argument_edit import changes_of, edited_changes
 from colleague.cli.client import Client, with_client
-from colleague.cli.output import CROSS, TICK, note, plain, say
+from colleague.cli.output import CROSS, TICK, note, plain, say, say_failure
 from colleague.cli.run_view import end_with, say_documents
+from colleague.cli.typed import typed
 from colleague.duration import parse_positive_duration
 from colleague.errors import ColleagueError, UsageError
 from colleague.run_document import ApprovalDocument, Decision, RunDocument, short
 from colleague.runtime.requests import DecisionAnswer, DecisionRequest, decided_runs
 
+if TYPE_CHECKING:
+    from colleague.cli.approve_each import Walk
+
 UNREACHABLE = 3
+INTERRUPTED = 130
 WHAT_IT_DID = {
     "approve": "approved",
     "reject": "rejected; the agent is told",
@@ -63,6 +71,14 @@ class Seen:
     run: RunDocument
 
 
+@dataclass(frozen=True)
+class Decided:
+    """What came of a decision, and the run as it was before."""
+
+    before: RunDocument
+    answer: DecisionAnswer
+
+
 def decide_all(
     home: Path | None,
     endings: Sequence[str],
@@ -85,39 +101,66 @@ def decide_all(
 
 def decide_each(home: Path | None, *, as_json: bool) -> None:
     """Everything that waits, one by one; what comes up meanwhile is asked about, too."""
-    if as_json or not sys.stdin.isatty():
-        raise UsageError("name what to approve", hint="colleague approval list shows what waits")
-    end_with(with_client(home, _walk))
-
-
-async def _walk(using: Client) -> int:
     from colleague.cli.approve_each import Walk
 
-    walk = Walk(using, getpass.getuser())
-    code = 0
-    while answers := await walk.decide_new():
-        code = await _follow_decided(using, answers, as_json=False)
+    if as_json or not sys.stdin.isatty():
+        raise UsageError("name what to approve", hint="colleague approval list shows what waits")
+    walk = Walk(
+        lambda: with_client(home, lambda using: using.service.pending(), looks=True),
+        lambda approval, request: with_client(home, lambda using: _decide_one(using, approval, request)),
+        getpass.getuser(),
+    )
+    codes = [0]
+    while not walk.over and (decided := _one_round(home, walk)):
+        codes.append(_followed(home, decided))
     if not walk.asked:
         say("Nobody is being waited for.")
-    return code
+    end_with(max(codes))
+
+
+def _one_round(home: Path | None, walk: Walk) -> list[Decided]:
+    """Each decision is told as it is made. Ctrl-C leaves the runs that were decided about as they are."""
+    decided: list[Decided] = []
+    try:
+        for each in walk.decide_new():
+            say_answer(each.answer)
+            decided.append(each)
+    except typer.Abort:
+        note("")
+        runs = decided_runs([each.answer for each in decided])
+        with_client(home, lambda using: using.say_what_stays(runs), looks=True)
+        raise typer.Exit(INTERRUPTED) from None
+    return decided
+
+
+def _followed(home: Path | None, decided: Sequence[Decided]) -> int:
+    answers, before = [each.answer for each in decided], [each.before for each in decided]
+    code = with_client(home, lambda using: _follow_decided(using, answers, before, as_json=False))
+    return 1 if any(answer.refusal for answer in answers) else code
+
+
+async def _decide_one(using: Client, approval: ApprovalDocument, request: DecisionRequest) -> Decided:
+    before = await using.service.run(approval["run_id"])
+    [answer] = await using.service.decide([request])
+    return Decided(before, answer)
 
 
 async def _decide(using: Client, requests: Sequence[DecisionRequest], edits: Edits, as_json: bool) -> int:
     """Each is answered in a line of its own; the runs that were decided about are followed."""
     seen = await _seen(using, requests)
     answers = await using.service.decide([_as_seen(each, seen, edits) for each in requests])
+    for answer in answers:
+        say_answer(answer)
     before = [each.run for each in seen.values()]
     code = await _follow_decided(using, answers, before, as_json=as_json)
     return 1 if any(answer.refusal for answer in answers) else code
 
 
 async def _follow_decided(
-    using: Client, answers: Sequence[DecisionAnswer], before: Sequence[RunDocument] = (), *, as_json: bool
+    using: Client, answers: Sequence[DecisionAnswer], before: Sequence[RunDocument], *, as_json: bool
 ) -> int:
-    """Says what each decision did, and shows what comes of it. A run that had ended before is worked on, too
-    (its learning is written down), and says no more."""
-    for answer in answers:
-        _say_answer(answer)
+    """Shows what comes of decisions. A run that had ended before is worked on, too (its learning is written
+    down), and says no more."""
     runs = decided_runs(answers)
     ended = {document["id"] for document in before if document["status"] == "done"}
     documents = await using.follow([each for each in runs if each not in ended], quiet=as_json, before=before)
@@ -147,12 +190,19 @@ def _as_seen(request: DecisionRequest, seen: dict[str, Seen], edits: Edits) -> D
     return edits.applied(replace(request, digest=found.approval["digest"]), found.approval)
 
 
-def _say_answer(answer: DecisionAnswer) -> None:
-    if answer.refusal is not None:
+def say_answer(answer: DecisionAnswer) -> None:
+    """One line: what the decision did, or why it does not count."""
+    if answer.refusal is not None and typed().as_json:
+        say_failure(
+            answer.refusal.code, f"{short(answer.asked)}: {answer.refusal.message}", answer.refusal.hint
+        )
+    elif answer.refusal is not None:
         hint = f" ({answer.refusal.hint})" if answer.refusal.hint else ""
         note(f"{CROSS} {short(answer.asked)}: {answer.refusal.message}{hint}")
     elif answer.approval is not None:
         did = WHAT_IT_DID.get(answer.approval["decision"] or "", "decided")
+        if answer.approval["decision"] == "approve" and answer.approval["answer"] is not None:
+            did += " with your changes"
         note(f"{TICK} {short(answer.approval['id'])} {answer.approval['operation']}: {did}")
     if answer.grant is not None:
         note(f"  grant {short(answer.grant.id)}: {plain(answer.grant.covers)}")

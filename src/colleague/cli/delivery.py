@@ -129,7 +129,7 @@ async def _read(using: Client, found: list[MessageDocument], *, as_json: bool) -
 
 
 def _page(tx: Tx, home: Home, *, unread: bool, limit: int, after: str | None = None) -> Page[MessageDocument]:
-    from colleague.experts.runs.report import outbox_report
+    from colleague.experts.runs.redacted_report import outbox_report
     from colleague.store.outbox import deliveries_page
     from colleague.store.paging import Page
 
@@ -138,7 +138,7 @@ def _page(tx: Tx, home: Home, *, unread: bool, limit: int, after: str | None = N
 
 
 def _documents(tx: Tx, home: Home, endings: list[str]) -> list[MessageDocument]:
-    from colleague.experts.runs.report import outbox_report
+    from colleague.experts.runs.redacted_report import outbox_report
     from colleague.store.lookup import full_id
     from colleague.store.outbox import get_delivery
     from colleague.store.tables import outbox

@@ -65,17 +65,17 @@ class DemoHome:
         self._look()
 
     def _set_up(self) -> None:
-        self._scene(
+        self._heading(
             "An office with mail, CRM and calendar, as an MCP server. Its CRM will fail once, on purpose:"
         )
         office = [sys.executable, str(_example("office") / "server.py"), "--database", str(self._office)]
         self._run("mcp", "add", "office", "--demo", "--", *office, "--fail", "get_deal=1")
-        self._scene("An expert is a folder of Markdown and YAML. Install one, and connect its tools:")
+        self._heading("An expert is a folder of Markdown and YAML. Install one, and connect its tools:")
         self._run("expert", "install", str(self._package()))
         for tool in ("crm", "email", "calendar"):
             self._run("expert", "bind", EXPERT, tool, "office")
         self._set_secret()
-        self._scene("Check everything it says and needs:")
+        self._heading("Check everything it says and needs:")
         self._run("expert", "enable", EXPERT)
         self._run("expert", "validate", EXPERT)
 
@@ -98,7 +98,7 @@ class DemoHome:
     def _mail_arrives(self) -> None:
         from colleague.cli.output import say
 
-        self._scene("A mail arrives:")
+        self._heading("A mail arrives:")
         [(name, sender, subject, body)] = self._rows(
             "SELECT from_name, from_email, subject, body FROM mails WHERE message_id = ?", MESSAGE
         )
@@ -107,7 +107,7 @@ class DemoHome:
 
     def _triage(self) -> None:
         who = "a rehearsal, which needs no model" if self.model.startswith("rehearsal/") else self.model
-        self._scene(f"The expert follows its playbook (by {who}). The CRM fails; {PAUSE} later it goes on:")
+        self._heading(f"The expert follows its playbook (by {who}). The CRM fails; {PAUSE} later it goes on:")
         arguments = ("--process", "inbound-email-triage", "--input", f"message_id={MESSAGE}")
         self._run("expert", "run", EXPERT, *arguments, "--model", self.model, live=True, fine=(0, WAITS))
 
@@ -123,7 +123,7 @@ class DemoHome:
     def _ask(self, asked: dict[str, Any]) -> None:
         from colleague.cli.output import say
 
-        self._scene(
+        self._heading(
             "Its policy wants a yes for this. Nothing runs, and nothing is lost, until someone decides:"
         )
         say(f"  {asked['operation']} {asked['arguments']}")
@@ -146,12 +146,12 @@ class DemoHome:
     def _look(self) -> None:
         from colleague.cli.output import say
 
-        self._scene("What has really happened in the office:")
+        self._heading("What has really happened in the office:")
         for operation, arguments in self._rows("SELECT operation, arguments FROM ledger ORDER BY id"):
             say(f"  {operation} {arguments}")
         [(sent,)] = self._rows("SELECT count(*) FROM mails WHERE sent = 1")
         say(f"  mails sent: {sent}")
-        self._scene("The reply is a draft: customers hear from people. Everything can be looked up:")
+        self._heading("The reply is a draft: customers hear from people. Everything can be looked up:")
         self._run("approval", "list")
         self._run("status", "--all")
         [run] = self._json("run", "list", "--limit", "1", "--json")
@@ -171,7 +171,7 @@ class DemoHome:
         pending: list[dict[str, Any]] = self._json("approval", "list", "--json")
         return pending
 
-    def _scene(self, text: str) -> None:
+    def _heading(self, text: str) -> None:
         from colleague.cli.output import say
 
         say(f"\n{text}")

@@ -177,7 +177,7 @@ async def _database(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck
 
     from colleague.clock_file import home_clock
     from colleague.errors import ColleagueError, DatabaseUnavailable
-    from colleague.store.opening import open_database
+    from colleague.store.open_database import open_database
 
     kind = "SQLite" if settings.experts.database is None else "PostgreSQL"
     try:
@@ -207,14 +207,19 @@ def _waiting(tx: Tx) -> list[DoctorCheck]:
     )
 
     counted = (
-        ("runs", count_dead_letters, "dead letters wait", "colleague deadletter list"),
-        ("runs", count_questions, "questions wait for a person", "colleague approval list"),
-        ("runs", count_learnings, "learnings wait for a decision", "colleague learning list"),
-        ("delivery", unsent, "things could not be delivered yet", "colleague status"),
-        ("delivery", count_unread, "results nobody has read", "colleague delivery list"),
+        ("runs", count_dead_letters, "dead letter waits|dead letters wait", "colleague deadletter list"),
+        ("runs", count_questions, "question waits|questions wait", "colleague approval list"),
+        ("runs", count_learnings, "learning waits|learnings wait", "colleague learning list"),
+        (
+            "delivery",
+            unsent,
+            "message is not delivered yet|messages are not delivered yet",
+            "colleague status",
+        ),
+        ("delivery", count_unread, "result is unread|results are unread", "colleague delivery list"),
     )
-    found = [(about, count(tx), what, cure) for about, count, what, cure in counted]
-    return [DoctorCheck(about, "warning", f"{n} {what}", cure) for about, n, what, cure in found if n]
+    found = [(about, count(tx), what.split("|"), cure) for about, count, what, cure in counted]
+    return [DoctorCheck(about, "warning", f"{n} {what[n > 1]}", cure) for about, n, what, cure in found if n]
 
 
 async def _model(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]:
@@ -262,7 +267,7 @@ async def _servers(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]
 
 async def _experts(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]:
     from colleague.cli.expert_notice import notice
-    from colleague.experts.binding_checks import check_bindings, surroundings
+    from colleague.experts.binding_checks import binding_context, check_bindings
     from colleague.experts.expert import discover
     from colleague.packages.finding import Findings
 
@@ -270,7 +275,9 @@ async def _experts(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]
         reading = expert.read()
         findings = Findings()
         if reading.package is not None:
-            check_bindings(expert, reading.package, surroundings(settings, home.root, expert.name), findings)
+            check_bindings(
+                expert, reading.package, binding_context(settings, home.root, expert.name), findings
+            )
         errors = [*reading.findings.errors, *findings.errors]
         cure = f"colleague expert validate {expert.name}"
         if errors:

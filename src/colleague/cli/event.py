@@ -26,7 +26,7 @@ def show(
     """What happened to an event: accepted, run, delivered."""
     from colleague.cli.client import opened, with_database
     from colleague.cli.output import say, say_json
-    from colleague.experts.runs.report import event_report
+    from colleague.experts.runs.redacted_report import event_report
     from colleague.store.lookup import full_id
     from colleague.store.tables import events
 
@@ -107,7 +107,8 @@ def _lines(document: dict[str, Any]) -> list[str]:
     elif run is None:
         lines.append(f"  {document['status']}: {document['reason'] or ''}")
     else:
-        behind = f", behind {run['behind']} earlier runs" if run["behind"] else ""
+        earlier = f"{run['behind']} earlier run{'' if run['behind'] == 1 else 's'}"
+        behind = f", behind {earlier}" if run["behind"] else ""
         error = f": {run['error']}" if run["error"] else ""
         lines.append(f"  run: {run['id'][-8:]} {run['outcome'] or run['status']}{behind}{error}")
         lines.append(f"  {_delivery_text(delivery)}")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from colleague.cli.completion import complete_expert
 from colleague.cli.expert_run import RunCommand, rehearse, run
 from colleague.cli.options import ExpertArgument, HomeOption, JsonOption, YesOption
+from colleague.cli.shell_completion import complete_expert
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -12,7 +12,7 @@ from colleague.cli.options import ExpertArgument, HomeOption, JsonOption
 
 if TYPE_CHECKING:
     from colleague.cli.client import Client
-    from colleague.experts.rehearsal.report import Report
+    from colleague.experts.rehearsal.execution_report import Report
     from colleague.home import Home
     from colleague.packages.package import Package
     from colleague.packages.process import Process
@@ -185,6 +185,6 @@ async def _rehearse(
 
 
 def _report(package: Package, process: Process, document: RunDocument) -> Report:
-    from colleague.experts.rehearsal.report import execution_report
+    from colleague.experts.rehearsal.execution_report import execution_report
 
     return execution_report(package, process, document)

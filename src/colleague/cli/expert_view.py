@@ -115,12 +115,12 @@ def enable(home: Home, workspace: Path, name: str) -> bool:
     Triggers that cannot work hold up no other: they are named, and False says that there are some."""
     from colleague.config import load_settings
     from colleague.errors import PackageError
-    from colleague.experts.binding_checks import check_bindings, surroundings
+    from colleague.experts.binding_checks import binding_context, check_bindings
 
     findings = Findings()
     with changing_expert(home, workspace, name) as expert:
         package = expert.load()
-        check_bindings(expert, package, surroundings(load_settings(home), home.root, name), findings)
+        check_bindings(expert, package, binding_context(load_settings(home), home.root, name), findings)
         if not findings.ok:
             first = findings.errors[0]
             hint = first.hint or f"colleague expert validate {name}"

@@ -19,7 +19,7 @@ async def servers_on_hold(home: Home, settings: Settings) -> frozenset[str]:
 
     from colleague.clock import SystemClock
     from colleague.experts.launch_acceptance import held_servers
-    from colleague.store.opening import open_database
+    from colleague.store.open_database import open_database
 
     database = open_database(home, settings, os.environ, SystemClock())
     try:

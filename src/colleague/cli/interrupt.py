@@ -27,7 +27,7 @@ class Interrupted(SystemExit):
 
 def run_interruptibly(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     """As asyncio.run. The first signal cancels the work, which gives back its runs; further ones change
-    nothing, or a run would be left in the hands of a process that is gone. Raises Interrupted."""
+    nothing, or a run would stay claimed by a process that is gone. Raises Interrupted."""
     received: list[int] = []
 
     async def go() -> T:

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from colleague.cli.completion import complete_learning
 from colleague.cli.options import AfterOption, HomeOption, JsonOption, LimitOption
+from colleague.cli.shell_completion import complete_learning
 
 app = typer.Typer(no_args_is_help=True, help="Learnings that experts propose, and what becomes of them.")
 
@@ -54,7 +54,10 @@ def list_(
 
 @app.command()
 def show(
-    proposal: Annotated[str, typer.Argument(metavar="ID", help="Ending of a proposal's id.")],
+    proposal: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="Ending of a proposal's id.", autocompletion=complete_learning),
+    ],
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -64,7 +67,11 @@ def show(
     from colleague.cli.times import moment
     from colleague.errors import NotFound
 
-    document = with_client(home, lambda using: using.service.approval(proposal), looks=True)
+    try:
+        document = with_client(home, lambda using: using.service.approval(proposal), looks=True)
+    except NotFound:
+        hint = "see them with: colleague learning list --all"
+        raise NotFound(f"there is no learning {proposal!r}", hint=hint) from None
     if document["kind"] != "learning":
         raise NotFound(
             f"{proposal} is no learning", hint=f"look at it with: colleague approval show {proposal}"

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from colleague.config import Settings
     from colleague.config.settings import McpServer
     from colleague.home import Home
+    from colleague.mcp.mcp_tool import McpTool
     from colleague.mcp.probe import Probed
-    from colleague.mcp.tool import McpTool
 
 app = typer.Typer(no_args_is_help=True, help="Add, list and try MCP servers.")
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from colleague.agent.restrictions import DraftOnly
     from colleague.config import Settings
     from colleague.home import Home
+    from colleague.mcp.mcp_tool import McpTool
     from colleague.mcp.probe import Probed
-    from colleague.mcp.tool import McpTool
 
 TIERS = {"allow": "auto", "ask": "confirm", "draft": "draft"}
 WHY = {"auto": "the server says that it only reads", "confirm": "it may change something"}

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from colleague.cli.completion import complete_expert
+from colleague.cli.shell_completion import complete_expert
 
 HomeOption = Annotated[
     Path | None,

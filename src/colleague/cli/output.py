@@ -101,7 +101,9 @@ def say_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in columns:  # on a narrow terminal text gets more lines, and no word of it is lost
+        table.add_column(name, no_wrap=name in _DIM, overflow="fold")
     for row in rows:
         told = zip(columns, row, strict=True)
         table.add_row(*(Text(_harmless(cell, sys.stdout), style=_style(name, cell)) for name, cell in told))

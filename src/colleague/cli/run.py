@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colleague.cli.completion import complete_expert, complete_run
 from colleague.cli.options import AfterOption, HomeOption, JsonOption, LimitOption
+from colleague.cli.shell_completion import complete_expert, complete_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,12 +116,13 @@ def _require_known(home: Path | None, expert: str) -> None:
     from colleague.cli.client import opened, with_database
     from colleague.errors import UsageError
     from colleague.experts.expert import discover
+    from colleague.main_names import MAIN_AGENT
     from colleague.store.run_filter import RunFilter
     from colleague.suggest import did_you_mean
 
     installed = [each.name for each in discover(opened(home)[0])]
     ran = with_database(home, lambda db: db.read(lambda tx: RunFilter(expert=expert).page(tx, limit=1)))
-    if expert not in (*installed, "main") and not ran.items:
+    if expert not in (*installed, MAIN_AGENT) and not ran.items:
         hint = did_you_mean(expert, installed) or "see them with: colleague expert list"
         raise UsageError(f"there is no expert {expert!r}", hint=hint)
 

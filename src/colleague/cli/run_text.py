@@ -8,10 +8,13 @@ from datetime import datetime
 
 from colleague.cli.output import CROSS, TICK, plain
 from colleague.cli.times import moment
-from colleague.cli.trouble_text import status_word, trouble_line
+from colleague.cli.trouble_text import ahead_line, status_word, trouble_line
+from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.run_document import CallDocument, RunDocument, StepDocument, short
 
 QUIET = ("mark_step", "complete")
+REASON_CHARS = 200
+RESULT_CHARS = 80
 MARKS = {"done": TICK, "skipped": "-", "failed": CROSS, "open": " "}
 
 
@@ -48,7 +51,7 @@ def _head(document: RunDocument) -> list[str]:
 
 def _attempts(document: RunDocument) -> Iterator[str]:
     for attempt in document["attempts"]:
-        end = attempt["outcome"] or "under way"
+        end = attempt["outcome"] or ("not at work" if document["status"] == "queued" else "under way")
         error = f": {attempt['error']}" if attempt["error"] else ""
         yield f"  attempt {attempt['number']}: {moment(attempt['started_at'])}, {end}{error}"
 
@@ -69,21 +72,21 @@ def _calls(document: RunDocument) -> Iterator[str]:
         if call["operation"] in QUIET:
             continue
         arguments = json.dumps(call["arguments"], ensure_ascii=False)[:120]
-        inner = "  " if not call["session"].startswith("main") else ""
+        inner = "  " if not call["session"].startswith(MAIN_TRANSCRIPT) else ""
         yield f"  {inner}{call['operation']} ({call['tier']}) {arguments}: {_call_end(call)}"
 
 
 def _call_end(call: CallDocument) -> str:
-    """What became of a call: a failed or refused one says why, and what took time says how long."""
-    result = (call["result"] or {}).get("text", "")
-    if call["is_error"]:
-        word = "failed" if call["status"] == "finished" else str(call["status"]).replace("_", " ")
-        return f"{word}: {plain(result)[:200]}" if result else word
-    return f"{call['status']}{_duration(call)}"
+    """What became of a call, how long it took where that is worth a word, and why or with what result."""
+    word = "failed" if call["is_error"] and call["status"] == "finished" else str(call["status"])
+    result = " ".join(plain((call["result"] or {}).get("text") or "").split())
+    most = REASON_CHARS if call["is_error"] else RESULT_CHARS
+    told = f": {result[:most]}{'…' * (len(result) > most)}" if result else ""
+    return f"{word.replace('_', ' ')}{_duration(call)}{told}"
 
 
 def _duration(call: CallDocument) -> str:
-    if call["status"] != "finished" or not call["started_at"] or not call["ended_at"]:
+    if not call["started_at"] or not call["ended_at"]:
         return ""
     began, ended = (datetime.fromisoformat(each) for each in (call["started_at"], call["ended_at"]))
     seconds = round((ended - began).total_seconds())
@@ -105,8 +108,9 @@ def refused_text(document: RunDocument) -> str:
 def _waits(document: RunDocument) -> Iterator[str]:
     if document["waiting_on"]:
         yield f"  waits for: {', '.join(map(short, document['waiting_on']))}"
-    if document["behind"]:
-        yield f"  stands behind {document['behind']} earlier runs"
+    if document["ahead"]:
+        more = f" ({document['behind']} runs are before it)" if document["behind"] > 1 else ""
+        yield f"  {ahead_line(document['ahead'])}{more}"
     if document["retry_at"]:
         yield f"  next attempt: {moment(document['retry_at'])}"
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from math import ceil
@@ -17,8 +16,8 @@ from colleague.cli.approval_view import question_lines
 from colleague.cli.output import CROSS, TICK, note, note_as_is, say, say_json
 from colleague.cli.run_text import MARKS, first_sentence, refused_text, usage_text
 from colleague.cli.spinner import Spinner
-from colleague.cli.trouble_text import retry_line, trouble_line
-from colleague.run_document import ApprovalDocument, RunDocument, short
+from colleague.cli.trouble_text import ahead_line, retry_line, trouble_line
+from colleague.run_document import AheadDocument, ApprovalDocument, RunDocument, short
 
 if TYPE_CHECKING:
     from colleague.run_event import RunEvent
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 WAITS = 4
 LONGEST = 160
 SLOW_SECONDS = 1.0
+TO_BEGIN = "waiting for it to begin"
 QUIET = ("mark_step", "complete", "function_result")
 
 
@@ -47,6 +47,8 @@ class ShownRun:
     """How many messages were told since we listen; a gateway that comes back tells them all again."""
     shown: int = 0
     trouble: str = ""
+    ahead: str = ""
+    """What was said of the run that it stands behind."""
     retried: bool = False
     """Whether each failed try is told as it happens."""
 
@@ -76,17 +78,16 @@ class RunView:
         self._spinner = Spinner()
 
     @classmethod
-    @asynccontextmanager
-    async def open(cls, *, quiet: bool, works: bool) -> AsyncIterator[Self]:
+    @contextmanager
+    def open(cls, *, quiet: bool, works: bool) -> Iterator[Self]:
         """`works`: this process works on the runs, so ending it stops them."""
         view = cls(quiet=quiet, works=works)
-        turning = asyncio.create_task(view._spinner.turn())
-        try:
-            yield view
-        finally:
-            turning.cancel()
-            view._spinner.stop()
-            view._end_line()
+        with view._spinner.turning():
+            try:
+                yield view
+            finally:
+                view._spinner.stop()
+                view._end_line()
 
     def begin(self, document: RunDocument, before: RunDocument | None = None) -> None:
         """The first line says which run it is, what it thinks with, and what it does.
@@ -95,6 +96,7 @@ class RunView:
         self._runs[document["id"]] = ShownRun.after(document, before)
         if len(self._runs) == 1:
             self._head(document)
+            self._wait_to_begin()
 
     def show(self, event: RunEvent) -> None:
         run = self._runs.get(event.run_id)
@@ -113,6 +115,10 @@ class RunView:
         answer = document["narrative"] or ""
         if not self._quiet and run.speaks and document["status"] == "done" and answer.strip() != run.said:
             say(answer)
+
+    def _wait_to_begin(self) -> None:
+        if not self._quiet:
+            self._spinner.keep("starting" if self._works else TO_BEGIN)
 
     def _head(self, document: RunDocument) -> None:
         if self._quiet or self._headed == document["id"]:
@@ -140,7 +146,7 @@ class RunView:
         if not run.trouble or data.get("next_try_at") != run.trouble:
             self._line(retry_line(data, run.document["id"] if self._works else ""))
         run.text, run.whole = "", True
-        self._spinner.start("waiting")
+        self._spinner.start("waiting for the next try")
 
     def _message_slow(self, _run: ShownRun, data: dict[str, Any]) -> None:
         self._line(f"  … {data['text']}")
@@ -199,8 +205,23 @@ class RunView:
         ):
             run.trouble = trouble["next_try_at"]
             self._line(f"  {CROSS} {trouble_line(trouble)}")
-        if data["status"] != "running":
+        if data["status"] == "queued":
+            self._queued(run, data["ahead"])
+        elif data["status"] != "running":
             self._spinner.stop()
+        elif self._spinner.label == TO_BEGIN:
+            self._spinner.start("working")
+
+    def _queued(self, run: ShownRun, ahead: AheadDocument | None) -> None:
+        """Says what it stands behind, and each time that one fails."""
+        if ahead is None:
+            self._wait_to_begin()
+            return
+        told = f"{ahead['id']} {ahead['retry_at']} {ahead['trouble'] and ahead['trouble']['next_try_at']}"
+        if told != run.ahead and ahead["status"] != "waiting":
+            self._line(f"  … {ahead_line(ahead)}")
+        run.ahead = told
+        self._spinner.keep(f"waiting for run {short(ahead['id'])}")
 
     def _gateway_lost(self, run: ShownRun, data: dict[str, Any]) -> None:
         run.text, run.whole, run.told = "", False, 0
@@ -218,9 +239,9 @@ class RunView:
             self._in_line = not text.endswith("\n")
 
     def _line(self, text: str) -> None:
-        self._end_line()
-        self._spinner.clear()
-        note_as_is(text)
+        with self._spinner.away():
+            self._end_line()
+            note_as_is(text)
 
     def _end_line(self) -> None:
         if self._in_line:

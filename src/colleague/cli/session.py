@@ -54,10 +54,11 @@ def export_trajectory(
     from colleague.cli.output import note, say
     from colleague.errors import UsageError
     from colleague.files import write_atomic
+    from colleague.main_names import MAIN_SESSION
 
     if session and named and session != named:
         raise UsageError(f"two sessions are named: {session} and {named}", hint="name one of them")
-    records = _records(home, session or named or "main")
+    records = _records(home, session or named or MAIN_SESSION)
     text = "\n".join(json.dumps(record, ensure_ascii=False) for record in records)
     if output is None:
         say(text)
@@ -70,7 +71,7 @@ def _records(home: Path | None, name: str) -> list[dict[str, Any]]:
     """Of the first session that goes by this name. Raises NotFound."""
     from colleague.cli.client import opened, with_database
     from colleague.errors import NotFound
-    from colleague.experts.runs.report import trajectory_report
+    from colleague.experts.runs.redacted_report import trajectory_report
 
     place, _ = opened(home)
 

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from colleague.cli.completion import complete_expert
 from colleague.cli.options import HomeOption, JsonOption
+from colleague.cli.shell_completion import complete_expert
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from colleague.config import Settings
+    from colleague.home import Home
     from colleague.store.tx import Tx
     from colleague.store.versions import Version
 
@@ -74,22 +76,40 @@ def show(
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """The text of a version; the newest unless you say which."""
+    """The text of a version; the newest unless you say which. A file that no run has changed is as it is."""
     from colleague.cli.client import opened
     from colleague.cli.output import say, say_json
+    from colleague.errors import NotFound
     from colleague.experts.workspace.file_history import version_document
 
-    place, _ = opened(home)
+    place, settings = opened(home)
 
     def document(tx: Tx) -> dict[str, Any]:
         found = _version(tx, expert, file, version)
         return version_document(tx, place, found) | {"text": found.text}
 
-    shown = _read(home, document)
+    try:
+        shown = _read(home, document)
+    except NotFound:
+        unchanged = _unchanged(place, settings, expert, file) if version is None else None
+        if unchanged is None:
+            raise
+        shown = unchanged
     if as_json:
         say_json(shown)
     else:
         say(shown["text"].removesuffix("\n"))
+
+
+def _unchanged(home: Home, settings: Settings, expert: str, file: str) -> dict[str, Any] | None:
+    """A file without versions."""
+    from colleague.experts.workspace.restore import current_file
+
+    found = current_file(home, settings, expert, file)
+    if found is None:
+        return None
+    text = found.data.decode("utf-8", errors="replace")
+    return {"path": found.path, "version": None, "size": len(found.data), "text": text}
 
 
 @app.command()

@@ -54,12 +54,14 @@ def _document(tx: Tx, home: Home, settings: Settings) -> dict[str, Any]:
     from dataclasses import asdict
 
     from colleague.clock_file import home_clock
+    from colleague.config.status import unenforced
     from colleague.store.overview import spent_today_by_expert
 
     return {
         "home": str(home.root),
         "clock": home_clock(home).doubt(),
         "gateway": _gateway(home),
+        "unenforced": [each.key for each in unenforced(settings)],
         **_runs(tx),
         **_approvals(tx, home),
         **_deliveries(tx, home),
@@ -84,7 +86,7 @@ def _runs(tx: Tx) -> dict[str, Any]:
 
 
 def _approvals(tx: Tx, home: Home) -> dict[str, Any]:
-    from colleague.experts.runs.report import approval_report
+    from colleague.experts.runs.redacted_report import approval_report
     from colleague.store.approvals import count_approvals, pending_approvals
     from colleague.store.overview import count_learnings, count_questions
 
@@ -97,7 +99,7 @@ def _approvals(tx: Tx, home: Home) -> dict[str, Any]:
 
 
 def _deliveries(tx: Tx, home: Home) -> dict[str, Any]:
-    from colleague.experts.runs.report import outbox_report
+    from colleague.experts.runs.redacted_report import outbox_report
     from colleague.run_document import QUESTIONS
     from colleague.store.outbox import deliveries_page, unsent_outbox
     from colleague.store.overview import count_unread, unsent
@@ -138,7 +140,7 @@ def _troubles(tx: Tx) -> list[dict[str, Any]]:
 
 def _history(tx: Tx, home: Home) -> dict[str, Any]:
     """What has ended and what was delivered, the newest first."""
-    from colleague.experts.runs.report import outbox_report
+    from colleague.experts.runs.redacted_report import outbox_report
     from colleague.run_document import QUESTIONS
     from colleague.store.outbox import recent_outbox
     from colleague.store.report import brief_document

@@ -10,6 +10,7 @@ from colleague.cli.output import dim, plain, status_coloured
 from colleague.cli.times import moment
 from colleague.cli.trouble_text import list_word, trouble_line
 from colleague.cli.typed import with_home
+from colleague.main_names import MAIN_CHANNEL
 from colleague.run_document import RunBrief, short
 
 ORDER = ("queued", "running", "waiting", "retrying")
@@ -48,6 +49,10 @@ def _head(document: dict[str, Any]) -> Iterator[str]:
     )
     if document["clock"]:
         yield f"Clock: {document['clock']}"
+    if keys := document["unenforced"]:
+        shown = ", ".join(keys[:MOST]) + (f" and {len(keys) - MOST} more" if len(keys) > MOST else "")
+        what = f"Settings: no run begins; nothing enforces {shown}"
+        yield f"{what}{_hint('colleague config check')}"
 
 
 def _questions(document: dict[str, Any]) -> Iterator[str]:
@@ -155,7 +160,7 @@ def _message(message: dict[str, Any]) -> str:
     body = message["body"]
     text = " ".join(str(body.get("narrative") or body.get("reason") or body.get("title") or "").split())
     told = text if len(text) <= MOST_TEXT else f"{text[: MOST_TEXT - 1]}…"
-    where = "" if message["channel"] == "main" else f" to {message['channel']}"
+    where = "" if message["channel"] == MAIN_CHANNEL else f" to {message['channel']}"
     head = f"{message['kind'].capitalize()} of run {short(message['run_id'])} ({body.get('expert', '')})"
     return f"{head}, {message['status']}{where}: {told}"
 

@@ -27,12 +27,13 @@ def relative(at: datetime, now: datetime) -> str:
 
 
 def spoken(span: timedelta) -> str:
-    """One unit is enough for a person: `40 s`, `5 min`, `3 h`, `2 days`."""
+    """One unit is enough for a person, rounded: `40 s`, `5 min`, `3 h`, `2 days`."""
     seconds = span.total_seconds()
     for below, unit, size in _STEPS:
-        if seconds < below:
-            return f"{int(seconds // size)} {unit}"
-    days = int(seconds // 86_400)
+        count = round(seconds / size)
+        if count * size < below:
+            return f"{count} {unit}"
+    days = round(seconds / 86_400)
     return f"{days} day{'s' * (days > 1)}"
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from colleague.cli.completion import complete_expert, complete_trigger
 from colleague.cli.options import ExpertArgument, HomeOption, JsonOption
+from colleague.cli.shell_completion import complete_expert, complete_trigger
 
 if TYPE_CHECKING:
     from colleague.cli.client import Client

@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from colleague.cli.output import CROSS, plain
+from colleague.cli.times import moment
 from colleague.cli.typed import with_home
-from colleague.run_document import RunBrief, RunDocument, TroubleDocument, short
+from colleague.run_document import AheadDocument, RunBrief, RunDocument, TroubleDocument, short
 
 RETRYING = "retrying model"
 
@@ -27,6 +28,14 @@ def trouble_line(trouble: TroubleDocument) -> str:
     left = min(due - datetime.now(UTC), due - since).total_seconds()
     then = f"next try in {_seconds(left)}" if left > 0 else "asked again now"
     return f"{plain(trouble['text'])}; {then}"
+
+
+def ahead_line(ahead: AheadDocument) -> str:
+    """Of a run that a queued one stands behind."""
+    if ahead["trouble"] and ahead["status"] == "running":
+        return f"stands behind run {short(ahead['id'])}: {trouble_line(ahead['trouble'])}"
+    due = f" until {moment(ahead['retry_at'])}" if ahead["status"] == "retrying" and ahead["retry_at"] else ""
+    return f"stands behind run {short(ahead['id'])}, which is {ahead['status']}{due}"
 
 
 def status_word(document: RunBrief | RunDocument) -> str:

@@ -62,7 +62,7 @@ def _expert(home: Home, target: str) -> Expert | None:
 
 def _check_phase_2(home: Home, expert: Expert, package: Package, findings: Findings) -> _Phase2:
     from colleague.cli.client import loaded
-    from colleague.experts.binding_checks import check_bindings, surroundings
+    from colleague.experts.binding_checks import binding_context, check_bindings
     from colleague.experts.binding_probe import bound_servers
 
     try:
@@ -70,7 +70,7 @@ def _check_phase_2(home: Home, expert: Expert, package: Package, findings: Findi
     except ConfigError as error:
         findings.add("settings-invalid", Mark(home.settings_file.name), error.message, error.hint)
         return _Phase2(expert, read_bindings(expert.bindings_file, Findings()))
-    bindings = check_bindings(expert, package, surroundings(settings, home.root, expert.name), findings)
+    bindings = check_bindings(expert, package, binding_context(settings, home.root, expert.name), findings)
     asked = tuple(name for name in bound_servers(bindings) if name in settings.mcp.servers)
     phase_2 = _Phase2(expert, bindings, asked)
     probed = _probe(home, settings, package, phase_2, findings) if asked else []

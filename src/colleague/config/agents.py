@@ -27,13 +27,12 @@ from colleague.config.section import (
     restricts,
     works,
 )
+from colleague.main_names import MAIN_AGENT
 
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(ms|[smhd])?")
 _DURATIONS = re.compile(r"[0-9]{1,9}|(?:[0-9]{1,9}(?:\.[0-9]{1,9})?(?:ms|[smhd])){1,5}")
 
-MAIN = "main"
-"""The id of the agent that is there without being listed."""
 
 Level = Literal["off", "low", "medium", "high"]
 AnyLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh", "adaptive", "max", "ultra"]
@@ -506,7 +505,7 @@ class Agents(Section):
     @property
     def main(self) -> AgentEntry | None:
         """The entry of the main agent: the one called main, else the default one."""
-        return self.find(MAIN) or next((entry for entry in self.all if entry.default), None)
+        return self.find(MAIN_AGENT) or next((entry for entry in self.all if entry.default), None)
 
     def with_main(self) -> Agents:
         """With the model and the workspace of the main agent as the defaults."""

@@ -26,7 +26,7 @@ MAX_INCLUDES = 10
 INCLUDE = "$include"
 
 # json5 needs about a second for this much text, pyjson5 less than a millisecond.
-_WORDED_CHARS = 64_000
+_JSON5_CHARS = 64_000
 
 _KINDS = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
 _WANTED = {
@@ -260,8 +260,8 @@ def _syntax_error(problem: Exception, text: str, file: Path) -> ConfigError:
         what, hint = found, "correct it here or just before"
     else:
         what, hint = "this is not valid JSON5", "correct it here or just before"
-        if (worded := _worded_offset(text)) is not None:
-            offset = worded
+        if (found_at := _json5_error_offset(text)) is not None:
+            offset = found_at
             what = f"unexpected {text[offset]!r}" if offset < len(text) else "the text ends too early"
     return ConfigError(f"{_place(file, text, offset)}: {what}", hint=hint)
 
@@ -282,9 +282,9 @@ def _exact_words(said: str, character: str) -> str | None:
     return None
 
 
-def _worded_offset(text: str) -> int | None:
+def _json5_error_offset(text: str) -> int | None:
     """Where json5 stumbles; None when it does not say, or the text is too long for it."""
-    if len(text) > _WORDED_CHARS:
+    if len(text) > _JSON5_CHARS:
         return None
     import json5
 

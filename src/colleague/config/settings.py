@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, PrivateAttr, model_validator
 
-from colleague.config.agents import MAIN, Agents, AgentTools, ToolLayer
+from colleague.config.agents import Agents, AgentTools, ToolLayer
 from colleague.config.file import Node, SettingsWarning
 from colleague.config.secret import Secret, resolve
 from colleague.config.section import (
@@ -31,6 +31,7 @@ from colleague.config.section import (
 )
 from colleague.errors import ConfigError, NotFound
 from colleague.home import Home
+from colleague.main_names import MAIN_AGENT
 
 Decision = Literal["allow", "deny"]
 QueueMode = Literal["steer", "followup", "collect", "steer-backlog", "steer+backlog", "queue", "interrupt"]
@@ -537,11 +538,11 @@ class Settings(Section):
     def for_agent(self, agent_id: str) -> Settings:
         """The same settings with what one agent has of its own. Raises NotFound for an agent there is not."""
         main = self.agents.main
-        if agent_id == MAIN or (main is not None and main.id == agent_id):
+        if agent_id == MAIN_AGENT or (main is not None and main.id == agent_id):
             return self
         entry = self.agents.find(agent_id)
         if entry is None:
-            there = ", ".join([MAIN, *(each.id for each in self.agents.all if each.id != MAIN)])
+            there = ", ".join([MAIN_AGENT, *(each.id for each in self.agents.all if each.id != MAIN_AGENT)])
             raise NotFound(f"there is no agent {agent_id!r}", hint=f"agents.list has: {there}")
         own = entry if entry.workspace else entry.model_copy(update={"workspace": f"workspace-{agent_id}"})
         return self.model_copy(update={"agents": self.agents.with_agent(own)})

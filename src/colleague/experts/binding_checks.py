@@ -35,7 +35,7 @@ class BindingContext:
     workspace: Workspace
 
 
-def surroundings(settings: Settings, home_root: Path, expert: str) -> BindingContext:
+def binding_context(settings: Settings, home_root: Path, expert: str) -> BindingContext:
     return BindingContext(
         settings_file=str(home_root / "colleague.json"),
         servers=tuple(settings.mcp.servers),

@@ -19,11 +19,11 @@ from colleague.suggest import close_names
 if TYPE_CHECKING:
     from colleague.config import Settings
     from colleague.experts.bindings import Bindings, ToolBinding
+    from colleague.mcp.mcp_tool import McpTool
     from colleague.mcp.servers import Servers
-    from colleague.mcp.tool import McpTool
     from colleague.packages.finding import Findings
     from colleague.packages.package import Package
-    from colleague.packages.tool import Operation
+    from colleague.packages.tool_declaration import Operation
 
 _LISTING_SECONDS = 30.0
 _SETTLING_SECONDS = 0.25

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from colleague.agent.main_agent import OWNER
 from colleague.clock import iso
 from colleague.errors import ColleagueError
 from colleague.experts.bindings import read_bindings
 from colleague.experts.expert import find_expert
 from colleague.experts.privacy.redactor import private_text
 from colleague.experts.runs.schema_compare import server_tool_name
+from colleague.main_names import MAIN_AGENT
 from colleague.mcp.launch_digest import launch_digest
 from colleague.packages.finding import Findings
 from colleague.store.grants import Grant
@@ -65,7 +65,7 @@ class GrantReports:
     def _target_now(self, grant: Grant) -> dict[str, str]:
         """The parts that can be known without a server. A run keeps its package, so that is not compared."""
         tool, _, operation = grant.operation.partition(".")
-        if grant.expert == OWNER:
+        if grant.expert == MAIN_AGENT:
             found = {"server": grant.server or "", "tool": grant.tool or ""}
         else:
             found = self._bound(grant.expert, tool, operation)

@@ -14,7 +14,7 @@ from colleague.packages.finding import Findings
 from colleague.packages.folder import PackageFolder, normal_path
 from colleague.packages.manifest import Manifest, read_manifest
 from colleague.packages.policy import Policy
-from colleague.packages.tool import read_tool
+from colleague.packages.tool_declaration import read_tool
 
 
 @dataclass(frozen=True)

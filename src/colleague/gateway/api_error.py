@@ -1,4 +1,4 @@
-"""No, in one shape everywhere: {"error": {"code", "message"}}, with a hint where there is one."""
+"""Error responses, all in one shape: {"error": {"code", "message"}}, with a hint where there is one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONFLICT = 409
 
 @dataclass
 class ApiError(Exception):
-    """An answer that is no. `more` stands beside code and message."""
+    """An HTTP error response. `more` stands beside code and message."""
 
     status: int
     code: str

@@ -58,7 +58,13 @@ class Gateway:
     def service(self) -> LocalService:
         """What people and programs have done through HTTP."""
         return LocalService(
-            self.home, self.live.settings, self.database, self.registry, "api", environ=self.environ
+            self.home,
+            self.live.settings,
+            self.database,
+            self.registry,
+            "api",
+            environ=self.environ,
+            unenforced=self.live.unenforced,
         )
 
     def trigger_problems(self, bound_trigger: BoundTrigger) -> list[TriggerProblem]:

@@ -100,7 +100,7 @@ def _code(found: Sequence[EventAccepted]) -> int:
 
 @dataclass(frozen=True)
 class WebhookRequest:
-    """One request at the door. What is turned away is counted by why."""
+    """One webhook request. Refused requests are counted by reason."""
 
     here: Gateway
     request: Request

@@ -16,7 +16,7 @@ from colleague.runtime.own_token import own_token
 
 @dataclass(frozen=True)
 class Keys:
-    """`gateway` is empty when nobody is asked for a token; `hooks` when there is no secret for all hooks."""
+    """`gateway` is empty when authentication is disabled, `hooks` when no secret is set for all hooks."""
 
     gateway: str = field(default="", repr=False)
     hooks: str = field(default="", repr=False)

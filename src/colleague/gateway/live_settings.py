@@ -1,7 +1,7 @@
 """The settings while the gateway runs: read again when a file changes; a broken one changes nothing.
 
 What would loosen the gateway counts from the next start on, and a server that nobody has accepted is not
-started."""
+started. While the files restrict what nothing enforces, no run begins."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from colleague.config import Settings, load_settings
 from colleague.config.status import require_enforced
-from colleague.errors import ColleagueError
+from colleague.errors import ColleagueError, ConfigError
 from colleague.file_stamp import FileStamp, file_stamp
 from colleague.gateway.keys import Keys, keys_of
 from colleague.gateway.listening import Listening
@@ -36,7 +36,8 @@ async def _none_held(_: Settings) -> Held:
 class LiveSettings:
     """What counts now. `problem` says why the files on disk are not it; empty when they are.
 
-    `held` are the MCP servers that wait for a yes; `find_held` looks them up in the database."""
+    `held` are the MCP servers that wait for a yes; `find_held` looks them up in the database. `unenforced`:
+    the files hold a restriction that nothing enforces; `on_unenforced` is told when that changes."""
 
     home: Home
     environ: Mapping[str, str]
@@ -47,6 +48,8 @@ class LiveSettings:
     problem: str = ""
     held: Held = frozenset()
     find_held: Callable[[Settings], Awaitable[Held]] = _none_held
+    unenforced: ConfigError | None = None
+    on_unenforced: Callable[[bool], None] = lambda _: None
     listeners: list[Callable[[Settings, Held], None]] = field(default_factory=list)
     _stamps: Stamps = ()
     _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -80,12 +83,13 @@ class LiveSettings:
     async def _renew(self, stamps: Stamps) -> None:
         try:
             fresh = await asyncio.to_thread(load_settings, self.home)
-            require_enforced(fresh)
+            self._check_enforced(fresh)
             require_safe_workspace(self.home, fresh)
             keys_of(self.home, fresh, self.environ, self.listening)
         except (ColleagueError, OSError) as error:
             self._stamps = stamps
-            self.problem = f"the settings stay as they were: {getattr(error, 'message', str(error))}"
+            stay = f"the settings stay as they were{', and no run begins' if self.unenforced else ''}"
+            self.problem = f"{stay}: {getattr(error, 'message', str(error))}"
             log.warning("%s", self.problem)
             if is_shortage(error):
                 self._stamps = ()  # read again soon, though no file changes
@@ -97,6 +101,20 @@ class LiveSettings:
         self._stamps = stamps
         self.problem = f"start the gateway again for {', '.join(waiting)} to count" if waiting else ""
         log.info("the settings have changed and count from now on%s", self.problem and f"; {self.problem}")
+
+    def _check_enforced(self, fresh: Settings) -> None:
+        try:
+            require_enforced(fresh)
+        except ConfigError as error:
+            self._note_unenforced(error)
+            raise
+        self._note_unenforced(None)
+
+    def _note_unenforced(self, error: ConfigError | None) -> None:
+        changed = (error is None) != (self.unenforced is None)
+        self.unenforced = error
+        if changed:
+            self.on_unenforced(error is not None)
 
     async def _use(self, settings: Settings) -> None:
         """Raises, and changes nothing, when it cannot be found out what was accepted."""

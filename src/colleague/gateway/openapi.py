@@ -36,7 +36,7 @@ JSON_BODY: dict[str, Any] = {
 
 
 def errors(*codes: int) -> dict[int | str, dict[str, Any]]:
-    """The noes of a route, with those that any route may give."""
+    """Error responses of a route, plus those any route can give."""
     return {
         code: {"model": ErrorAnswer, "description": _TOLD[code]} for code in sorted({*codes, *EVERYWHERE})
     }

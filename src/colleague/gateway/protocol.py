@@ -1,4 +1,4 @@
-"""HTTP from the wire, with limits that hold before anybody has said who they are."""
+"""Reads HTTP requests, with limits that hold before a caller is authenticated."""
 
 from __future__ import annotations
 

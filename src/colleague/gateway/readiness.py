@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import delete, select
 
-from colleague.background import BackgroundTasks
+from colleague.background_tasks import BackgroundTasks
 from colleague.descriptors import can_open_another
 from colleague.store.ids import new_id
 from colleague.store.tables import dedupe

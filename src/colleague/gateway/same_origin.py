@@ -1,4 +1,4 @@
-"""Pages of other sites: a browser on this machine must not speak for its user."""
+"""Refuses requests that pages of other sites make through a browser on this machine."""
 
 from __future__ import annotations
 

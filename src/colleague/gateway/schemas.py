@@ -35,7 +35,7 @@ class Error(BaseModel):
 
 
 class ErrorAnswer(BaseModel):
-    """Every no."""
+    """The body of every error response."""
 
     error: Error
 
@@ -81,7 +81,7 @@ class AcceptedDocument(BaseModel):
 
 
 class Acceptance(BaseModel):
-    """That it was accepted: when, how often the same was sent again, whether it is held by a pause."""
+    """When it was accepted, how often the same was sent again, and whether a pause holds it."""
 
     at: str
     duplicates: int

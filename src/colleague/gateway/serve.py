@@ -156,6 +156,7 @@ async def _opened(
     await registry.renew()
     services = BackgroundServices(home, host, live.settings, registry, clock, limits.drain_seconds)
     live.listeners.append(services.use)
+    live.on_unenforced = services.worker.hold
     live.find_held = functools.partial(held_servers, host.database)
     watchers, throttle = RunWatchers(host.bus), Throttle(limits.failed_tries)
     background = services.background

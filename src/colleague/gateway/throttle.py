@@ -1,4 +1,4 @@
-"""Slowing down whoever guesses: after a few failures in a minute, further ones are told to wait.
+"""Rate limit for failed authentication: after a few failures in a minute a caller has to wait.
 
 A right secret is never held up: who is right is found out first."""
 

@@ -17,8 +17,8 @@ from colleague.mcp.call import IDEMPOTENCY_KEY, McpCall, OnLate, under_way
 from colleague.mcp.errors import CallNotSent, ServerDown, Unknown
 from colleague.mcp.launch import Launch
 from colleague.mcp.log import ServerLog
-from colleague.mcp.pid_file import Records
-from colleague.mcp.tool import McpTool
+from colleague.mcp.mcp_tool import McpTool
+from colleague.mcp.pid_file import PidFile
 from colleague.mcp.tool_list import ToolList
 
 if TYPE_CHECKING:
@@ -45,19 +45,19 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Parts:
+class ConnectionContext:
     """What a connection is made of and shares with the next one."""
 
     launch: Launch
     log: ServerLog
-    records: Records
+    records: PidFile
     on_late: OnLate | None = None
 
 
 class Connection:
     """Opened once and closed once. `lost` is set when it takes no more calls."""
 
-    def __init__(self, parts: Parts, *, mode: str = "auto") -> None:
+    def __init__(self, parts: ConnectionContext, *, mode: str = "auto") -> None:
         self._launch, self._log, self._on_late = parts.launch, parts.log, parts.on_late
         self._mode = mode
         self._client: Client | None = None
@@ -341,7 +341,7 @@ def load_library() -> None:
         importlib.import_module(name)
 
 
-def _transport(parts: Parts, on_lost: Callable[[], None]) -> StdioServer | HttpConnection:
+def _transport(parts: ConnectionContext, on_lost: Callable[[], None]) -> StdioServer | HttpConnection:
     if parts.launch.protocol == "stdio":
         from colleague.mcp.stdio import StdioServer
 

@@ -14,7 +14,7 @@ class McpError(ColleagueError):
 
 
 class CallNotSent(McpError):
-    """Surely nothing happened: the call never reached the server, or was turned away at its door."""
+    """The call never reached the server, or the server refused to take it: nothing happened."""
 
 
 class ServerDown(CallNotSent):

@@ -30,7 +30,7 @@ class Started:
         return ProcessId(self.pid, self.started) if self.pid else None
 
 
-class Records:
+class PidFile:
     """A file of our own in `folder`; the files of the dead are cleared by `end_orphans`."""
 
     def __init__(self, folder: Path) -> None:

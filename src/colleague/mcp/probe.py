@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from colleague.mcp.errors import McpError
+from colleague.mcp.mcp_tool import McpTool
 from colleague.mcp.servers import Servers
-from colleague.mcp.tool import McpTool
 
 
 @dataclass(frozen=True)

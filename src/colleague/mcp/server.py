@@ -13,13 +13,13 @@ from colleague.errors import ConfigError
 from colleague.mcp import diagnosis
 from colleague.mcp.backoff import Backoff, Pace
 from colleague.mcp.call import McpCall, OnLate, OnProgress, encoded
-from colleague.mcp.connection import Connection, Parts, load_library
+from colleague.mcp.connection import Connection, ConnectionContext, load_library
 from colleague.mcp.errors import CallNotSent, ServerDown, UnknownTool
 from colleague.mcp.launch import prepare, shown_command
 from colleague.mcp.launch_digest import launch_digest
 from colleague.mcp.log import ServerLog, log_file
-from colleague.mcp.pid_file import Records
-from colleague.mcp.tool import McpTool, is_used
+from colleague.mcp.mcp_tool import McpTool, is_used
+from colleague.mcp.pid_file import PidFile
 from colleague.mcp.tool_limits import LimitedTools, limit_tools
 from colleague.suggest import did_you_mean
 
@@ -71,14 +71,14 @@ class ServerContext:
     """What all servers of a process share."""
 
     environ: Mapping[str, str]
-    records: Records
+    records: PidFile
     logs: Path
     pace: Pace
     on_late: OnLate | None = None
 
 
 class Server:
-    """Holds at most one open link; the task that opens links lives until `stop`."""
+    """Holds at most one open connection; the task that opens connections lives until `stop`."""
 
     def __init__(self, name: str, settings: McpServer, around: ServerContext, *, held: bool = False) -> None:
         self.name = name
@@ -217,7 +217,7 @@ class Server:
         await asyncio.to_thread(load_library)
         self._starts += 1
         own_log = ServerLog(self._log_file, launch.redact)
-        parts = Parts(launch, own_log, self._around.records, self._around.on_late)
+        parts = ConnectionContext(launch, own_log, self._around.records, self._around.on_late)
         link = Connection(parts, mode=self._mode)
         try:
             await link.open()

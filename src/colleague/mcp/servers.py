@@ -13,7 +13,7 @@ from colleague.mcp import diagnosis
 from colleague.mcp.backoff import Pace
 from colleague.mcp.call import OnLate, OnProgress
 from colleague.mcp.errors import CallNotSent, ServerDown
-from colleague.mcp.pid_file import Records
+from colleague.mcp.pid_file import PidFile
 from colleague.mcp.server import Server, ServerContext, ServerStatus
 from colleague.suggest import did_you_mean
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from colleague.config.settings import McpServer, Settings
     from colleague.home import Home
     from colleague.mcp.answer import ToolAnswer
-    from colleague.mcp.tool import McpTool
+    from colleague.mcp.mcp_tool import McpTool
 
 
 class Servers:
@@ -42,7 +42,7 @@ class Servers:
         held: Collection[str] = (),
         pace: Pace = Pace(),  # noqa: B008 - frozen
     ) -> None:
-        self._records = Records(folder)
+        self._records = PidFile(folder)
         self._around = ServerContext(dict(environ), self._records, logs, pace, on_late)
         self._wanted = dict(settings.mcp.servers)
         self._held = frozenset(held)

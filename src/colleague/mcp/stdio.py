@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from colleague.mcp.launch import Launch
 from colleague.mcp.log import ServerLog
-from colleague.mcp.pid_file import Records
+from colleague.mcp.pid_file import PidFile
 from colleague.mcp.process import MARK, Family, ProcessId, identify
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class _Watched(SubprocessStreamProtocol):
 class StdioServer:
     """One process. `connected` starts it and, at the end, ends it with everything it started."""
 
-    def __init__(self, launch: Launch, log: ServerLog, records: Records, on_lost: Callable[[], None]) -> None:
+    def __init__(self, launch: Launch, log: ServerLog, records: PidFile, on_lost: Callable[[], None]) -> None:
         self._launch, self._log, self._records, self._on_lost = launch, log, records, on_lost
         self._mark = os.urandom(16).hex()
         self._process: Process | None = None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from colleague.mcp.tool import McpTool
+    from colleague.mcp.mcp_tool import McpTool
 
 MOST_TOOLS = 500
 LONGEST_NAME = 128
@@ -41,7 +41,7 @@ def limit_tools(listed: Iterable[McpTool]) -> LimitedTools:
         if not problem and total + size > LARGEST_LISTING:
             problem = f"all its tools together have more than {LARGEST_LISTING:,} characters"
         if problem:
-            findings.append(f"{_shown(tool.name)} is not offered: {problem}")
+            findings.append(f"{_quoted_name(tool.name)} is not offered: {problem}")
             continue
         total += size
         offered.append(_with_short_texts(tool, findings))
@@ -69,7 +69,7 @@ def _with_short_texts(tool: McpTool, findings: list[str]) -> McpTool:
         return tool
     length = len(tool.description)
     findings.append(
-        f"the description of {_shown(tool.name)} is cut: it has {length:,} characters, "
+        f"the description of {_quoted_name(tool.name)} is cut: it has {length:,} characters, "
         f"and {LONGEST_DESCRIPTION:,} are shown to a model"
     )
     return replace(tool, description=tool.description[: LONGEST_DESCRIPTION - len(CUT)] + CUT)
@@ -80,6 +80,6 @@ def _first(findings: list[str]) -> tuple[str, ...]:
     return (*findings[:_MOST_FINDINGS], *([f"{more:,} more findings like these"] if more > 0 else []))
 
 
-def _shown(name: str) -> str:
+def _quoted_name(name: str) -> str:
     """As code, so that nothing in it reaches a terminal raw."""
     return repr(name if len(name) <= _SHOWN else f"{name[:_SHOWN]}...")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from colleague.mcp.tool import McpTool
+from colleague.mcp.mcp_tool import McpTool
 
 if TYPE_CHECKING:
     from mcp.client import Client

@@ -73,7 +73,7 @@ def unpack_source(source: Source, folder: Path, progress: Progress, limits: Arch
         raise PackageError(f"the source {source} is gone", hint="put it back, or install from elsewhere")
     progress("Unpacking")
     target = folder / "package"
-    with _damage_told(source):
+    with _damage_as_error(source):
         unpack(file, target, limits)
     return _top(target)
 
@@ -86,7 +86,7 @@ def _top(target: Path) -> Path:
 
 
 @contextmanager
-def _damage_told(source: Source) -> Iterator[None]:
+def _damage_as_error(source: Source) -> Iterator[None]:
     """Whatever the libraries stumble over in a broken or hostile archive is one error."""
     try:
         yield
@@ -107,19 +107,19 @@ def unpack(file: Path, target: Path, limits: ArchiveLimits = LIMITS) -> None:
     if size > limits.size:
         raise PackageError(f"it has {size:,} bytes; {limits.size:,} is the limit")
     private_folder(target)
-    budget = _Budget(size, limits)
+    unpacked = _UnpackedBytes(size, limits)
     with file.open("rb") as reading:
         if reading.read(2) == b"\x1f\x8b":
-            with _plain_tar(reading, budget, target.parent) as plain, _tar(plain, limits) as archive:
-                _write_all(list(_tar_entries(archive, target, limits)), target, budget)
+            with _plain_tar(reading, unpacked, target.parent) as plain, _tar(plain, limits) as archive:
+                _write_all(list(_tar_entries(archive, target, limits)), target, unpacked)
         else:
             _check_directory(reading, size, limits)
             with zipfile.ZipFile(reading) as zipped:
-                _write_all([_zip_entry(zipped, info) for info in zipped.infolist()], target, budget)
+                _write_all([_zip_entry(zipped, info) for info in zipped.infolist()], target, unpacked)
 
 
 @dataclass
-class _Budget:
+class _UnpackedBytes:
     """How many bytes may still come out of an archive."""
 
     size: int
@@ -134,32 +134,32 @@ class _Budget:
             raise PackageError(f"its files are more than {self.limits.ratio} times as large as itself")
 
 
-def _write_all(entries: list[_Entry], target: Path, budget: _Budget) -> None:
+def _write_all(entries: list[_Entry], target: Path, unpacked: _UnpackedBytes) -> None:
     """Every name is checked before the first file is written."""
-    if len(entries) > budget.limits.entries:
-        raise PackageError(f"it has more than {budget.limits.entries:,} entries")
+    if len(entries) > unpacked.limits.entries:
+        raise PackageError(f"it has more than {unpacked.limits.entries:,} entries")
     names = Names()
     checked = [(names.add(each.name, each.kind, each.link_to), each) for each in entries]
     names.check_links()
-    budget.used = 0
+    unpacked.used = 0
     for name, entry in checked:
         if entry.kind == "folder":
             private_folder(target / name)
         elif entry.kind == "file":
             private_folder((target / name).parent)
-            _write(entry, target / name, budget)
+            _write(entry, target / name, unpacked)
     for name, entry in checked:
         if entry.kind == "link":
             private_folder((target / name).parent)
             (target / name).symlink_to(entry.link_to)
 
 
-def _write(entry: _Entry, path: Path, budget: _Budget) -> None:
+def _write(entry: _Entry, path: Path, unpacked: _UnpackedBytes) -> None:
     written = 0
     with entry.open() as reading, open(path, "xb", opener=private_opener) as writing:
         while piece := reading.read(_PIECE):
             written += len(piece)
-            budget.take(len(piece))
+            unpacked.take(len(piece))
             if written > MAX_FILE_BYTES:
                 raise PackageError(f"{entry.name} has more than {MAX_FILE_BYTES:,} bytes")
             writing.write(piece)
@@ -215,11 +215,11 @@ def _file(name: str, mode: int, size: int, reads: Callable[[], IO[bytes]]) -> _E
 
 
 @contextmanager
-def _plain_tar(file: IO[bytes], budget: _Budget, folder: Path) -> Iterator[IO[bytes]]:
+def _plain_tar(file: IO[bytes], unpacked: _UnpackedBytes, folder: Path) -> Iterator[IO[bytes]]:
     file.seek(0)
     with tempfile.TemporaryFile(dir=folder) as plain, gzip.GzipFile(fileobj=file) as zipped:
         while piece := zipped.read(_PIECE):
-            budget.take(len(piece))
+            unpacked.take(len(piece))
             plain.write(piece)
         plain.seek(0)
         yield plain

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from colleague.packages.fields import Fields
-from colleague.packages.payload import PayloadPath, parse_payload_path
+from colleague.packages.payload_path import PayloadPath, parse_payload_path
 
 Mode = Literal["parallel", "serial", "serial_per_key"]
 MODES: tuple[Mode, ...] = ("parallel", "serial", "serial_per_key")

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from colleague.duration import Duration
+from colleague.main_names import MAIN_CHANNEL
 from colleague.packages.fields import Fields
 from colleague.suggest import did_you_mean
 
 Format = Literal["narrative", "structured", "both"]
 SlaBreach = Literal["warn", "escalate"]
 
-CHANNELS = ("main", "web", "slack", "discord", "telegram")
+CHANNELS = (MAIN_CHANNEL, "web", "slack", "discord", "telegram")
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Delivery:
     """Form, channel and time limit of a result."""
 
     format: Format = "both"
-    channel: str = "main"
+    channel: str = MAIN_CHANNEL
     sla: Duration | None = None
     sla_breach: SlaBreach = "warn"
 

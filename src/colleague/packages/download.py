@@ -21,7 +21,7 @@ _PIECE = 64 * 1024
 _HERE = ("127.0.0.1", "::1", "localhost")
 
 
-class _OnlySafe(urllib.request.HTTPRedirectHandler):
+class _SafeRedirects(urllib.request.HTTPRedirectHandler):
     """Follows a redirect only to where the archive could have been fetched from in the first place."""
 
     def redirect_request(
@@ -35,7 +35,7 @@ def download(source: Source, target: Path, progress: Progress, most: int, second
     """Writes what the source's URL gives to `target`. Raises PackageError when it cannot be had."""
     _require_safe(source.location)
     deadline = time.monotonic() + seconds
-    opener = urllib.request.build_opener(_OnlySafe)
+    opener = urllib.request.build_opener(_SafeRedirects)
     progress("Downloading")
     try:
         with (

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeVar
 
+from colleague.main_names import MAIN_CHANNEL
 from colleague.packages.delivery import Delivery
 from colleague.packages.execution import Execution
 from colleague.packages.function import Function
@@ -19,10 +20,9 @@ from colleague.packages.package import Package
 from colleague.packages.parameter import Parameter
 from colleague.packages.policy import Escalation, Override, Policy, Tier, looser, stricter
 from colleague.packages.process import Process
-from colleague.packages.tool import ToolDeclaration
+from colleague.packages.tool_declaration import ToolDeclaration
 from colleague.packages.trigger import Trigger
 
-MAIN_CHANNEL = "main"
 CONFIDENCE = "confidence"
 
 Part = TypeVar("Part", Function, Process)

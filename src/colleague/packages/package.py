@@ -17,8 +17,8 @@ from colleague.packages.manifest import Listed, Manifest, read_manifest
 from colleague.packages.mark import Mark
 from colleague.packages.policy import TIERS, Tier
 from colleague.packages.process import Inherited, Process, read_process
-from colleague.packages.state import StateTemplate, read_state_template
-from colleague.packages.tool import ToolDeclaration, read_tool
+from colleague.packages.state_template import StateTemplate, read_state_template
+from colleague.packages.tool_declaration import ToolDeclaration, read_tool
 from colleague.packages.trigger import Trigger
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, cast
 
 from colleague.duration import Duration
+from colleague.main_names import MAIN_CHANNEL
 from colleague.packages.delivery import read_channel
 from colleague.packages.fields import Fields
 from colleague.packages.mark import Mark
@@ -38,7 +39,7 @@ class ApprovalPolicy:
 class Escalation:
     """Where a person is told, and of what."""
 
-    channel: str = "main"
+    channel: str = MAIN_CHANNEL
     on_low_confidence: bool = True
     on_manual_ready: bool = True
 
@@ -91,7 +92,7 @@ def _read_overrides(fields: Fields) -> dict[str, Override]:
 
 def _read_escalation(fields: Fields) -> Escalation:
     escalation = Escalation(
-        channel=read_channel(fields, "main"),
+        channel=read_channel(fields, MAIN_CHANNEL),
         on_low_confidence=fields.flag("on_low_confidence", True),
         on_manual_ready=fields.flag("on_manual_ready", True),
     )

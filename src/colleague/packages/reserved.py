@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import unicodedata
 
+from colleague.main_names import MAIN_AGENT
+
 _RESERVED = {
-    "main": "it is the name of the main agent",
+    MAIN_AGENT: "it is the name of the main agent",
     "agent": "session keys of agents begin with it",
     "dry-run": "the files of dry runs are kept under it",
     "session": "lanes of sessions are called so",

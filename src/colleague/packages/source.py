@@ -69,7 +69,8 @@ def parse_source(text: str, *, path: str = "", link: bool = False) -> Source:
     remote = _remote(text, path)
     if remote is None:
         folder = Path(text).expanduser().absolute()
-        raise PackageError(f"there is no folder {folder}", hint=f"name {_KINDS}")
+        kind = "folder" if folder.suffix not in (".zip", ".gz", ".tgz") else "file"
+        raise PackageError(f"there is no {kind} {folder}", hint=f"name {_KINDS}")
     if link:
         raise PackageError(
             "--link needs a folder, not a URL", hint="clone the repository, then link the folder"

@@ -12,7 +12,7 @@ from colleague.packages.fields import Fields
 from colleague.packages.finding import Findings
 from colleague.packages.nodes import Node
 from colleague.packages.parsed import Parsed
-from colleague.packages.payload import PayloadPath, parse_payload_path
+from colleague.packages.payload_path import PayloadPath, parse_payload_path
 
 TriggerType = Literal["webhook", "cron", "channel"]
 SessionKind = Literal["isolated", "main"]

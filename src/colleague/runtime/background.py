@@ -8,7 +8,7 @@ import logging
 from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass, field, replace
 
-from colleague.background import STOP_SECONDS, BackgroundTasks
+from colleague.background_tasks import STOP_SECONDS, BackgroundTasks
 from colleague.clock import Clock
 from colleague.config import Settings
 from colleague.errors import DatabaseUnavailable

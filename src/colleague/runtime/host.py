@@ -38,7 +38,7 @@ from colleague.protected import require_safe_workspace
 from colleague.sessions.proposals_tool import ProposalTools
 from colleague.store.journal import finish_call, get_call
 from colleague.store.lanes import with_earlier
-from colleague.store.opening import open_database
+from colleague.store.open_database import open_database
 from colleague.store.run import Run, get_run
 from colleague.store.sweep import release_all
 from colleague.store.tx import Database

@@ -12,20 +12,20 @@ from typing import Any, Literal, cast, get_args
 
 from sqlalchemy import select
 
-from colleague.agent.main_agent import SESSION as MAIN_SESSION
 from colleague.config import Settings
 from colleague.config.status import require_enforced
-from colleague.errors import ColleagueError, NotFound, UsageError
+from colleague.errors import ColleagueError, ConfigError, NotFound, UsageError
 from colleague.experts.expert import find_expert
 from colleague.experts.launch_acceptance import accept_one
 from colleague.experts.runs.inputs import find_process
 from colleague.experts.runs.invoke import Invocation, checked_inputs
 from colleague.experts.runs.model_name import model_name
 from colleague.experts.runs.preflight import Preflight
-from colleague.experts.runs.report import approval_report, granted_text, run_report
+from colleague.experts.runs.redacted_report import approval_report, granted_text, run_report
 from colleague.experts.runs.retry import drop_dead_letter, retry_run
 from colleague.experts.workspace.restore import restore_file
 from colleague.home import Home
+from colleague.main_names import MAIN_SESSION
 from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
 from colleague.runtime.host import Host
@@ -43,7 +43,7 @@ from colleague.runtime.requests import (
     require_message,
     require_work,
 )
-from colleague.runtime.run_events import LOOK_SECONDS, RunLook, RunSnapshot, RunWatchers, run_events
+from colleague.runtime.run_events import LOOK_SECONDS, RunReader, RunSnapshot, RunWatchers, run_events
 from colleague.session_document import ArchiveDocument, ItemDocument, SessionDocument, StoppedDocument
 from colleague.session_key import SessionKey
 from colleague.sessions.changes import change, reset, stop
@@ -113,13 +113,20 @@ class LocalService:
     source: Source = "command"
     host: Host | None = None
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    unenforced: ConfigError | None = None
+    """A restriction in newer settings than these, which nothing enforces."""
+
+    def _require_enforced(self) -> None:
+        if self.unenforced is not None:
+            raise self.unenforced
+        require_enforced(self.settings)
 
     @property
     def _preflight(self) -> Preflight:
         return Preflight(self.home, self.settings, self.environ)
 
     async def decide(self, requests: Sequence[DecisionRequest]) -> list[DecisionAnswer]:
-        require_enforced(self.settings)
+        self._require_enforced()
         return [await self._decide(request) for request in requests]
 
     async def _decide(self, request: DecisionRequest) -> DecisionAnswer:
@@ -143,7 +150,7 @@ class LocalService:
 
     async def start(self, asked: RunRequest) -> AcceptedEvent:
         require_work(asked)
-        require_enforced(self.settings)
+        self._require_enforced()
 
         def arrive() -> Arrival:
             found = find_expert(self.home, asked.expert)
@@ -163,14 +170,14 @@ class LocalService:
 
     async def say(self, message: str, *, model: str = "") -> AcceptedEvent:
         require_message(message)
-        require_enforced(self.settings)
+        self._require_enforced()
         await asyncio.to_thread(self._preflight.check_model, model)
         sent = await self.send(MAIN_SESSION, MessageRequest(message, model=model))
         return AcceptedEvent(sent.event_id, sent.run_id, sent.duplicate)
 
     async def send(self, session: str, message: MessageRequest) -> SentMessage:
         require_message(message.text)
-        require_enforced(self.settings)
+        self._require_enforced()
         said = _said(message, self.source)
 
         def work(tx: Tx) -> tuple[Sent, str]:
@@ -246,13 +253,16 @@ class LocalService:
 
     async def fire(self, expert: str, trigger: str, payload: Any) -> AcceptedEvent:
         """Raises Inactive when the trigger is not active."""
-        require_enforced(self.settings)
+        self._require_enforced()
         if is_agent(expert):
             return await self._run_reminder(expert, trigger)
         bound = self.registry.find(expert, trigger)
         bound.require_active()
         window = self.settings.experts.dedupe_window
         enriched = _enriched(bound, payload)
+        await asyncio.to_thread(
+            self._preflight.check_expert, bound.expert, bound.package, bound.process, "", dry_run=False
+        )
         arrival = await asyncio.to_thread(
             arrival_of, self.home, bound, enriched, source=self.source, dedupe_window=window
         )
@@ -286,7 +296,7 @@ class LocalService:
         return await self.database.write(lambda tx: cancel(tx, full_id(tx, runs, "run", run), reason))
 
     async def retry(self, run: str, changes: dict[str, Any] | None = None) -> str:
-        require_enforced(self.settings)
+        self._require_enforced()
         run_id = await self._run_id(run)
         await retry_run(self.database, self.home, run_id, changes or {})
         return run_id
@@ -368,7 +378,7 @@ class LocalService:
         self, run_id: str, watchers: RunWatchers | None, *, look_seconds: float = LOOK_SECONDS
     ) -> AsyncGenerator[RunEvent | None]:
         """What happens in one run until it is done; None when nothing does for a while."""
-        look = RunLook(
+        look = RunReader(
             row=lambda: self.database.read(lambda tx: get_run(tx, run_id)),
             snapshot=lambda: self.database.read(lambda tx: self._snapshot(tx, run_id)),
         )

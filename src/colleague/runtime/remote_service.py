@@ -20,7 +20,8 @@ from colleague.errors import (
     UsageError,
 )
 from colleague.home import Home
-from colleague.run_document import MAIN_SESSION, ApprovalDocument, RunDocument
+from colleague.main_names import MAIN_SESSION
+from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
 from colleague.runtime.gateway_file import GatewayFile, running_gateway
 from colleague.runtime.http_connection import ConnectionLost, HttpAddress, HttpRefused

@@ -98,7 +98,7 @@ class RunSnapshot:
 
 
 @dataclass
-class RunNews:
+class SentEvents:
     """Which calls were told to begin and to end, and how many answers were told, whoever told it."""
 
     answers: int = 0
@@ -178,7 +178,7 @@ def _seconds(call: CallDocument) -> float | None:
 
 
 @dataclass(frozen=True)
-class RunLook:
+class RunReader:
     """Reads one run: its row, which is cheap, or all of it."""
 
     row: Callable[[], Awaitable[Run]]
@@ -186,12 +186,12 @@ class RunLook:
 
 
 @dataclass
-class RunFollowing:
+class RunFollower:
     """One follower of one run."""
 
     run_id: str
-    look: RunLook
-    news: RunNews = field(default_factory=RunNews)
+    look: RunReader
+    news: SentEvents = field(default_factory=SentEvents)
     row: Run | None = None
     snapshot: RunSnapshot | None = None
     status: dict[str, Any] = field(default_factory=dict)
@@ -225,9 +225,12 @@ class RunFollowing:
         return [] if told is None else [told]
 
     async def quiet(self) -> list[RunEvent]:
-        """What the store has although the bus is silent: another process may be at work."""
+        """What the store has although the bus is silent: another process may be at work.
+
+        A queued run is told how the one ahead of it stands, which its own row does not say."""
         row = await self.look.row()
-        if row == self.row and (row.status != "running" or self.works_here):
+        queues = row.status == "queued" and not row.ready
+        if row == self.row and not queues and (row.status != "running" or self.works_here):
             return []
         self.row, self.works_here = row, False
         calls, status = await self.read()
@@ -254,12 +257,12 @@ class RunFollowing:
 
 
 async def run_events(
-    run_id: str, look: RunLook, watchers: RunWatchers | None, *, look_seconds: float = LOOK_SECONDS
+    run_id: str, look: RunReader, watchers: RunWatchers | None, *, look_seconds: float = LOOK_SECONDS
 ) -> AsyncGenerator[RunEvent | None]:
     """Begins with what has happened and ends with how the run ended, whoever works on it.
 
     None says that nothing happened for a while."""
-    run = RunFollowing(run_id, look)
+    run = RunFollower(run_id, look)
     with watchers.watching(run_id) if watchers else contextlib.nullcontext(Queue()) as queue:
         for event in await run.quiet():
             yield event
@@ -298,6 +301,7 @@ def _status(document: RunDocument) -> dict[str, Any]:
         "error": document["error"] or _failed_attempt(document),
         "waiting_on": document["waiting_on"],
         "retry_at": document["retry_at"],
+        "ahead": document["ahead"],
         "blocked_by": document["blocked_by"],
         "trouble": document["trouble"],
     }

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from colleague.agent.main_agent import OWNER
 from colleague.agent.turn_inputs import TurnInputs
 from colleague.config import Settings
 from colleague.errors import NotFound
+from colleague.main_names import MAIN_AGENT
 from colleague.session_key import BadSessionKey, SessionKey
 from colleague.sessions.changes import reset
 from colleague.sessions.resets import after_trigger, reset_due
@@ -135,7 +135,7 @@ def _arrival(key: SessionKey, message: SessionMessage) -> Arrival:
     inputs = message.inputs.to_json()
     return Arrival(
         kind="subagent" if key.is_subagent else "agent",
-        expert=OWNER,
+        expert=MAIN_AGENT,
         trigger=message.source,
         source=message.source,
         payload=inputs,

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from colleague.clock import iso
+from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.session_document import ArchiveDocument, ItemCall, ItemDocument, SessionDocument, SessionStatus
 from colleague.store.approvals import parked_in
 from colleague.store.inbox import count_waiting
-from colleague.store.journal import MAIN, Call, read_calls
+from colleague.store.journal import Call, read_calls
 from colleague.store.lanes import head_of
 from colleague.store.run import Run, get_run
 from colleague.store.session_entry import Archive, SessionEntry
@@ -73,7 +74,9 @@ def _json(text: str | None) -> Any:
 
 def item_documents(tx: Tx, items: Sequence[SessionItem]) -> list[ItemDocument]:
     """What people saw, each answer with the calls that it asked for."""
-    calls = {run_id: read_calls(tx, run_id, MAIN) for run_id in dict.fromkeys(_runs_with_calls(items))}
+    calls = {
+        run_id: read_calls(tx, run_id, MAIN_TRANSCRIPT) for run_id in dict.fromkeys(_runs_with_calls(items))
+    }
     return [_item(each, calls.get(each.run_id or "", [])) for each in items]
 
 

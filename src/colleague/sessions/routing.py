@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from colleague.session_key import MAIN_AGENT, ChatType, SessionKey
+from colleague.main_names import MAIN_AGENT
+from colleague.session_key import ChatType, SessionKey
 
 if TYPE_CHECKING:
     from colleague.config.settings import SessionSettings

@@ -25,7 +25,8 @@ def _after(tx: Tx, kind: str, text: str, **fields: Any) -> None:
 def tell_accepted(tx: Tx, arrival: Arrival, accepted: Accepted) -> None:
     if not activity.is_on():
         return
-    what = "came again" if accepted.duplicate else "is held" if arrival.held else "accepted"
+    paused = arrival.held and arrival.session_key  # what is looked up first has no session, and no pause
+    what = "came again" if accepted.duplicate else "is held" if paused else "accepted"
     source = f"{arrival.expert}/{arrival.trigger}" if arrival.trigger != arrival.source else arrival.expert
     run = f", run {short(accepted.run_id)}" if accepted.run_id else ""
     text = f"event {short(accepted.event_id)} {what}: {source} ({arrival.source}){run}"

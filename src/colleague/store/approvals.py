@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, and_, bindparam, or_, select
 from colleague.argument_check import misfits
 from colleague.clock import iso
 from colleague.errors import ColleagueError, NotFound
+from colleague.main_names import MAIN_CHANNEL
 from colleague.run_document import ApprovalKind, ApprovalStatus, Decision
 from colleague.store.accept import accept
 from colleague.store.activity_lines import tell_asked, tell_decided
@@ -57,7 +58,7 @@ FREE: tuple[Kind, ...] = ("draft", "learning")
 
 
 class AlreadyDecided(ColleagueError):
-    """Someone was quicker."""
+    """The approval is decided already."""
 
     code = "already-decided"
 
@@ -430,5 +431,5 @@ def _escalate(tx: Tx, run: Run, approval: Approval) -> None:
         "context": {"operation": approval.operation, "arguments": arguments},
         "recommendation": f"decide it: colleague approval show {approval.id[-8:]}",
     }
-    channel = first.channel if first else "main"
+    channel = first.channel if first else MAIN_CHANNEL
     put_in_outbox(tx, run.id, "escalation", approval.id, channel, json.dumps(body, ensure_ascii=False))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 
 SCHEMA_CHANGED = "the tool's schema has changed since"
 
@@ -20,7 +20,7 @@ class CallTarget:
     package_digest: str
 
     def to_json(self) -> str:
-        return json.dumps(asdict(self))
+        return json.dumps(vars(self))
 
     @classmethod
     def of_json(cls, text: str | None) -> CallTarget | None:

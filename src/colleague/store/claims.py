@@ -28,7 +28,7 @@ ALONE_AFTER = 2
 
 @dataclass(frozen=True)
 class Taken:
-    """A run in a worker's hands."""
+    """A run that a worker has claimed, with its lease."""
 
     run: Run
     hold: Hold

@@ -151,12 +151,6 @@ def get_grant(tx: Tx, grant_id: str) -> Grant:
     return found[0]
 
 
-def grants_given_with(tx: Tx, approval_ids: Collection[str]) -> list[Grant]:
-    """Those that were given together with these approvals."""
-    query = select(*_COLUMNS).where(grants.c.approval_id.in_(approval_ids)).order_by(grants.c.id)
-    return [record(Grant, row) for row in tx.all(query)]
-
-
 def all_grants(tx: Tx) -> list[Grant]:
     """All of them, the newest first."""
     return [record(Grant, row) for row in tx.all(select(*_COLUMNS).order_by(grants.c.created_at.desc()))]

@@ -13,7 +13,7 @@ from sqlalchemy import delete, func, select, update
 
 from colleague.store.accept import Accepted, Arrival, accept, start_run
 from colleague.store.ids import new_id
-from colleague.store.lanes import head_of, lock_lane, take_places
+from colleague.store.lanes import count_open, head_of, lock_lane, take_places
 from colleague.store.record import columns_of, record
 from colleague.store.run import Hold, Run, fenced, get_run
 from colleague.store.session_entry import QueueMode, open_session
@@ -99,9 +99,14 @@ def send(tx: Tx, said: Said, rule: QueueRule) -> Sent:
         return Sent(accepted.event_id, accepted.run_id, "queued", duplicate=True)
     tx.update(events, {"id": accepted.event_id}, held=0)
     running = get_run(tx, head) if head else None
-    if rule.mode == "interrupt" and (running is None or running.kind in TURNS):
+    if rule.mode == "interrupt" and (running is None or _may_be_interrupted(running)):
         return _interrupt(tx, said, accepted.event_id, running)
     return _wait(tx, said, accepted.event_id, rule, running)
+
+
+def _may_be_interrupted(run: Run) -> bool:
+    """A turn of words may. What a person has decided is carried out first, and other runs are no turns."""
+    return run.kind in TURNS and "approval" not in json.loads(run.inputs)
 
 
 def _started(tx: Tx, accepted: Accepted, said: Sequence[Said]) -> Sent:
@@ -117,17 +122,24 @@ def _add_said(tx: Tx, said: Sequence[Said], run_id: str, event_ids: Sequence[str
 
 
 def _interrupt(tx: Tx, said: Said, event_id: str, running: Run | None) -> Sent:
-    """Ends the turn at work. What waited and this message are one turn, in the order in which they came."""
+    """Ends the turn at work. What waited and this message are one turn, in the order in which they came;
+    decisions that were to be carried out next come before it."""
     from colleague.store.cancel import cancel  # ending a run looks into the inbox
 
     key = said.arrival.session_key
-    rows = waiting_for(tx, key)
-    _remove(tx, rows)
+    tx.insert(inbox, **vars(Waiting(event_id, key, "collect", _stored(said), tx.now)))
+    if count_open(tx, key) <= 1:
+        tx.update(inbox, {"session_key": key}, mode="collect", due_at=tx.now)
     if running is not None:
-        cancel(tx, running.id, "a new message interrupted this turn")
-    whole = [*(row.said for row in rows), said]
-    run_id = _start_turn(tx, whole, [*(row.event_id for row in rows), event_id])
-    return Sent(event_id, run_id, "interrupted" if running is not None else "started")
+        cancel(tx, running.id, "a new message interrupted this turn")  # this starts what waits
+    else:
+        start_waiting(tx, key)
+    return Sent(event_id, _run_of(tx, event_id), "interrupted" if running is not None else "started")
+
+
+def _run_of(tx: Tx, event_id: str) -> str | None:
+    row = tx.one(select(events.c.run_id).where(events.c.id == event_id))
+    return row.run_id if row else None
 
 
 def _wait(tx: Tx, said: Said, event_id: str, rule: QueueRule, running: Run | None) -> Sent:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.store.approvals import Ask, can_go_on, raise_asks
 from colleague.store.claims import progress, wake_run
 from colleague.store.ids import new_id
@@ -27,7 +28,6 @@ CallStatus = Literal[
     "parked",
 ]
 
-MAIN = "main"
 SESSION = "session"
 """As a call's tool: it is a child session."""
 
@@ -107,7 +107,7 @@ class Call:
         return self.tool == SESSION
 
 
-def read_messages(tx: Tx, run_id: str, session: str = MAIN) -> list[Message]:
+def read_messages(tx: Tx, run_id: str, session: str = MAIN_TRANSCRIPT) -> list[Message]:
     return tx.find(Message, messages, {"run_id": run_id, "session": session}, order=("position",))
 
 
@@ -179,24 +179,26 @@ def start_call(tx: Tx, hold: Hold, call: Call) -> int:
 
     `call` has the final arguments, which a person may have edited, and their digest. A number that was used
     before is refused by the database."""
-    run = fenced(tx, hold)
-    number = call.sends + 1
-    tx.insert(sends, call_id=call.id, number=number, epoch=run.epoch, started_at=tx.now)
-    begun = {"status": "started", "sends": number, "started_at": tx.now}
-    final = {"arguments": call.arguments, "digest": call.digest, "note": call.note, "target": call.target}
-    tx.update(calls, {"id": call.id}, **begun, **final)
-    return number
+    return _start(tx, hold, call, tx.now)
 
 
 def finish_reading(
     tx: Tx, hold: Hold, call: Call, result: str, took_ms: int, *, is_error: bool = False
 ) -> int:
     """Commits a reading with its answer at once: before that it can be made again, so nothing is lost."""
-    number = start_call(tx, hold, call)
-    began = tx.now - took_ms
-    tx.update(sends, {"call_id": call.id, "number": number}, started_at=began, ended_at=tx.now)
     ended = {"status": "finished", "result": result, "is_error": int(is_error), "ended_at": tx.now}
-    tx.update(calls, {"id": call.id}, started_at=began, **ended)
+    return _start(tx, hold, call, tx.now - took_ms, **ended)
+
+
+def _start(tx: Tx, hold: Hold, call: Call, began: int, **ended: Any) -> int:
+    """With `ended` the send is over already."""
+    run = fenced(tx, hold)
+    number = call.sends + 1
+    times = {"started_at": began, "ended_at": ended.get("ended_at")}
+    tx.insert(sends, call_id=call.id, number=number, epoch=run.epoch, **times)
+    begun = {"status": "started", "sends": number, "started_at": began}
+    final = {"arguments": call.arguments, "digest": call.digest, "note": call.note, "target": call.target}
+    tx.update(calls, {"id": call.id}, **begun | final | ended)
     return number
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import BigInteger, Executable, bindparam, select
+from sqlalchemy import BigInteger, Executable, bindparam, func, select
 from sqlalchemy.dialects.postgresql import insert as pg_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
@@ -63,6 +63,12 @@ def head_of(tx: Tx, lane: str) -> str | None:
     """The first unfinished run of a lane."""
     row = tx.execute(_HEAD, {"lane": lane}).first()
     return str(row[0]) if row else None
+
+
+def count_open(tx: Tx, lane: str) -> int:
+    """The unfinished runs of a lane."""
+    query = select(func.count()).select_from(runs).where(runs.c.lane == lane, is_open())
+    return int(tx.execute(query).scalar_one())
 
 
 def free_next(tx: Tx, lane: str) -> str | None:

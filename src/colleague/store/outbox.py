@@ -9,6 +9,7 @@ from sqlalchemy import and_, or_, select, update
 
 from colleague.clock import STEP_MS
 from colleague.errors import NotFound
+from colleague.main_names import MAIN_CHANNEL
 from colleague.run_document import QUESTIONS
 from colleague.store.ids import new_id
 from colleague.store.paging import Order, Page, count_rows
@@ -35,11 +36,9 @@ class OutboxMessage:
     read_by: str | None
 
 
-MAIN = "main"
-"""The channel for what the owner of the home is told."""
 UNREAD = "unread"
 """The status of what is where it should be and nobody has read."""
-NO_READER = f"{MAIN} has no reader yet"
+NO_READER = f"{MAIN_CHANNEL} has no reader yet"
 
 LONGEST_SEND_MS = 120_000
 LONGEST_PAUSE_MS = 3_600_000
@@ -48,7 +47,8 @@ TO_SEND = tuple(outbox.c.status != sql_literal(status) for status in ("sent", UN
 _NO_QUESTION = tuple(outbox.c.kind != sql_literal(kind) for kind in QUESTIONS)
 TO_READ = (outbox.c.status == sql_literal(UNREAD), *_NO_QUESTION)
 _READABLE = or_(
-    outbox.c.status == sql_literal(UNREAD), and_(outbox.c.status == "waiting", outbox.c.channel == MAIN)
+    outbox.c.status == sql_literal(UNREAD),
+    and_(outbox.c.status == "waiting", outbox.c.channel == MAIN_CHANNEL),
 )
 """Who is quick can read what is for main before the sender has seen it."""
 

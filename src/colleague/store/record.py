@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, TypeVar
 
-from sqlalchemy import Column, Row, Table
+from sqlalchemy import Column, Table
 
 T = TypeVar("T")
 
@@ -19,7 +20,7 @@ def columns_of(kind: type[Any], table: Table) -> list[Column[Any]]:
     return [table.c[name] for name in kind.__dataclass_fields__]
 
 
-def record(kind: type[T], row: Row[Any]) -> T:
+def record(kind: type[T], row: Sequence[Any]) -> T:
     """One row, selected with `columns_of`. What is a bool in the dataclass is 0 or 1 in the table."""
     values = dict(zip(kind.__dataclass_fields__, row, strict=True))  # type: ignore[attr-defined]
     for name in _bools(kind):  # type: ignore[arg-type]

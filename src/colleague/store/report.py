@@ -9,8 +9,10 @@ from typing import Any
 from sqlalchemy import bindparam, func, select
 
 from colleague.clock import iso
+from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.run_document import (
     REHEARSAL_MODELS,
+    AheadDocument,
     AttemptDocument,
     CallDocument,
     MessageDocument,
@@ -21,7 +23,7 @@ from colleague.run_document import (
     TroubleDocument,
 )
 from colleague.store.approvals import approvals_of
-from colleague.store.journal import MAIN, Call, all_messages, read_calls, read_messages
+from colleague.store.journal import Call, all_messages, read_calls, read_messages
 from colleague.store.lanes import head_of
 from colleague.store.outbox import UNREAD, OutboxMessage, outbox_of
 from colleague.store.run import Run, get_run
@@ -48,6 +50,7 @@ def run_document(tx: Tx, run_id: str) -> RunDocument:
     run = get_run(tx, run_id)
     asked = approvals_of(tx, run_id)
     used = spent_by_run(tx, run_id)
+    ahead = run_ahead(tx, run)
     return {
         **brief_document(run),
         "version": run.version,
@@ -60,7 +63,8 @@ def run_document(tx: Tx, run_id: str) -> RunDocument:
         "waiting_on": [each.id for each in asked if each.holds],
         "retry_at": iso(run.retry_at),
         "behind": runs_ahead(tx, run),
-        "blocked_by": _blocked_by(tx, run),
+        "ahead": _ahead(ahead) if ahead else None,
+        "blocked_by": ahead.id if ahead and ahead.status == "waiting" else None,
         "attempts": [
             _attempt(each) for each in tx.find(Attempt, attempts, {"run_id": run_id}, order=("number",))
         ],
@@ -91,9 +95,9 @@ class AnswerText:
 
 def answers_of(tx: Tx, run_id: str) -> list[AnswerText]:
     """The answers in the main session of a run, in order."""
-    calls = read_calls(tx, run_id, MAIN)
+    calls = read_calls(tx, run_id, MAIN_TRANSCRIPT)
     found = []
-    for message in read_messages(tx, run_id, MAIN):
+    for message in read_messages(tx, run_id, MAIN_TRANSCRIPT):
         said = [each for each in json.loads(message.body) if each.get("kind") == "response"]
         if said:
             ids = frozenset(call.id for call in calls if call.position == message.position)
@@ -103,7 +107,7 @@ def answers_of(tx: Tx, run_id: str) -> list[AnswerText]:
 
 _RESPONSES = select(func.count()).where(
     messages.c.run_id == bindparam("run"),
-    messages.c.session == MAIN,
+    messages.c.session == MAIN_TRANSCRIPT,
     # inside of a text the quotes would be escaped
     messages.c.body.contains('"kind":"response"', autoescape=True),
 )
@@ -207,12 +211,21 @@ def runs_ahead(tx: Tx, run: Run) -> int:
     return int(tx.execute(select(func.count()).select_from(runs).where(ahead)).scalar_one())
 
 
-def _blocked_by(tx: Tx, run: Run) -> str | None:
-    """The run that holds the lane of this one and waits for a person."""
+def run_ahead(tx: Tx, run: Run) -> Run | None:
+    """The run that holds the lane of this queued one; None when it may begin."""
     if run.lane is None or run.status != "queued":
         return None
     head = head_of(tx, run.lane)
-    return head if head != run.id and head and get_run(tx, head).status == "waiting" else None
+    return get_run(tx, head) if head and head != run.id else None
+
+
+def _ahead(run: Run) -> AheadDocument:
+    return {
+        "id": run.id,
+        "status": run.status,
+        "trouble": trouble_document(run),
+        "retry_at": iso(run.retry_at),
+    }
 
 
 def runs_behind(tx: Tx, run: Run) -> int:

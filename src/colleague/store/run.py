@@ -15,8 +15,8 @@ Status = RunStatus
 Outcome = RunOutcome
 RunKind = Literal["expert", "agent", "subagent"]
 """Who works on a run: an expert under its policy, an agent that people talk to, or one that it spawned."""
-"""Whether a run is dry; a strict one sends nothing but what only reads."""
 _STRICT = 2
+"""Stored for a dry run that sends only calls that read."""
 
 
 @dataclass(frozen=True)

@@ -54,15 +54,6 @@ def _paused(found: list[TriggerState]) -> bool:
     return bool(found and found[0].paused_at is not None)
 
 
-def last_slots(tx: Tx, expert: str, trigger: str, limit: int = 1) -> list[SlotRow]:
-    """The newest settled times."""
-    query = select(slots.c.slot, slots.c.event_id).where(
-        slots.c.expert == expert, slots.c.trigger_name == trigger
-    )
-    rows = tx.all(query.order_by(slots.c.slot.desc()).limit(limit))
-    return [SlotRow(row.slot, row.event_id) for row in rows]
-
-
 def settle_up_to(tx: Tx, expert: str, trigger: str, slot: int) -> None:
     tx.update(triggers, {"expert": expert, "trigger_name": trigger}, last_slot=slot)
 

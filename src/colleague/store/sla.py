@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 
+from colleague.main_names import MAIN_CHANNEL
 from colleague.store.outbox import put_in_outbox
 from colleague.store.run import Run
 from colleague.store.tables import runs
@@ -17,7 +18,7 @@ class Sla:
 
     limit_ms: int
     breach: str = "warn"
-    channel: str = "main"
+    channel: str = MAIN_CHANNEL
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))

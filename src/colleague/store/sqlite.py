@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.pool import QueuePool
@@ -102,11 +102,12 @@ class SqliteDatabase:
 
     def _read(self, work: Callable[[Tx], T]) -> T:
         with self._telling(), self._engine.connect() as connection:
-            connection.exec_driver_sql("BEGIN")
+            raw = _raw(connection)
+            raw.execute("BEGIN")
             try:
-                return work(Tx(connection, self._clock, locks_rows=False))
+                return work(Tx(connection, self._clock, locks_rows=False, sqlite=raw))
             finally:
-                connection.exec_driver_sql("ROLLBACK")
+                raw.execute("ROLLBACK")
 
     def _write_forever(self) -> None:
         """A connection that cannot be used any more is replaced; meanwhile nobody waits without an answer."""
@@ -133,7 +134,8 @@ class SqliteDatabase:
         job: _Job | None = first
         open_for_more, begun = True, False
         try:
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            raw = _raw(connection)
+            raw.execute("BEGIN IMMEDIATE")
             begun = True
             while job is not None:
                 self._write_one(connection, job, done)
@@ -141,7 +143,7 @@ class SqliteDatabase:
                 open_for_more = job is not _END
                 job = job if open_for_more else None
             failpoint("commit.before")
-            connection.exec_driver_sql("COMMIT")
+            raw.execute("COMMIT")
             failpoint("commit.after")
         except BaseException as error:  # noqa: BLE001 - every waiter must learn of it, whatever it was
             told = as_unavailable(error, self._file)
@@ -176,24 +178,26 @@ class SqliteDatabase:
         It is told after the commit, too: what refused it may be another request of the same commit."""
         if not job.future.set_running_or_notify_cancel():
             return  # whoever asked has gone, and nothing was done yet
+        raw = _raw(connection)
         tx = Tx(
             connection,
             self._clock,
             locks_rows=False,
             listeners=self.listeners,
             watchers=self.watchers,
+            sqlite=raw,
         )
-        connection.exec_driver_sql("SAVEPOINT job")
+        raw.execute("SAVEPOINT job")
         try:
             result = job.work(tx)
         except Exception as error:
-            if not _in_transaction(connection):
-                raise
-            connection.exec_driver_sql("ROLLBACK TO job")
-            connection.exec_driver_sql("RELEASE job")
+            if not raw.in_transaction:
+                raise  # a full disk can roll everything back: what followed would commit by itself
+            raw.execute("ROLLBACK TO job")
+            raw.execute("RELEASE job")
             done.append((job, None, as_unavailable(error, self._file)))
             return
-        connection.exec_driver_sql("RELEASE job")
+        raw.execute("RELEASE job")
         done.append((job, tx, result))
 
 
@@ -223,17 +227,18 @@ def _refuse(jobs: Sequence[_Job], error: BaseException) -> None:
             future.set_exception(error)
 
 
-def _in_transaction(connection: Connection) -> bool:
-    """A full disk can roll everything back; what came after would commit by itself."""
+def _raw(connection: Connection) -> sqlite3.Connection:
+    """The library's own connection: transactions are begun and ended on it, without what SQLAlchemy adds."""
     raw: Any = connection.connection.dbapi_connection
-    return bool(raw.in_transaction)
+    return cast(sqlite3.Connection, raw)
 
 
 def _roll_back(connection: Connection) -> None:
     """A connection that cannot even do that is thrown away, and the writer opens another."""
     try:
-        if _in_transaction(connection):
-            connection.exec_driver_sql("ROLLBACK")
+        raw = _raw(connection)
+        if raw.in_transaction:
+            raw.execute("ROLLBACK")
     except Exception:
         connection.invalidate()
         raise

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from sqlalchemy import Insert, Select, Table, Update, bindparam, insert, select, update
 from sqlalchemy.dialects.postgresql import insert as pg_insert
+from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 PLUS_ONE = object()
@@ -44,3 +47,23 @@ def select_statement(
     query = select(*(table.c[name] for name in columns)).where(*conditions)
     query = query.order_by(*(table.c[name] for name in order)) if order else query
     return query.with_for_update() if lock else query
+
+
+@dataclass(frozen=True)
+class SqliteText:
+    """A statement as SQLite's own library takes it: the text, and its parameters in order."""
+
+    text: str
+    names: tuple[str, ...]
+    fixed: Mapping[str, Any]
+
+    def ordered(self, values: Mapping[str, Any]) -> list[Any]:
+        return [values[name] if name in values else self.fixed[name] for name in self.names]
+
+
+@cache
+def sqlite_text(statement: Insert | Update | Select[Any]) -> SqliteText:
+    """Only for what the functions above have built: those are few, and the same object each time."""
+    compiled = statement.compile(dialect=sqlite_dialect(paramstyle="qmark"))
+    fixed = {name: value for name, value in compiled.params.items() if value is not None}
+    return SqliteText(str(compiled), tuple(compiled.positiontup or ()), fixed)

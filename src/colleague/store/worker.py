@@ -15,7 +15,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection
 from typing import Any, Protocol
 
-from colleague.background import BackgroundTasks
+from colleague.background_tasks import BackgroundTasks
 from colleague.clock import boot_time_ms
 from colleague.errors import DatabaseUnavailable
 from colleague.shortage import is_shortage
@@ -31,7 +31,7 @@ from colleague.store.claims import (
     take_some,
 )
 from colleague.store.notify import CHANNEL
-from colleague.store.run import Hold, fenced
+from colleague.store.run import Hold, fenced, get_run
 from colleague.store.sweep import forget, sweep
 from colleague.store.tx import Database, Fenced, Tx
 from colleague.store.work_health import WorkHealth
@@ -39,6 +39,7 @@ from colleague.store.work_health import WorkHealth
 log = logging.getLogger(__name__)
 
 SWEEP, FORGET, LISTENER = "sweep", "removal of old runs", "listener for other processes"
+ENDED = "the run has ended"
 SWEEP_SECONDS = 2.0
 FORGET_SECONDS = 3600.0
 SHORTEST_REST, LONGEST_REST = 1.0, 15.0
@@ -69,7 +70,7 @@ class Worker:
     ) -> None:
         self._keep_ms = keep_ms
         self._only = only
-        # of its own for each worker: what is in its name and not in its hands is in nobody's
+        # unique for each worker: a run that is claimed in its name and that it does not hold is nobody's
         self.name = name or f"{os.uname().nodename}:{os.getpid()}:{secrets.token_hex(3)}"
         self.health = WorkHealth()
         self._database = database
@@ -79,7 +80,7 @@ class Worker:
         self._taking = asyncio.Lock()
         self._held: dict[asyncio.Task[None], Taken] = {}
         self._last_expert = ""
-        self._stopping = False
+        self._stopping = self._on_hold = False
         self._rest, self._rests_until = SHORTEST_REST, 0.0
         self._background = background or BackgroundTasks()
 
@@ -111,6 +112,11 @@ class Worker:
         self._stopping = True
         self._awake.set()
 
+    def hold(self, held: bool) -> None:
+        """While held, no further run is taken; what is under way goes on."""
+        self._on_hold = held
+        self._awake.set()
+
     @property
     def busy(self) -> int:
         return len(self._held)
@@ -134,7 +140,7 @@ class Worker:
     def _stop_run(self, run_id: str) -> None:
         for task, taken in self._held.items():
             if taken.run.id == run_id:
-                task.cancel()
+                task.cancel(ENDED)
 
     async def _look_for_work(self) -> None:
         """An error here must not touch what is held; the next look comes by itself."""
@@ -165,7 +171,8 @@ class Worker:
 
     @property
     def _has_room(self) -> bool:
-        return len(self._held) < self._limit and not self._stopping and not self._one_is_alone()
+        may_take = not self._stopping and not self._on_hold
+        return may_take and len(self._held) < self._limit and not self._one_is_alone()
 
     async def _take_all(self) -> None:
         while self._has_room:
@@ -215,9 +222,11 @@ class Worker:
             self.health.moved()
         except Fenced:
             log.info("run %s was taken over", taken.run.id)
-        except asyncio.CancelledError:
-            if not self._stopping:
-                log.info("run %s was ended, or its lease is lost", taken.run.id)
+        except asyncio.CancelledError as cancelled:
+            if ENDED in cancelled.args:
+                log.info("the work on run %s is stopped: it has ended", taken.run.id)
+            elif not self._stopping:
+                log.warning("run %s lost its lease", taken.run.id)
             raise
         except Exception as error:  # noqa: BLE001 - noted
             self._note(error, f"run {taken.run.id} could not be advanced")
@@ -226,9 +235,9 @@ class Worker:
             await _cancelled([keeping])
 
     async def _hand_back(self, hold: Hold, error: Exception) -> None:
-        """A bug must not leave a run in nobody's hands; one that fails every time fails its attempt.
+        """A bug must not leave a run claimed by nobody; a run that fails every time fails its attempt.
 
-        Trouble of the surroundings is no fault of the run: it is not counted, and the next take waits."""
+        An outside failure is not counted against the run, and the next take waits."""
 
         def after_a_bug(tx: Tx) -> None:
             release(tx, fenced(tx, hold))
@@ -257,7 +266,7 @@ class Worker:
             try:
                 if not await self._renew(taken):
                     if owner is not None:
-                        owner.cancel()
+                        owner.cancel(ENDED if await self._has_ended(taken) else None)
                     return
                 pause = usual
             except Exception as error:  # noqa: BLE001 - noted
@@ -273,6 +282,10 @@ class Worker:
             return await database.read(lambda tx: ended_by(tx, taken.hold))
         taken.lease.renewed(asked_at)
         return True
+
+    async def _has_ended(self, taken: Taken) -> bool:
+        """As when a person cancels it."""
+        return await self._database.read(lambda tx: get_run(tx, taken.run.id).status == "done")
 
     async def _sweep_forever(self) -> None:
         while True:

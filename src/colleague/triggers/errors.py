@@ -1,4 +1,4 @@
-"""Why something from outside is turned away. No sentence here ever holds a secret, a signature or a body."""
+"""Why a request from outside is refused. No sentence here ever holds a secret, a signature or a body."""
 
 from __future__ import annotations
 

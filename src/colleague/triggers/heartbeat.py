@@ -10,7 +10,8 @@ from colleague.clock import STEP_MS
 from colleague.config import Settings
 from colleague.duration import parse_duration
 from colleague.experts.bindings import CatchUp
-from colleague.session_key import MAIN_AGENT, SessionKey
+from colleague.main_names import MAIN_AGENT
+from colleague.session_key import SessionKey
 from colleague.sessions.messages import SessionMessage, send_message
 from colleague.store.accept import skip
 from colleague.store.inbox import count_waiting

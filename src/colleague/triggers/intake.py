@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from colleague.agent.main_agent import SESSION as MAIN_SESSION
 from colleague.duration import parse_duration
 from colleague.experts.runs.invoke import isolated_session, process_parts
 from colleague.experts.runs.mapping import dedupe_value, inputs_of, lane_of
 from colleague.home import Home
+from colleague.main_names import MAIN_SESSION
 from colleague.packages.snapshot import take_snapshot
 from colleague.store.accept import Accepted, Arrival, Event, accept_all
 from colleague.store.schedules import is_paused

@@ -30,7 +30,7 @@ from colleague.experts.install import install_expert
 from colleague.experts.runs.assembly import ExpertRuns
 from colleague.experts.runs.inputs import find_process
 from colleague.experts.runs.invoke import Invocation
-from colleague.experts.runs.report import run_report
+from colleague.experts.runs.redacted_report import run_report
 from colleague.experts.runs.run_package import RunPackages
 from colleague.experts.update import apply_update, prepared_update
 from colleague.experts.workspace.workspace import Workspace

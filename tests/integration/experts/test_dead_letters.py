@@ -9,7 +9,7 @@ import pytest
 
 from colleague.errors import ColleagueError, NotFound, UsageError
 from colleague.experts.runs.inputs import changed_inputs
-from colleague.experts.runs.report import run_report
+from colleague.experts.runs.redacted_report import run_report
 from colleague.experts.runs.retry import drop_dead_letter, retry_run
 from colleague.store.overview import dead_letters
 from colleague.store.retention import forget_old

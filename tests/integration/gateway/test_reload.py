@@ -84,13 +84,37 @@ def test_a_restriction_that_nothing_enforces_is_refused(house: House) -> None:
         before = house.settings.get("tools", {})
         house.configure(tools={"deny": ["*"]}, hooks=house.settings["hooks"] | {"maxBodyBytes": 5})
         [problem] = gateway.until(lambda: gateway.get("/api/status").json()["problems"])
-        assert problem.startswith(f"the settings stay as they were: {house.home.settings_file}:")
+        begins = "the settings stay as they were, and no run begins"
+        assert problem.startswith(f"{begins}: {house.home.settings_file}:")
         assert "tools.deny restricts agents, and nothing enforces it yet" in problem
         assert "tools.deny restricts agents" in (house.home.logs / "colleague.jsonl").read_text()
         assert gateway.hook(f"{CLERK}/order", {"id": "longer than five bytes"}).status_code == 202
         house.configure(tools=before)
         assert gateway.until(lambda: not gateway.get("/api/status").json()["problems"])
         assert gateway.hook(f"{CLERK}/order", {"id": "longer than five bytes"}).status_code == 413
+
+
+def test_no_run_begins_under_a_restriction_that_nothing_enforces(house: House) -> None:
+    """What is accepted meanwhile waits, and begins when the restriction is gone."""
+    house.bind({})
+    path = f"/api/experts/{CLERK}/runs"
+    with house.open() as gateway:
+        house.configure(tools={"deny": ["*"]})
+        assert gateway.until(lambda: gateway.get("/api/status").json()["problems"])
+        session = "/api/sessions/agent:main:main/messages"
+        for url, body in ((path, {"task": "speak"}), (session, {"text": "x"})):
+            told = gateway.post(url, body)
+            assert told.status_code == 503, told.text
+            assert "tools.deny restricts agents" in told.json()["error"]["message"]
+        accepted = gateway.hook(f"{CLERK}/order", {"id": "o"})
+        assert accepted.status_code == 202
+        run = accepted.json()["run_id"]
+        assert gateway.get(f"/api/runs/{run}").json()["status"] == "queued"
+        house.home.settings_file.write_text("{ broken")
+        assert gateway.until(lambda: "tools.deny" not in str(gateway.get("/api/status").json()["problems"]))
+        assert gateway.get(f"/api/runs/{run}").json()["status"] == "queued"
+        house.configure(tools={})
+        assert gateway.ended(run)["status"] == "done"
 
 
 def test_a_new_model_counts_for_new_runs(house: House) -> None:

@@ -12,7 +12,7 @@ import pytest
 from colleague.agent.models.connections import Connections
 from colleague.agent.models.delta import Delta
 from colleague.agent.models.failure import ModelFailure
-from colleague.agent.models.request_params import wire
+from colleague.agent.models.request_params import provider_request
 from colleague.agent.models.resolved import LONGEST_SECONDS, Api, Key, ResolvedModel
 from colleague.agent.models.think import think
 from tests.integration.models import anthropic_wire, openai_wire
@@ -207,7 +207,7 @@ def test_every_request_has_an_end() -> None:
     async def run(server: WireServer) -> float:
         async with Connections() as connections:
             model = at(server)
-            return wire(model, await connections.open(model), HELLO).settings["request_timeout"]
+            return provider_request(model, await connections.open(model), HELLO).settings["request_timeout"]
 
     assert with_server(run, Page(200)) == LONGEST_SECONDS
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from colleague.agent.models.failure import ModelFailure, Reason
-from colleague.agent.models.retry import Patience, Wait, think_patiently
+from colleague.agent.models.retry import RetryPolicy, Wait, think_with_retries
 from tests.integration.models import openai_wire as wire
 from tests.integration.models.asking import HELLO, at, with_server
 from tests.integration.models.server import Page, Stream, WireServer
@@ -27,17 +27,17 @@ class Waited:
     slept: list[float] = field(default_factory=list)
     told: list[Wait] = field(default_factory=list)
 
-    def patience(self, jitter: Callable[[], float] = lambda: 1.0) -> Patience:
+    def patience(self, jitter: Callable[[], float] = lambda: 1.0) -> RetryPolicy:
         async def sleep(seconds: float) -> None:
             self.slept.append(seconds)
 
-        return Patience(lambda: self.left - sum(self.slept), self.told.append, sleep, jitter)
+        return RetryPolicy(lambda: self.left - sum(self.slept), self.told.append, sleep, jitter)
 
 
 def ask(waited: Waited, *answers: Page | Stream) -> tuple[str, int]:
     async def run(server: WireServer) -> tuple[str, int]:
         try:
-            said = (await think_patiently(at(server), HELLO, None, waited.patience())).text
+            said = (await think_with_retries(at(server), HELLO, None, waited.patience())).text
         except ModelFailure as failure:
             said = failure.reason
         return said, len(server.requests)
@@ -81,7 +81,7 @@ def test_a_provider_that_falls_silent_is_asked_again(events: list[str]) -> None:
 
     async def run(server: WireServer) -> tuple[str, list[str]]:
         model = at(server, idle_seconds=0.2)
-        reply = await think_patiently(model, HELLO, None, waited.patience())
+        reply = await think_with_retries(model, HELLO, None, waited.patience())
         return reply.text, [wait.failure.reason for wait in waited.told]
 
     assert with_server(run, silent, silent, SAID) == ("Hi.", ["stalled", "stalled"])
@@ -90,7 +90,7 @@ def test_a_provider_that_falls_silent_is_asked_again(events: list[str]) -> None:
 def test_one_that_stays_silent_is_given_up() -> None:
     async def run(server: WireServer) -> tuple[str, int]:
         try:
-            await think_patiently(at(server, idle_seconds=0.2), HELLO, None, Waited().patience())
+            await think_with_retries(at(server, idle_seconds=0.2), HELLO, None, Waited().patience())
         except ModelFailure as failure:
             return failure.reason, len(server.requests)
         raise AssertionError("it answered")
@@ -157,8 +157,8 @@ def test_a_wait_may_be_told_by_a_coroutine_and_cancelled() -> None:
         async def tell(wait: Wait) -> None:
             waits.append(wait.seconds)
 
-        patience = Patience(lambda: math.inf, tell, first_seconds=60)
-        task = asyncio.create_task(think_patiently(at(server), HELLO, None, patience))
+        patience = RetryPolicy(lambda: math.inf, tell, first_seconds=60)
+        task = asyncio.create_task(think_with_retries(at(server), HELLO, None, patience))
         while not waits:
             await asyncio.sleep(0.01)
         task.cancel()

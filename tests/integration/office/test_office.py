@@ -16,7 +16,7 @@ import pytest
 from colleague.mcp.answer import ToolAnswer
 from colleague.mcp.servers import Servers
 from colleague.packages.package import read_package
-from colleague.packages.tool import Operation
+from colleague.packages.tool_declaration import Operation
 from tests.conftest import Colleague
 from tests.forked import forked_command
 from tests.integration.mcp.support import Bench, free_port, listening

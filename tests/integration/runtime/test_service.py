@@ -156,6 +156,8 @@ class TestFollowing:
         first, second = served.run(work)
         assert (first["status"], second["status"]) == ("waiting", "queued")
         assert (second["blocked_by"], second["waiting_on"]) == (first["id"], [])
+        ahead = {"id": first["id"], "status": "waiting", "trouble": None, "retry_at": None}
+        assert (second["ahead"], first["ahead"]) == (ahead, None)
 
 
 class TestRefusals:

@@ -11,7 +11,7 @@ from colleague.clock import MovableClock
 from colleague.config import Settings
 from colleague.home import Home
 from colleague.store.identity import DatabaseGone, key_of, remember_identity
-from colleague.store.opening import open_database
+from colleague.store.open_database import open_database
 from tests.integration.store.databases import administer, new_database
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
-from colleague.agent.main_agent import SESSION as MAIN_SESSION
+from colleague.main_names import MAIN_SESSION
 from colleague.store.accept import Arrival, QueueFull
 from colleague.store.event_report import event_document
 from colleague.store.tables import dedupe, events, lanes, runs

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from colleague.experts.bindings import ToolBinding
 from colleague.experts.runs.schema_compare import Difference, compare, offered_schema, server_tool_name
-from colleague.mcp.tool import McpTool
+from colleague.mcp.mcp_tool import McpTool
 from colleague.packages.mark import Mark
-from colleague.packages.tool import Operation
+from colleague.packages.tool_declaration import Operation
 
 AT = Mark("tools/crm.yaml", 3)
 TEXT = {"type": "string"}

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from colleague.experts.privacy.tokens import wordings
+from colleague.experts.privacy.tokens import tokenized_texts
 
 
 def words(text: str) -> list[str]:
-    *_, last = wordings(text)
+    *_, last = tokenized_texts(text)
     return list(last.words)
 
 
@@ -42,12 +42,12 @@ def test_words(text: str, found: list[str]) -> None:
 @given(st.text())
 @example("a[ [private[private] \ua7f7\u200ba\ua7f7 EUR1k 1,200,5 \\u0301\\ud83d\\ude00 %F0%9F%98%80 \ud800")
 def test_every_word_has_its_place(text: str) -> None:
-    for wording in wordings(text):
+    for wording in tokenized_texts(text):
         assert len(wording.view) == len(text)
         assert len(wording.written) == len(wording.words) == len(wording.spans)
         assert [wording.view[start:end] for start, end in wording.spans] == wording.matched
         for index in range(len(wording.words)):
-            assert not any(each.words for each in wordings(wording.gap(index)))
+            assert not any(each.words for each in tokenized_texts(wording.gap(index)))
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\\%")))

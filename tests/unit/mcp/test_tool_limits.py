@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from colleague.mcp.tool import McpTool
+from colleague.mcp.mcp_tool import McpTool
 from colleague.mcp.tool_limits import (
     CUT,
     LARGEST_LISTING,

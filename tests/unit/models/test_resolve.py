@@ -106,6 +106,7 @@ def test_an_alias(tmp_path: Path) -> None:
     [
         ("locl/m1", NotFound, "no model provider 'locl'", "did you mean 'local'?"),
         ("zzz/m1", NotFound, "no model provider 'zzz'", "models.providers in colleague.json"),
+        ("rehearsal/walkthrough", NotFound, "no model provider 'rehearsal'", "name it in a bindings.yaml"),
         ("openal/gpt-5", NotFound, "no model provider 'openal'", "did you mean 'openai'?"),
         ("m1", NotFound, "names no provider", "did you mean 'local/m1'?"),
         ("what", NotFound, "names no provider", "provider/model"),

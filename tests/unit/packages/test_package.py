@@ -16,7 +16,7 @@ from colleague.packages.execution import Execution, Retry
 from colleague.packages.learning import Learning
 from colleague.packages.package import Package, read_package
 from colleague.packages.parameter import object_schema
-from colleague.packages.payload import parse_payload_path
+from colleague.packages.payload_path import parse_payload_path
 from colleague.packages.policy import ApprovalPolicy, Escalation, Policy
 from colleague.packages.snapshot import take_snapshot
 from tests.unit.packages.conftest import PackageOnDisk

@@ -14,7 +14,7 @@ from colleague.packages.delivery import Delivery
 from colleague.packages.execution import Execution
 from colleague.packages.mark import Mark
 from colleague.packages.parameter import Parameter
-from colleague.packages.payload import parse_payload_path
+from colleague.packages.payload_path import parse_payload_path
 from colleague.packages.process import Process
 from colleague.packages.trigger import Trigger
 

@@ -25,7 +25,7 @@ EXTRAS: dict[Api, str] = {
 
 
 @dataclass(frozen=True)
-class _Line:
+class _OpenClient:
     """An open client of a provider, and the library's class of its models."""
 
     provider: Any
@@ -42,7 +42,7 @@ class Connections:
 
     def __init__(self) -> None:
         self._stack = AsyncExitStack()
-        self._lines: dict[tuple[object, ...], _Line] = {}
+        self._clients: dict[tuple[object, ...], _OpenClient] = {}
         self._lock = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
@@ -51,7 +51,7 @@ class Connections:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._lines.clear()
+        self._clients.clear()
         await self._stack.aclose()
 
     async def open(self, model: ResolvedModel) -> Model:
@@ -60,14 +60,14 @@ class Connections:
             return model.stand_in.open()
         address = (model.api, model.provider, model.base_url, model.key)
         async with self._lock:
-            if address not in self._lines:
-                self._lines[address] = await self._connect(model)
-        return self._lines[address].model(model)
+            if address not in self._clients:
+                self._clients[address] = await self._connect(model)
+        return self._clients[address].model(model)
 
-    async def _connect(self, model: ResolvedModel) -> _Line:
+    async def _connect(self, model: ResolvedModel) -> _OpenClient:
         """In a thread: the first import of a provider's library takes a second or two."""
         try:
-            line = await asyncio.to_thread(_new_line, model)
+            client = await asyncio.to_thread(_new_client, model)
         except ImportError:
             extra = EXTRAS[model.api]
             raise ModelFailure(
@@ -75,11 +75,11 @@ class Connections:
                 f"the library for {model.name} is not installed",
                 hint=f"pip install 'colleague[{extra}]'",
             ) from None
-        await self._stack.enter_async_context(line.provider)
-        return line
+        await self._stack.enter_async_context(client.provider)
+        return client
 
 
-def _new_line(model: ResolvedModel) -> _Line:
+def _new_client(model: ResolvedModel) -> _OpenClient:
     key = model.key.text if model.key else _NO_KEY
     if model.api == "anthropic-messages":
         return _anthropic(key, _root(model.base_url, "/v1"))
@@ -96,26 +96,28 @@ def _root(base_url: str | None, *versions: str) -> str | None:
     return next((address.removesuffix(each) for each in versions if address.endswith(each)), address)
 
 
-def _anthropic(key: str, base_url: str | None) -> _Line:
+def _anthropic(key: str, base_url: str | None) -> _OpenClient:
     from pydantic_ai.models.anthropic import AnthropicModel
     from pydantic_ai.providers.anthropic import AnthropicProvider
 
-    return _Line(AnthropicProvider(api_key=key, base_url=base_url), AnthropicModel)
+    return _OpenClient(AnthropicProvider(api_key=key, base_url=base_url), AnthropicModel)
 
 
-def _google(key: str, base_url: str | None) -> _Line:
+def _google(key: str, base_url: str | None) -> _OpenClient:
     from pydantic_ai.models.google import GoogleModel
     from pydantic_ai.providers.google import GoogleProvider
 
-    return _Line(GoogleProvider(api_key=key, base_url=base_url), GoogleModel)
+    return _OpenClient(GoogleProvider(api_key=key, base_url=base_url), GoogleModel)
 
 
-def _openai(key: str, model: ResolvedModel) -> _Line:
+def _openai(key: str, model: ResolvedModel) -> _OpenClient:
     from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
     from pydantic_ai.providers.openai import OpenAIProvider
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
     model_class = OpenAIResponsesModel if model.api == "openai-responses" else OpenAIChatModel
     if is_openai(model) or model.base_url is None:
-        return _Line(OpenAIProvider(api_key=key, base_url=model.base_url), model_class)
-    return _Line(OpenAICompatibleProvider(model.provider, api_key=key, base_url=model.base_url), model_class)
+        return _OpenClient(OpenAIProvider(api_key=key, base_url=model.base_url), model_class)
+    return _OpenClient(
+        OpenAICompatibleProvider(model.provider, api_key=key, base_url=model.base_url), model_class
+    )

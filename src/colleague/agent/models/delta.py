@@ -1,4 +1,4 @@
-"""What a model says while it is still speaking."""
+"""The pieces of a model's answer, as they are streamed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a provider said when it failed."""
+"""The text of a provider's error."""
 
 from __future__ import annotations
 

@@ -38,11 +38,12 @@ def with_shown_names(response: ModelResponse, names: ProviderToolNames) -> Model
 
 
 def _renamed(message: Any, rename: Callable[[str], str]) -> Any:
-    if not any(getattr(part, "tool_name", None) for part in message.parts):
-        return message
-    return replace(message, parts=[_renamed_part(part, rename) for part in message.parts])
+    """The same message where every name is right already: copying one costs more than looking."""
+    parts = [_renamed_part(part, rename) for part in message.parts]
+    same = all(new is old for new, old in zip(parts, message.parts, strict=True))
+    return message if same else replace(message, parts=parts)
 
 
 def _renamed_part(part: Any, rename: Callable[[str], str]) -> Any:
     name = getattr(part, "tool_name", None)
-    return replace(part, tool_name=rename(name)) if name else part
+    return replace(part, tool_name=rename(name)) if name and rename(name) != name else part

@@ -1,4 +1,4 @@
-"""A request in the terms of the model library."""
+"""The parameters of a request, as the model library takes them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _PARAMS = {
 
 
 @dataclass(frozen=True)
-class Wire:
+class ProviderRequest:
     """One request, ready for the library."""
 
     client: Model
@@ -47,11 +47,11 @@ class Wire:
     thinking: Level
 
 
-def wire(model: ResolvedModel, client: Model, request: ThinkRequest) -> Wire:
+def provider_request(model: ResolvedModel, client: Model, request: ThinkRequest) -> ProviderRequest:
     max_tokens = request.max_tokens or model.max_tokens
     choice = choose_thinking(request.thinking, model.api, client.profile, max_tokens)
     settings = _settings(model, request, max_tokens) | dict(choice.settings)
-    return Wire(
+    return ProviderRequest(
         client,
         with_safe_names(request.messages),
         settings,  # type: ignore[arg-type]
@@ -73,7 +73,7 @@ def _parameters(request: ThinkRequest) -> ModelRequestParameters:
 
 
 def _settings(model: ResolvedModel, request: ThinkRequest, max_tokens: int | None) -> dict[str, Any]:
-    """The library retries nothing: waiting is `think_patiently`'s, which tells about it."""
+    """The library retries nothing: waiting is `think_with_retries`'s, which tells about it."""
     idle = model.idle_seconds if request.stall_seconds is None else request.stall_seconds
     settings: dict[str, Any] = {"max_retries": 0, "cache": True, "timeout": idle}
     if model.stand_in is not None:

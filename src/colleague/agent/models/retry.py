@@ -1,4 +1,4 @@
-"""Waiting out what passes: rate limits, overload, failing servers, lost connections."""
+"""Retries of a model request: after rate limits, overload, failing servers, lost connections."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OnWait = Callable[[Wait], Awaitable[None] | None]
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryPolicy:
     """How long to go on trying. A wait that does not fit in `remaining()` seconds is not begun."""
 
     remaining: Callable[[], float]
@@ -61,11 +61,11 @@ class Patience:
         await self.sleep(seconds)
 
 
-async def think_patiently(
+async def think_with_retries(
     model: ResolvedModel,
     request: ThinkRequest,
     on_delta: OnDelta | None,
-    patience: Patience,
+    policy: RetryPolicy,
     *,
     connections: Connections | None = None,
 ) -> Reply:
@@ -74,22 +74,22 @@ async def think_patiently(
     while True:
         attempt += 1
         try:
-            return await _try(model, _within(request, model, patience), on_delta, patience, connections)
+            return await _try(model, _within(request, model, policy), on_delta, policy, connections)
         except ModelFailure as failure:
             stalls = stalls + 1 if failure.reason == "stalled" else 0
             if stalls >= MOST_STALLS:
                 raise
-            await patience.wait(failure, attempt)
+            await policy.wait(failure, attempt)
 
 
 async def _try(
     model: ResolvedModel,
     request: ThinkRequest,
     on_delta: OnDelta | None,
-    patience: Patience,
+    policy: RetryPolicy,
     connections: Connections | None,
 ) -> Reply:
-    with SilenceWatch(patience.on_silence) as watch:
+    with SilenceWatch(policy.on_silence) as watch:
 
         def on_part(delta: Delta) -> Awaitable[None] | None:
             watch.heard()
@@ -98,7 +98,7 @@ async def _try(
         return await think(model, request, on_part, connections=connections)
 
 
-def _within(request: ThinkRequest, model: ResolvedModel, patience: Patience) -> ThinkRequest:
-    limits = [request.timeout_seconds, model.timeout_seconds, patience.remaining()]
+def _within(request: ThinkRequest, model: ResolvedModel, policy: RetryPolicy) -> ThinkRequest:
+    limits = [request.timeout_seconds, model.timeout_seconds, policy.remaining()]
     least = min(limit for limit in limits if limit is not None)
     return replace(request, timeout_seconds=max(0.0, least)) if least < math.inf else request

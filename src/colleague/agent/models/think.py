@@ -16,7 +16,7 @@ from colleague.agent.models.delta import Delta, OnDelta, TextDelta, ThinkingDelt
 from colleague.agent.models.messages import with_shown_names
 from colleague.agent.models.reply import Reply, cost_of, usage_of
 from colleague.agent.models.request import ThinkRequest
-from colleague.agent.models.request_params import Wire, wire
+from colleague.agent.models.request_params import ProviderRequest, provider_request
 from colleague.agent.models.resolved import ResolvedModel, Usage
 from colleague.agent.models.tool_name import ProviderToolNames
 
@@ -42,7 +42,7 @@ async def think(
     started = time.monotonic()
     asking = _Asking(model)
     with asking:
-        asking.wire = wire(model, await connections.open(model), request)
+        asking.request = provider_request(model, await connections.open(model), request)
     async with aclosing(asking.deltas()) as deltas:
         async for delta in deltas:
             await _tell(on_delta, delta)
@@ -57,7 +57,7 @@ async def _tell(on_delta: OnDelta | None, delta: Delta) -> None:
 class _Asking:
     """A request under way. Inside `with asking:` every error is the provider's: a ModelFailure."""
 
-    wire: Wire
+    request: ProviderRequest
 
     def __init__(self, model: ResolvedModel) -> None:
         self._model = model
@@ -79,12 +79,12 @@ class _Asking:
 
         with self:
             async with model_request_stream(
-                self.wire.client,
-                self.wire.messages,
-                model_settings=self.wire.settings,
-                model_request_parameters=self.wire.parameters,
+                self.request.client,
+                self.request.messages,
+                model_settings=self.request.settings,
+                model_request_parameters=self.request.parameters,
             ) as stream:
-                reading = _Reading(self.wire.names)
+                reading = _Reading(self.request.names)
                 async for event in stream:
                     if (delta := reading.delta(event)) is not None:
                         self._streamed = True
@@ -94,11 +94,11 @@ class _Asking:
     def reply(self, seconds: float) -> Reply:
         response = self._whole()
         return Reply(
-            with_shown_names(response, self.wire.names),
+            with_shown_names(response, self.request.names),
             usage_of(response) if self._model.counts_tokens else Usage(),
             cost_of(self._model, response),
             response.finish_reason or ("tool_call" if response.tool_calls else "stop"),
-            self.wire.thinking,
+            self.request.thinking,
             seconds,
         )
 

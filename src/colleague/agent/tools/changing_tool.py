@@ -12,7 +12,7 @@ from colleague.agent.tools.file_tool import FileTool
 from colleague.agent.tools.page import MOST_LINES, TextPage, kind_of, page
 from colleague.agent.tools.path import escaped
 from colleague.agent.tools.tree import Content
-from colleague.agent.tools.versioned import ChangeRefused, FileChange, Standing, VersionedTree, Written
+from colleague.agent.tools.versioned import ChangeRefused, CurrentFile, FileChange, VersionedTree, Written
 from colleague.errors import ColleagueError
 from colleague.store.versions import Author, hash_of
 
@@ -31,7 +31,7 @@ class ChangingTool(FileTool, PreparedTool):
     def new_data(self, path: str, arguments: Arguments, before: bytes | None) -> bytes:
         """The file's new content; raises ChangeRefused when the arguments do not fit what is there."""
 
-    def check(self, standing: Standing, after: bytes) -> None:
+    def check(self, current: CurrentFile, after: bytes) -> None:
         """Raises ChangeRefused when the file may not be replaced by this."""
 
     async def prepare(self, request: ToolRequest) -> str:
@@ -63,9 +63,9 @@ class ChangingTool(FileTool, PreparedTool):
     async def _change(self, arguments: Arguments, request: ToolRequest, expected: str | None) -> ToolOutput:
         path = arguments.text("path")
 
-        def make(standing: Standing) -> bytes:
-            after = self.new_data(standing.key.path, arguments, standing.data)
-            self.check(standing, after)
+        def make(current: CurrentFile) -> bytes:
+            after = self.new_data(current.key.path, arguments, current.data)
+            self.check(current, after)
             return after
 
         author = Author(self._run_id, request.call_id)

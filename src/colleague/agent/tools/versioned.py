@@ -43,7 +43,7 @@ class ChangeRefused(ColleagueError):
 
 
 @dataclass(frozen=True)
-class Standing:
+class CurrentFile:
     """A file as its writer finds it, under the lock."""
 
     key: FileKey
@@ -78,7 +78,7 @@ class FileChange:
     With `expected` only a file of this hash is changed."""
 
     author: Author
-    make: Callable[[Standing], bytes]
+    make: Callable[[CurrentFile], bytes]
     whole: bool = False
     expected: str | None = None
 
@@ -115,7 +115,7 @@ class VersionedTree:
         """Finishes what a crash left between a version and its file. A person's newer edit stays."""
         key = FileKey(self._owner, path)
         async with file_lock(self._locks, self.tree.real(path)):
-            await self._standing(key, A_PERSON)
+            await self._current_file(key, A_PERSON)
             await asyncio.to_thread(self.tree.clear_temporary, path)
 
     async def note_read(self, run_id: str, call_id: str, content: Content, part: TextPage) -> None:
@@ -127,41 +127,41 @@ class VersionedTree:
     async def _change(self, key: FileKey, change: FileChange) -> Written:
         async with file_lock(self._locks, self.tree.real(key.path)):
             for _ in range(_MOST_TRIES):
-                standing = await self._standing(key, change.author)
-                written = await self._try(standing, change)
+                current = await self._current_file(key, change.author)
+                written = await self._try(current, change)
                 if written is not None:
                     return written
         raise FileBusy(f"{escaped(key.path)} is changed by someone else all the time. Try again later.")
 
-    async def _try(self, standing: Standing, change: FileChange) -> Written | None:
+    async def _try(self, current: CurrentFile, change: FileChange) -> Written | None:
         """None when someone else was faster, and nothing has changed then."""
-        path, own = standing.key.path, standing.own
+        path, own = current.key.path, current.own
         if own is not None:
-            return Written(path, own, in_place=hash_of(standing.data) == own.hash)
-        if change.expected is not None and hash_of(standing.data) != change.expected:
-            raise _changed_meanwhile(standing)
-        data = await asyncio.to_thread(change.make, standing)
-        if data == standing.data:
-            await self._database.write(lambda tx: _note_written(tx, standing, change, data))
+            return Written(path, own, in_place=hash_of(current.data) == own.hash)
+        if change.expected is not None and hash_of(current.data) != change.expected:
+            raise _changed_meanwhile(current)
+        data = await asyncio.to_thread(change.make, current)
+        if data == current.data:
+            await self._database.write(lambda tx: _note_written(tx, current, change, data))
             return Written(path, None)
-        version = await self._replace(standing, data, change)
+        version = await self._replace(current, data, change)
         return Written(path, version) if version else None
 
-    async def _standing(self, key: FileKey, author: Author) -> Standing:
+    async def _current_file(self, key: FileKey, author: Author) -> CurrentFile:
         """How a file stands, once what a crash left half done is finished."""
         while True:
             content = await asyncio.to_thread(self.tree.read_if_there, key.path)
-            standing = await self._database.read(partial(_look, key=key, content=content, author=author))
-            if standing.pending is None:
-                return standing
-            await self._finish(standing, standing.pending)
+            current = await self._database.read(partial(_look, key=key, content=content, author=author))
+            if current.pending is None:
+                return current
+            await self._finish(current, current.pending)
 
-    async def _finish(self, standing: Standing, pending: Pending) -> None:
-        key = standing.key
-        if hash_of(standing.data) == pending.before:
+    async def _finish(self, current: CurrentFile, pending: Pending) -> None:
+        key = current.key
+        if hash_of(current.data) == pending.before:
             version = await self._database.read(lambda tx: versions.get_version(tx, key, pending.number))
             try:
-                if not await self._put(standing, version.data):
+                if not await self._put(current, version.data):
                     return
             except OSError as error:
                 raise ChangeRefused(
@@ -170,37 +170,37 @@ class VersionedTree:
                 ) from error
         await self._database.write(lambda tx: versions.settle_pending(tx, key))
 
-    async def _put(self, standing: Standing, data: bytes) -> bool:
-        staged = await asyncio.to_thread(self.tree.stage, standing.key.path, data)
+    async def _put(self, current: CurrentFile, data: bytes) -> bool:
+        staged = await asyncio.to_thread(self.tree.stage, current.key.path, data)
         try:
-            return await asyncio.to_thread(staged.put, standing.stamp)
+            return await asyncio.to_thread(staged.put, current.stamp)
         finally:
             staged.close()
 
-    async def _replace(self, standing: Standing, data: bytes, change: FileChange) -> Version | None:
+    async def _replace(self, current: CurrentFile, data: bytes, change: FileChange) -> Version | None:
         """Version first, then the file."""
-        staged = await asyncio.to_thread(self.tree.stage, standing.key.path, data)
+        staged = await asyncio.to_thread(self.tree.stage, current.key.path, data)
         try:
             failpoint("file.version.before")
-            version = await self._record(standing, data, change)
+            version = await self._record(current, data, change)
             if version is None:
                 return None
             failpoint("file.version.after")
-            if not await asyncio.to_thread(staged.put, standing.stamp):
+            if not await asyncio.to_thread(staged.put, current.stamp):
                 await self._database.write(lambda tx: versions.withdraw(tx, version))
                 return None
-            await self._database.write(lambda tx: versions.settle_pending(tx, standing.key))
+            await self._database.write(lambda tx: versions.settle_pending(tx, current.key))
         except (DatabaseUnavailable, SQLAlchemyError, OSError) as error:
-            raise UnknownEnd(f"{standing.key.path}: {error}") from error
+            raise UnknownEnd(f"{current.key.path}: {error}") from error
         finally:
             staged.close()
         return version
 
-    async def _record(self, standing: Standing, data: bytes, change: FileChange) -> Version | None:
+    async def _record(self, current: CurrentFile, data: bytes, change: FileChange) -> Version | None:
         def record(tx: Tx) -> Version:
-            _note_written(tx, standing, change, data)
+            _note_written(tx, current, change, data)
             return versions.record_change(
-                tx, standing.key, standing.data, data, change.author, latest=standing.latest
+                tx, current.key, current.data, data, change.author, latest=current.latest
             )
 
         try:
@@ -209,10 +209,10 @@ class VersionedTree:
             return None
 
 
-def _look(tx: Tx, key: FileKey, content: Content | None, author: Author) -> Standing:
+def _look(tx: Tx, key: FileKey, content: Content | None, author: Author) -> CurrentFile:
     newest = versions.latest_version(tx, key)
     data = content.data if content else None
-    return Standing(
+    return CurrentFile(
         key=key,
         content=content,
         latest=newest.number if newest else 0,
@@ -222,16 +222,16 @@ def _look(tx: Tx, key: FileKey, content: Content | None, author: Author) -> Stan
     )
 
 
-def _note_written(tx: Tx, standing: Standing, change: FileChange, data: bytes) -> None:
+def _note_written(tx: Tx, current: CurrentFile, change: FileChange, data: bytes) -> None:
     """A run knows what it wrote; of an edit only when it knew the text before."""
     run_id, call_id = change.author.run_id, change.author.call_id
-    if run_id and call_id and (change.whole or standing.seen):
-        versions.record_read(tx, standing.key, run_id, call_id, SeenText(hash_of(data), 0, 0, 0))
+    if run_id and call_id and (change.whole or current.seen):
+        versions.record_read(tx, current.key, run_id, call_id, SeenText(hash_of(data), 0, 0, 0))
 
 
-def _changed_meanwhile(standing: Standing) -> ChangeRefused:
+def _changed_meanwhile(current: CurrentFile) -> ChangeRefused:
     return ChangeRefused(
-        f"{escaped(standing.key.path)} was changed by someone else while this call was interrupted. "
+        f"{escaped(current.key.path)} was changed by someone else while this call was interrupted. "
         "Nothing of the call was done.",
-        standing.content,
+        current.content,
     )

@@ -6,7 +6,7 @@ from colleague.agent.tool import ToolSpec
 from colleague.agent.tools.arguments import Arguments, parameters, text
 from colleague.agent.tools.changing_tool import ChangingTool
 from colleague.agent.tools.path import escaped
-from colleague.agent.tools.versioned import ChangeRefused, Standing
+from colleague.agent.tools.versioned import ChangeRefused, CurrentFile
 
 
 class WriteTool(ChangingTool):
@@ -32,11 +32,11 @@ class WriteTool(ChangingTool):
     def new_data(self, path: str, arguments: Arguments, before: bytes | None) -> bytes:  # noqa: ARG002
         return arguments.text("text").encode()
 
-    def check(self, standing: Standing, after: bytes) -> None:
-        if standing.content is None or standing.seen or standing.data == after:
+    def check(self, current: CurrentFile, after: bytes) -> None:
+        if current.content is None or current.seen or current.data == after:
             return
         raise ChangeRefused(
-            f"{escaped(standing.key.path)} exists and this session has not seen its present text, so it was "
+            f"{escaped(current.key.path)} exists and this session has not seen its present text, so it was "
             "not replaced. Here it is; work what matters of it into your text and write again, or use edit.",
-            standing.content,
+            current.content,
         )

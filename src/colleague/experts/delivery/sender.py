@@ -14,11 +14,11 @@ from colleague.errors import ColleagueError
 from colleague.experts.workspace.learnings import LearningEntry, append_entry
 from colleague.experts.workspace.workspace import Workspace
 from colleague.failpoints import failpoint
+from colleague.main_names import MAIN_CHANNEL
 from colleague.store.activity_lines import tell_delivered, tell_unread
 from colleague.store.approvals import LEARNINGS
 from colleague.store.outbox import (
     LONGEST_PAUSE_MS,
-    MAIN,
     OutboxMessage,
     leave_unread,
     not_sent,
@@ -30,7 +30,7 @@ from colleague.store.tx import Database
 
 log = logging.getLogger(__name__)
 
-CONNECTED = (MAIN,)
+CONNECTED = (MAIN_CHANNEL,)
 """Where a package can deliver to: elsewhere nothing takes it yet."""
 LEARNING = "learning"
 SHORTEST_PAUSE_MS = 5_000
@@ -64,7 +64,7 @@ Channels = Mapping[str, Channel | None]
 def channels(workspace: Path) -> dict[str, Channel | None]:
     """Those that exist here. What is for main is read with `colleague delivery read`, or by who waits for
     the run at a terminal."""
-    return {MAIN: None, LEARNINGS: LearningsChannel(workspace)}
+    return {MAIN_CHANNEL: None, LEARNINGS: LearningsChannel(workspace)}
 
 
 @dataclass(frozen=True)

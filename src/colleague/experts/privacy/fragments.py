@@ -9,7 +9,7 @@ from enum import IntEnum
 from functools import cached_property
 
 from colleague.experts.privacy.numbers import CURRENCIES, Amount, amounts, groups_of
-from colleague.experts.privacy.tokens import MARK, Wording, wordings
+from colleague.experts.privacy.tokens import MARK, TokenizedText, tokenized_texts
 
 OpeningMessages = tuple[str, ...]
 
@@ -31,7 +31,7 @@ _MONEY_AFTER = re.compile(rf"\s{{0,3}}(?:\$|(?:{CURRENCIES}|euros?|dollars?|poun
 
 
 class PassageKind(IntEnum):
-    """Where the words of a passage count; of two kinds the lower one counts more often."""
+    """Where the words of a passage count. When a passage has two kinds, the broader one is kept."""
 
     ANYWHERE = 0
     GLUED = 1
@@ -41,14 +41,14 @@ class PassageKind(IntEnum):
     CAPITAL = 3
     """Not in small letters: what is a name in capitals may be an ordinary word otherwise."""
 
-    def fits(self, text: str, wording: Wording, first: int, end: int) -> bool:
+    def fits(self, text: str, tokenized: TokenizedText, first: int, end: int) -> bool:
         """Whether the words from `first` up to `end` stand as they should."""
         if self is PassageKind.ANYWHERE:
             return True
         if self is PassageKind.CAPITAL:
-            written = text[wording.place(first, end)]
+            written = text[tokenized.place(first, end)]
             return written != written.lower()
-        gaps = [wording.gap(index) for index in range(first + 1, end)]
+        gaps = [tokenized.gap(index) for index in range(first + 1, end)]
         if self is PassageKind.SPACED:
             return all(gap == " " for gap in gaps)
         return not any(char.isspace() for gap in gaps for char in gap)
@@ -67,11 +67,11 @@ def passages_of(texts: Iterable[str]) -> Passages:
     kinds: dict[OpeningMessages, PassageKind] = {}
     values: set[str] = set()
     for text in texts:
-        for wording in wordings(text):
-            for words, kind in _Source(text, wording).passages():
+        for tokenized in tokenized_texts(text):
+            for words, kind in _Source(text, tokenized).passages():
                 kinds[words] = min(kind, kinds.get(words, kind))
-            values.update(value for _, value in sums_in(wording))
-            values.update(_spaced_sums(wording))
+            values.update(value for _, value in sums_in(tokenized))
+            values.update(_spaced_sums(tokenized))
     for groups in map(groups_of, values):
         if 1 < len(groups) <= _LONGEST:
             kinds.setdefault(groups, PassageKind.SPACED)
@@ -80,13 +80,13 @@ def passages_of(texts: Iterable[str]) -> Passages:
     return Passages(kinds, values)
 
 
-def sums_in(wording: Wording, among: Container[str] | None = None) -> Iterator[tuple[int, str]]:
+def sums_in(tokenized: TokenizedText, among: Container[str] | None = None) -> Iterator[tuple[int, str]]:
     """The numbers that tell something, by the place of their word: three digits, a decimal part or money."""
-    numbers = {word: _meanings(word, among) for word in set(wording.written) if word[0] <= "9"}
+    numbers = {word: _meanings(word, among) for word in set(tokenized.written) if word[0] <= "9"}
     known = {word for word, found in numbers.items() if found}
-    for index in [at for at, word in enumerate(wording.written) if word in known] if known else ():
-        for amount in numbers[wording.written[index]]:
-            if _tells(amount, wording, index):
+    for index in [at for at, word in enumerate(tokenized.written) if word in known] if known else ():
+        for amount in numbers[tokenized.written[index]]:
+            if _tells(amount, tokenized, index):
                 yield index, amount.value
 
 
@@ -98,28 +98,28 @@ def _meanings(word: str, among: Container[str] | None) -> Sequence[Amount]:
     return [each for each in amounts(word) if each.value in among]
 
 
-def _tells(amount: Amount, wording: Wording, index: int) -> bool:
-    return not _ends_a_name(wording, index) and (amount.telling or _is_money(wording, index))
+def _tells(amount: Amount, tokenized: TokenizedText, index: int) -> bool:
+    return not _ends_a_name(tokenized, index) and (amount.telling or _is_money(tokenized, index))
 
 
-def _ends_a_name(wording: Wording, index: int) -> bool:
+def _ends_a_name(tokenized: TokenizedText, index: int) -> bool:
     """As 300 does in `T-300`, though not in `200-300`."""
-    return index > 0 and wording.gap(index) in ("-", "_") and not amounts(wording.written[index - 1])
+    return index > 0 and tokenized.gap(index) in ("-", "_") and not amounts(tokenized.written[index - 1])
 
 
-def _is_money(wording: Wording, index: int) -> bool:
-    start, end = wording.spans[index]
-    before, after = wording.view[max(0, start - 8) : start], wording.view[end : end + 12]
+def _is_money(tokenized: TokenizedText, index: int) -> bool:
+    start, end = tokenized.spans[index]
+    before, after = tokenized.view[max(0, start - 8) : start], tokenized.view[end : end + 12]
     return bool(_MONEY_BEFORE.search(before) or _MONEY_AFTER.match(after))
 
 
-def _spaced_sums(wording: Wording) -> Iterator[str]:
+def _spaced_sums(tokenized: TokenizedText) -> Iterator[str]:
     """`1 200` is 1200."""
-    digits = [index for index, word in enumerate(wording.words) if len(word) <= 3 and word.isdigit()]
+    digits = [index for index, word in enumerate(tokenized.words) if len(word) <= 3 and word.isdigit()]
     whole, last = "", -1
     for index in digits:
-        word = wording.words[index]
-        if whole and index == last + 1 and len(word) == 3 and wording.gap(index) == " ":
+        word = tokenized.words[index]
+        if whole and index == last + 1 and len(word) == 3 and tokenized.gap(index) == " ":
             whole = (whole + word)[: 3 * _LONGEST]
             yield whole
         else:
@@ -132,12 +132,12 @@ class _Source:
     """A private text, read."""
 
     text: str
-    wording: Wording
+    tokenized: TokenizedText
 
     @cached_property
     def gaps(self) -> list[str]:
         """What stands before each word."""
-        return [self.wording.gap(index) for index in range(len(self.wording.words))]
+        return [self.tokenized.gap(index) for index in range(len(self.tokenized.words))]
 
     def chains(self, between: re.Pattern[str]) -> list[tuple[int, int]]:
         """The longest stretches of words with nothing but `between` between them."""
@@ -146,7 +146,7 @@ class _Source:
         return list(zip(breaks, [*breaks[1:], len(self.gaps)], strict=False))
 
     def written(self, first: int, end: int) -> str:
-        return self.text[self.wording.place(first, end)]
+        return self.text[self.tokenized.place(first, end)]
 
     def passages(self) -> Iterator[tuple[OpeningMessages, PassageKind]]:
         for words in self._runs():
@@ -158,7 +158,7 @@ class _Source:
 
     def _runs(self) -> Iterator[OpeningMessages]:
         """From each word on as many as make four; what a hyphen joins is one of them."""
-        words = self.wording.words
+        words = self.tokenized.words
         begins = [end for _, end in self.chains(_IN_WORD)]
         following = 0
         for first in range(len(words)):
@@ -172,14 +172,14 @@ class _Source:
         """Lines and cells of tables, also those that are too short to hold a run."""
         for begin, end in self.chains(_IN_CELL):
             first = begin + self._is_numbering(begin, end)
-            words = self.wording.words[first:end]
+            words = self.tokenized.words[first:end]
             if len(words) > _LONGEST or len(" ".join(words)) < _SHORTEST_CELL:
                 continue
             name = len(words) == 1 and words[0].isalpha() and not self.written(first, end).islower()
             yield words, PassageKind.CAPITAL if name else PassageKind.ANYWHERE
 
     def _is_numbering(self, first: int, end: int) -> bool:
-        numbered = self.wording.words[first].isdigit() and first + 1 < end
+        numbered = self.tokenized.words[first].isdigit() and first + 1 < end
         return numbered and self.gaps[first + 1].startswith((". ", ") "))
 
     def _codes(self) -> Iterator[tuple[OpeningMessages, PassageKind]]:
@@ -187,19 +187,19 @@ class _Source:
             written = self.written(first, end)
             if len(written) < _SHORTEST_CODE:
                 continue
-            words = self.wording.words[first:end]
+            words = self.tokenized.words[first:end]
             if not all(map(str.isalpha, words)):
                 yield from _codes_of(words)
             elif written.isupper() and sum(map(str.isalpha, written)) >= _SHORTEST_CODE:
                 yield words, PassageKind.CAPITAL
 
     def _emails(self) -> Iterator[tuple[OpeningMessages, PassageKind]]:
-        for first, end in self.chains(_IN_EMAIL) if "@" in self.wording.view else ():
+        for first, end in self.chains(_IN_EMAIL) if "@" in self.tokenized.view else ():
             if any("@" in gap for gap in self.gaps[first + 1 : end]):
-                yield self.wording.words[first:end], PassageKind.GLUED
+                yield self.tokenized.words[first:end], PassageKind.GLUED
 
     def _urls(self) -> Iterator[tuple[OpeningMessages, PassageKind]]:
-        words = self.wording.words
+        words = self.tokenized.words
         for first, end in self.chains(_IN_URL):
             begin = next((at for at in range(first, end - 1) if self._begins_url(at)), end)
             host = begin + 2 if words[begin + 1 : begin + 2] == ("www",) else begin + 1
@@ -208,7 +208,7 @@ class _Source:
 
     def _begins_url(self, index: int) -> bool:
         gap = self.gaps[index + 1]
-        return gap.startswith("://") or (self.wording.words[index] == "www" and gap == ".")
+        return gap.startswith("://") or (self.tokenized.words[index] == "www" and gap == ".")
 
 
 def _codes_of(words: OpeningMessages) -> Iterator[tuple[OpeningMessages, PassageKind]]:

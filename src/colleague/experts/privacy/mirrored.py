@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from colleague.experts.privacy.encoding import SHORTEST
 from colleague.experts.privacy.fragments import Passages
 from colleague.experts.privacy.numbers import value_of
-from colleague.experts.privacy.tokens import Wording
+from colleague.experts.privacy.tokens import TokenizedText
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class Reversed:
         alone = {words[0][::-1] for words in passages.kinds if len(words) == 1}
         return cls(frozenset(pairs), frozenset(alone), frozenset(passages.values))
 
-    def may_be_in(self, wording: Wording) -> bool:
-        words = wording.words
+    def may_be_in(self, tokenized: TokenizedText) -> bool:
+        words = tokenized.words
         if not self.words.isdisjoint(words) or not self.pairs.isdisjoint(itertools.pairwise(words)):
             return True
-        numbers = {word for word in wording.written if len(word) >= SHORTEST and word[0] <= "9"}
+        numbers = {word for word in tokenized.written if len(word) >= SHORTEST and word[0] <= "9"}
         return any(value_of(word[::-1]) in self.values for word in numbers)

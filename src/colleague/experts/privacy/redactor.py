@@ -16,7 +16,7 @@ from colleague.experts.privacy.mirrored import Reversed
 from colleague.experts.privacy.normalize import decoded, folded
 from colleague.experts.privacy.private_file import private_bodies
 from colleague.experts.privacy.squeezed import Squeezed
-from colleague.experts.privacy.tokens import MARK, Wording, wordings
+from colleague.experts.privacy.tokens import MARK, TokenizedText, tokenized_texts
 from colleague.experts.registry import Record, read_records
 from colleague.home import Home
 from colleague.packages.finding import Findings
@@ -108,19 +108,19 @@ class PrivateText:
         """Whether there is anything private in the text."""
         if not self:
             return False
-        plain = any(True for each in wordings(text) for _ in self._found(text, each))
+        plain = any(True for each in tokenized_texts(text) for _ in self._found(text, each))
         return plain or any(True for _ in self._hidden(text))
 
     def _forget(self, text: str) -> None:
         """What stands in a public text, be it in small letters, is not private."""
-        for wording in wordings(text) if self else ():
-            for first, end, kind in self._candidates(wording):
-                if kind is PassageKind.CAPITAL or kind.fits(text, wording, first, end):
-                    del self._passages.kinds[wording.words[first:end]]
-            for word in self._alone.intersection(wording.words):
+        for tokenized in tokenized_texts(text) if self else ():
+            for first, end, kind in self._candidates(tokenized):
+                if kind is PassageKind.CAPITAL or kind.fits(text, tokenized, first, end):
+                    del self._passages.kinds[tokenized.words[first:end]]
+            for word in self._alone.intersection(tokenized.words):
                 del self._passages.kinds[word,]
-            self._alone.difference_update(wording.words)
-            said = [value for _, value in sums_in(wording, self._passages.values)]
+            self._alone.difference_update(tokenized.words)
+            said = [value for _, value in sums_in(tokenized, self._passages.values)]
             self._passages.values.difference_update(said)
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
@@ -132,9 +132,9 @@ class PrivateText:
         return _joined(sorted(found), folded(view)) if found else []
 
     def _plain(self, text: str) -> Iterator[tuple[int, int]]:
-        for wording in wordings(text):
-            for first, end in self._found(text, wording):
-                yield from _unquoted(wording, first, end)
+        for tokenized in tokenized_texts(text):
+            for first, end in self._found(text, tokenized):
+                yield from _unquoted(tokenized, first, end)
 
     def _hidden(self, text: str, depth: int = _DEEPEST) -> Iterator[tuple[int, int]]:
         """Where an encoding hides something private."""
@@ -155,8 +155,8 @@ class PrivateText:
 
     def _backwards(self, text: str) -> Iterator[tuple[int, int]]:
         """Read from its end. Few texts are: the words tell first whether it is worth the trouble."""
-        wording = next(wordings(text))
-        if not self._reversed.may_be_in(wording):
+        tokenized = next(tokenized_texts(text))
+        if not self._reversed.may_be_in(tokenized):
             return
         mirrored = text[::-1]
         for start, end in self._plain(mirrored):
@@ -174,26 +174,26 @@ class PrivateText:
     def _reversed(self) -> Reversed:
         return Reversed.of(self._passages)
 
-    def _found(self, text: str, wording: Wording) -> Iterator[tuple[int, int]]:
+    def _found(self, text: str, tokenized: TokenizedText) -> Iterator[tuple[int, int]]:
         """Places of words, those of one kind in their order."""
         begin = reached = 0
-        for first, end, kind in self._candidates(wording):
-            if end > reached and (kind is PassageKind.ANYWHERE or kind.fits(text, wording, first, end)):
+        for first, end, kind in self._candidates(tokenized):
+            if end > reached and (kind is PassageKind.ANYWHERE or kind.fits(text, tokenized, first, end)):
                 if first > reached > begin:
                     yield begin, reached
                 begin, reached = (first if first > reached else begin), end
         if reached > begin:
             yield begin, reached
-        alone = self._alone.intersection(wording.words)
-        for first in [at for at, word in enumerate(wording.words) if word in alone] if alone else ():
-            if self._passages.kinds[wording.words[first],].fits(text, wording, first, first + 1):
+        alone = self._alone.intersection(tokenized.words)
+        for first in [at for at, word in enumerate(tokenized.words) if word in alone] if alone else ():
+            if self._passages.kinds[tokenized.words[first],].fits(text, tokenized, first, first + 1):
                 yield first, first + 1
         if self._passages.values:
-            yield from ((index, index + 1) for index, _ in sums_in(wording, self._passages.values))
+            yield from ((index, index + 1) for index, _ in sums_in(tokenized, self._passages.values))
 
-    def _candidates(self, wording: Wording) -> Iterator[tuple[int, int, PassageKind]]:
+    def _candidates(self, tokenized: TokenizedText) -> Iterator[tuple[int, int, PassageKind]]:
         """Every passage of two words and more, whether or not it stands as it should."""
-        words, kinds, sizes = wording.words, self._passages.kinds, self._sizes
+        words, kinds, sizes = tokenized.words, self._passages.kinds, self._sizes
         begins = [(first, sizes[pair]) for first, pair in enumerate(pairwise(words)) if pair in sizes]
         for first, known in begins:
             for end in (first + size for size in known):
@@ -300,10 +300,10 @@ def _reader(root: Path) -> Callable[[str], str]:
     return lambda path: folder.read(path, Mark(path)) or ""
 
 
-def _unquoted(wording: Wording, first: int, end: int) -> list[tuple[int, int]]:
+def _unquoted(tokenized: TokenizedText, first: int, end: int) -> list[tuple[int, int]]:
     """Where these words stand; one by one when there is a quotation mark, maybe the end of a JSON string."""
-    place = wording.place(first, end)
-    return wording.spans[first:end] if '"' in wording.view[place] else [(place.start, place.stop)]
+    place = tokenized.place(first, end)
+    return tokenized.spans[first:end] if '"' in tokenized.view[place] else [(place.start, place.stop)]
 
 
 def _joined(spans: list[tuple[int, int]], view: str) -> list[tuple[int, int]]:

@@ -24,7 +24,7 @@ _OTHER_LETTERS = (
 
 
 @dataclass(frozen=True)
-class Wording:
+class TokenizedText:
     """The words of a text in one way of reading it. `view` has the length of the text."""
 
     view: str
@@ -57,20 +57,20 @@ class Wording:
         return slice(self.spans[first][0], self.spans[end - 1][1])
 
 
-def wordings(text: str) -> Iterator[Wording]:
+def tokenized_texts(text: str) -> Iterator[TokenizedText]:
     """The text as it stands and, where it differs, with JSON and URL escapes read."""
-    yield _wording(folded(text))
+    yield _tokenized(folded(text))
     read = decoded(text)
     if read != text:
-        yield _wording(folded(read))
+        yield _tokenized(folded(read))
 
 
-def _wording(view: str) -> Wording:
+def _tokenized(view: str) -> TokenizedText:
     matched = _pattern(view.isascii()).findall(view)
     clean = _Clean()
     written = matched if view.isascii() else [clean[word] for word in matched]
     words = tuple([word if word.isalnum() else value_of(word) for word in written])
-    return Wording(view, matched, written, words)
+    return TokenizedText(view, matched, written, words)
 
 
 class _Clean(dict[str, str]):

@@ -9,22 +9,25 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from colleague.agent.models.tool_name import safe_name
+from colleague.agent.render import CHANGED, MAY_HAVE_HAPPENED
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
 
 _WRAPPED = re.compile(r'<data source="(?P<source>[^"\n]*)">\n(?P<text>.*)\n</data>\s*', re.DOTALL)
+_EDIT = re.compile(rf'{re.escape(CHANGED)}\n<data source="[^"\n]*">\n.*?\n</data>\n', re.DOTALL)
+"""What stands before a result when a person changed the arguments."""
 _PAIR = re.compile(r'"(\w{1,60})"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false)(?=\s*[,}\]])')
 _MOST_PAIRS = 500
 
 
 @dataclass(frozen=True)
-class Spoken:
-    """Someone said something to the agent: the beginning of an attempt, or a word in between."""
+class UserMessage:
+    """A message to the agent: the beginning of an attempt, or something said in between."""
 
 
 @dataclass(frozen=True)
-class Made:
+class FinishedCall:
     """A call that has a result. `tool` is in the form that providers take."""
 
     tool: str
@@ -38,19 +41,26 @@ class Made:
     @property
     def source(self) -> str:
         """Whose word the result is; nothing when it is the framework's own."""
-        wrapped = _WRAPPED.fullmatch(self.text)
+        wrapped = _WRAPPED.fullmatch(self._result)
         return wrapped["source"] if wrapped else ""
 
     @property
     def content(self) -> str:
         """The result without its wrapper."""
-        wrapped = _WRAPPED.fullmatch(self.text)
-        return wrapped["text"] if wrapped else self.text
+        wrapped = _WRAPPED.fullmatch(self._result)
+        return wrapped["text"] if wrapped else self._result
 
     @property
-    def first_line(self) -> str:
-        lines = (line.strip() for line in self.content.splitlines())
-        return next((line for line in lines if line), "it failed without a word")[:300]
+    def _result(self) -> str:
+        edit = _EDIT.match(self.text)
+        return self.text[edit.end() :] if edit else self.text
+
+    @property
+    def reason(self) -> str:
+        """Why it failed: the first line, and the next one where the first is only what we say about it."""
+        lines = [line.strip() for line in self.content.splitlines() if line.strip()]
+        told = lines[1:] if lines[:1] == [MAY_HAVE_HAPPENED] else lines
+        return next(iter(told), "it failed without a word")[:300]
 
     @property
     def document(self) -> Any:
@@ -61,22 +71,22 @@ class Made:
             return dict(_pairs(self.content))
 
 
-Event = Spoken | Made
+HistoryItem = UserMessage | FinishedCall
 
 
-def read_history(messages: Sequence[ModelMessage]) -> tuple[Event, ...]:
+def read_history(messages: Sequence[ModelMessage]) -> tuple[HistoryItem, ...]:
     """Calls and words in the order in which they came; a call without a result did not happen."""
     asked = {part.tool_call_id: part for part in _parts(messages, "tool-call")}
     return tuple(_events(messages, asked))
 
 
-def _events(messages: Sequence[ModelMessage], asked: Mapping[str, Any]) -> Iterator[Event]:
+def _events(messages: Sequence[ModelMessage], asked: Mapping[str, Any]) -> Iterator[HistoryItem]:
     for part in (part for message in messages if message.kind == "request" for part in message.parts):
         if part.part_kind == "user-prompt":
-            yield Spoken()
+            yield UserMessage()
         elif part.part_kind == "tool-return" and part.tool_call_id in asked:
             call = asked[part.tool_call_id]
-            yield Made(call.tool_name, _arguments(call), _text(part), part.outcome == "success")
+            yield FinishedCall(call.tool_name, _arguments(call), _text(part), part.outcome == "success")
 
 
 def _parts(messages: Iterable[ModelMessage], kind: str) -> Iterator[Any]:

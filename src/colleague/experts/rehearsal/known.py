@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from colleague.experts.rehearsal.sample import Want
+from colleague.experts.rehearsal.sample import WantedValue
+from colleague.experts.rehearsal.sample_text import means_address
 from colleague.experts.rehearsal.search import find, find_address
-from colleague.experts.rehearsal.text import means_address
 
 _LONGEST_VALUE = 120
 _FEWEST_WORDS = 6
@@ -19,7 +19,7 @@ _SENTENCE = re.compile(r"[.!?](\s|$)")
 
 
 @dataclass(frozen=True)
-class Told:
+class SourcedDocument:
     """A document and who it comes from: a function, or an operation as `tool.operation`."""
 
     by: str
@@ -37,18 +37,18 @@ class Known:
     """The outputs of functions and the results of operations stand latest first."""
 
     inputs: Mapping[str, Any] = field(default_factory=dict)
-    functions: tuple[Told, ...] = ()
-    results: tuple[Told, ...] = ()
+    functions: tuple[SourcedDocument, ...] = ()
+    results: tuple[SourcedDocument, ...] = ()
 
-    def candidates(self, want: Want) -> Iterator[Any]:
+    def candidates(self, want: WantedValue) -> Iterator[Any]:
         yield from filter(_says_something, self._all(want))
 
-    def from_functions(self, want: Want) -> Iterator[Any]:
+    def from_functions(self, want: WantedValue) -> Iterator[Any]:
         yield from self.result_named(want)
         for told in self.functions:
             yield from find(told.document, want.name)
 
-    def from_results(self, want: Want) -> Iterator[Any]:
+    def from_results(self, want: WantedValue) -> Iterator[Any]:
         """Only values: a text that someone wrote is not carried into what is sent or kept."""
         for told in self.results:
             found = find(told.document, want.name, noun=told.noun)
@@ -56,14 +56,14 @@ class Known:
             if means_address(want.name, want.description):
                 yield from find_address(told.document, want.name)
 
-    def result_named(self, want: Want) -> Iterator[Any]:
+    def result_named(self, want: WantedValue) -> Iterator[Any]:
         """The outputs of the function that a description names: `Result of classify-ticket`."""
         said = want.description.casefold()
         for told in sorted(self.functions, key=lambda each: -len(each.by)):
             if f"result of {told.by.casefold()}" in said:
                 yield told.document
 
-    def _all(self, want: Want) -> Iterator[Any]:
+    def _all(self, want: WantedValue) -> Iterator[Any]:
         yield from self.from_functions(want)
         yield from find(dict(self.inputs), want.name)
         yield from self.from_results(want)

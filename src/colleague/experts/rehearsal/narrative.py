@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from colleague.experts.rehearsal.history import Made
+from colleague.experts.rehearsal.history import FinishedCall
 from colleague.experts.rehearsal.plan import Move
 from colleague.packages.package import Package
 
@@ -12,7 +12,7 @@ _LONGEST_STEP = 80
 _MOST_NAMES = 12
 
 
-def said_of(move: Move) -> str:
+def call_sentence(move: Move) -> str:
     """One short sentence about the next call."""
     if move.tool == "mark_step":
         return f"Rehearsal: step {move.subject} is walked."
@@ -24,7 +24,7 @@ def said_of(move: Move) -> str:
     return f"Rehearsal: {who}{what}."
 
 
-def narrative(what: str, called: Sequence[tuple[str, Made]], left_out: Iterable[Move]) -> str:
+def narrative(what: str, called: Sequence[tuple[str, FinishedCall]], left_out: Iterable[Move]) -> str:
     """The end of a walk, in two to four sentences. `called` are the operations by name."""
     operations = [f"{name} (described only)" if _is_described(call) else name for name, call in called]
     drafts = [name for name, call in called if _is_draft(call)]
@@ -51,11 +51,11 @@ def short(text: str) -> str:
     return text if len(text) <= _LONGEST_STEP else f"{text[: _LONGEST_STEP - 3].rstrip()}..."
 
 
-def _is_draft(call: Made) -> bool:
+def _is_draft(call: FinishedCall) -> bool:
     return not call.source and "draft" in call.text.casefold() and not _is_described(call)
 
 
-def _is_described(call: Made) -> bool:
+def _is_described(call: FinishedCall) -> bool:
     return not call.source and "dry run" in call.text.casefold()
 
 

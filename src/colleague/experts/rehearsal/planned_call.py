@@ -9,7 +9,7 @@ from typing import Any
 
 from colleague.packages.package import Package
 from colleague.packages.shape import Schema
-from colleague.packages.tool import Operation
+from colleague.packages.tool_declaration import Operation
 
 _LONGEST = 400
 SIMULATED = "rehearsal"

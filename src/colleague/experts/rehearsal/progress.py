@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from colleague.agent.models.tool_name import safe_name
-from colleague.experts.rehearsal.history import Event, Made
+from colleague.experts.rehearsal.history import FinishedCall, HistoryItem
 from colleague.experts.rehearsal.plan import SCRATCH, Move
 
 _MARK = "mark_step"
@@ -18,7 +18,7 @@ class StepProgress:
     `told` says that the failure has been marked already."""
 
     def __init__(self, plan: Sequence[Move]) -> None:
-        self.failure: Made | None = None
+        self.failure: FinishedCall | None = None
         self.told = False
         self._plan = plan
         self._position = 0
@@ -46,8 +46,8 @@ class StepProgress:
     def go_past(self) -> None:
         self._position += 1
 
-    def note(self, event: Event) -> None:
-        if not isinstance(event, Made):
+    def note(self, event: HistoryItem) -> None:
+        if not isinstance(event, FinishedCall):
             self.failure, self.told = None, False
             self._reread.clear()
         elif event.is_of(_MARK) and event.arguments.get("status") == "failed":
@@ -57,16 +57,16 @@ class StepProgress:
         else:
             self._note_call(event)
 
-    def _reads_again(self, event: Made) -> bool:
+    def _reads_again(self, event: FinishedCall) -> bool:
         return self.can_read_again and key_of(event) == (safe_name("read"), self.move.subject)
 
-    def _note_reading(self, event: Made) -> None:
+    def _note_reading(self, event: FinishedCall) -> None:
         self._reread.add(self.move.subject)
         self.failure = None if event.ok else event
         if event.ok and self.move.subject.startswith(SCRATCH):
             self._finish(self._position)
 
-    def _note_call(self, event: Made) -> None:
+    def _note_call(self, event: FinishedCall) -> None:
         place = self._place(key_of(event))
         if place is None:
             return
@@ -91,7 +91,7 @@ class StepProgress:
         self._position, self.failure, self.told = place + 1, None, False
 
 
-def key_of(call: Made) -> tuple[str, str]:
+def key_of(call: FinishedCall) -> tuple[str, str]:
     """The key of the move that a call was."""
     if call.tool in _FILE_TOOLS:
         return call.tool, str(call.arguments.get("path", ""))
@@ -100,7 +100,7 @@ def key_of(call: Made) -> tuple[str, str]:
     return call.tool, str(call.arguments.get("step", "")) if call.is_of(_MARK) else ""
 
 
-def progress(plan: Sequence[Move], history: Iterable[Event]) -> StepProgress:
+def progress(plan: Sequence[Move], history: Iterable[HistoryItem]) -> StepProgress:
     """How far a walk along `plan` has come."""
     walked = StepProgress(plan)
     for event in history:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from colleague.experts.json_schema import Schema, SchemaDocument, is_number, merge
 from colleague.experts.rehearsal.naming import singular
 from colleague.experts.rehearsal.number import numbers
-from colleague.experts.rehearsal.text import described, may_be_empty, texts
+from colleague.experts.rehearsal.sample_text import described, may_be_empty, texts
 
 _DEEP, _DEEPEST = 3, 12
 _MOST_TRIES = 3_000
@@ -19,7 +19,7 @@ _NONE: Any = object()
 
 
 @dataclass(frozen=True)
-class Want:
+class WantedValue:
     """A value that is asked for: its name, and its schema without references."""
 
     name: str
@@ -33,7 +33,7 @@ class Want:
 class Lookup(Protocol):
     """Where known values come from."""
 
-    def candidates(self, want: Want) -> Iterator[Any]:
+    def candidates(self, want: WantedValue) -> Iterator[Any]:
         """Values for it, the best first; they need not fit."""
         ...
 
@@ -41,7 +41,7 @@ class Lookup(Protocol):
 class NothingKnown:
     """For values that are all made up."""
 
-    def candidates(self, want: Want) -> Iterator[Any]:  # noqa: ARG002 - the protocol's
+    def candidates(self, want: WantedValue) -> Iterator[Any]:  # noqa: ARG002 - the protocol's
         return iter(())
 
 
@@ -84,7 +84,7 @@ class Sampler:
         plain = self._document.plain(schema)
         if plain is None or not name:
             return
-        for value in self._known.candidates(Want(name, plain)):
+        for value in self._known.candidates(WantedValue(name, plain)):
             self._left -= 1
             if self._left <= 0:
                 return

@@ -10,9 +10,9 @@ from typing import Any
 from colleague.agent.models.failure import ModelFailure
 from colleague.agent.models.tool_name import ProviderToolNames, safe_name
 from colleague.experts.json_schema import SchemaDocument
-from colleague.experts.rehearsal.history import Event, Made
-from colleague.experts.rehearsal.known import Known, Told
-from colleague.experts.rehearsal.narrative import narrative, said_of
+from colleague.experts.rehearsal.history import FinishedCall, HistoryItem
+from colleague.experts.rehearsal.known import Known, SourcedDocument
+from colleague.experts.rehearsal.narrative import call_sentence, narrative
 from colleague.experts.rehearsal.plan import SCRATCH, STATE, Move, plan_function, plan_process
 from colleague.experts.rehearsal.progress import StepProgress, progress
 from colleague.experts.rehearsal.values import arguments_for, outputs_for
@@ -42,7 +42,7 @@ class Turn:
     package: Package
     subject: Process | Function
     inputs: Mapping[str, Any]
-    history: tuple[Event, ...]
+    history: tuple[HistoryItem, ...]
     offered: Mapping[str, dict[str, Any]]
 
     def answer(self) -> PlannedAnswer:
@@ -55,7 +55,7 @@ class Turn:
         move = walked.move
         if not self._offers(move.tool):
             return PlannedAnswer(f"Rehearsal: {self._narrative(walked)}")
-        return PlannedAnswer(said_of(move), move.tool, self._arguments(move, walked))
+        return PlannedAnswer(call_sentence(move), move.tool, self._arguments(move, walked))
 
     def _plan(self) -> tuple[Move, ...]:
         if isinstance(self.subject, Function):
@@ -65,7 +65,7 @@ class Turn:
     def _offers(self, name: str) -> bool:
         return safe_name(name) in self.offered
 
-    def _after(self, walked: StepProgress, failure: Made) -> PlannedAnswer:
+    def _after(self, walked: StepProgress, failure: FinishedCall) -> PlannedAnswer:
         """A refused write is answered by a look at the file; anything else has failed the step."""
         move = walked.move
         if walked.can_read_again and self._offers("read"):
@@ -73,9 +73,9 @@ class Turn:
                 f"Rehearsal: reads what {move.subject} holds.", "read", {"path": move.subject}
             )
         if move.step and not walked.told and self._offers("mark_step"):
-            arguments = {"step": move.step, "status": "failed", "note": failure.first_line}
+            arguments = {"step": move.step, "status": "failed", "note": failure.reason}
             return PlannedAnswer(f"Rehearsal: step {move.step} failed.", "mark_step", arguments)
-        raise ModelFailure("unknown", f"{NAME}: {self._describe_call(failure)} failed: {failure.first_line}")
+        raise ModelFailure("unknown", f"{NAME}: {self._describe_call(failure)} failed: {failure.reason}")
 
     def _is_possible(self, move: Move) -> bool:
         if not self._offers(move.tool):
@@ -133,26 +133,28 @@ class Turn:
         for call in reversed([call for call in self._calls if call.ok]):
             name = self._describe_call(call)
             if call.is_of("function_result"):
-                functions.append(Told(str(call.arguments.get("function")), call.arguments.get("outputs")))
+                functions.append(
+                    SourcedDocument(str(call.arguments.get("function")), call.arguments.get("outputs"))
+                )
             elif name.startswith(_FUNCTION):
-                functions.append(Told(name.removeprefix(_FUNCTION), call.document))
+                functions.append(SourcedDocument(name.removeprefix(_FUNCTION), call.document))
             elif self._is_operation(call):
-                results.append(Told(name, call.document))
+                results.append(SourcedDocument(name, call.document))
         return Known(self.inputs, tuple(functions), tuple(results))
 
     @cached_property
-    def _calls(self) -> list[Made]:
-        return [event for event in self.history if isinstance(event, Made)]
+    def _calls(self) -> list[FinishedCall]:
+        return [event for event in self.history if isinstance(event, FinishedCall)]
 
     @cached_property
     def _names(self) -> ProviderToolNames:
         functions = (f"{_FUNCTION}{function.name}" for function in self.package.functions)
         return ProviderToolNames.of([*self.package.operations, *functions])
 
-    def _describe_call(self, call: Made) -> str:
+    def _describe_call(self, call: FinishedCall) -> str:
         return self._names.shown(call.tool)
 
-    def _is_operation(self, call: Made) -> bool:
+    def _is_operation(self, call: FinishedCall) -> bool:
         """Whether it is `tool.operation`: the framework's own tools have no dot."""
         name = self._describe_call(call)
         return "." in name and not name.startswith(_FUNCTION)

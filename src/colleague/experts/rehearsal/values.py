@@ -8,7 +8,7 @@ from typing import Any
 
 from colleague.experts.json_schema import SchemaDocument
 from colleague.experts.rehearsal.known import Known
-from colleague.experts.rehearsal.sample import NothingKnown, Sampler, Want
+from colleague.experts.rehearsal.sample import NothingKnown, Sampler, WantedValue
 from colleague.packages.parameter import Parameter, object_schema
 
 
@@ -50,7 +50,7 @@ class _Outputs:
 
     known: Known
 
-    def candidates(self, want: Want) -> Iterator[Any]:
+    def candidates(self, want: WantedValue) -> Iterator[Any]:
         choices = want.schema.get("enum")
         if not isinstance(choices, list):
             yield from self.known.candidates(want)

@@ -1,4 +1,4 @@
-"""An expert as an agent: the setting of its runs, assembled from pinned package, bindings and home."""
+"""Builds the RunSpec of an expert's run from its pinned package, its bindings and its home."""
 
 from __future__ import annotations
 
@@ -55,17 +55,16 @@ from colleague.experts.runs.tools.mark_step import MarkStepTool
 from colleague.experts.runs.tools.propose_learning import ProposeLearningTool, propose_learning_spec
 from colleague.experts.runs.tools.read_function import ReadFunctionTool
 from colleague.experts.skill import bound_skills, skill_folders
+from colleague.experts.workspace.expert_tree import expert_tree
 from colleague.experts.workspace.learnings import function_learnings, package_learnings
-from colleague.experts.workspace.tree import expert_tree
 from colleague.experts.workspace.workspace import Workspace, initialise_state, session_files
 from colleague.file_cache import FileCache
 from colleague.home import Home
+from colleague.main_names import MAIN_CHANNEL
 from colleague.mcp.servers import Servers
 from colleague.packages.execution import Execution
 from colleague.packages.function import Function
-from colleague.packages.limit import MAIN_CHANNEL
 from colleague.packages.package import Package
-from colleague.packages.parameter import Parameter
 from colleague.packages.process import Process
 from colleague.protected import programs, protected_paths
 from colleague.store.claims import attempt_started
@@ -81,7 +80,7 @@ OUTCOMES: dict[str, Outcome] = {"escalate": "failed", "abandon": "abandoned", "d
 
 @dataclass(frozen=True)
 class ExpertRuns:
-    """Assembles the settings of the runs of every expert in a home."""
+    """Assembles the runs of all experts in a home."""
 
     home: Home
     settings: Settings
@@ -122,7 +121,7 @@ class ExpertRuns:
 
 @dataclass(frozen=True)
 class RunSpecBuilder:
-    """One run of one expert, with everything that its setting is made from."""
+    """Builds the RunSpec of one run of one expert."""
 
     agent: ExpertRuns
     run: Run
@@ -156,7 +155,7 @@ class RunSpecBuilder:
         async def stage(function: Function, inputs: dict[str, Any]) -> RunSpec:
             learned = function_learnings(workspace.learnings, function.name)
             prompt = assemble_function_prompt(self.package, function, learned, skilled)
-            made = self._function_setting(inside, function, inputs, operations, rehearsal)
+            made = self._function_spec(inside, function, inputs, operations, rehearsal)
             return replace(made, system=with_time(prompt, self.agent.settings, now))
 
         native = self._native(functions, stage)
@@ -353,7 +352,7 @@ class RunSpecBuilder:
 
         return ProcessOpening(self.package, self.process, "event", read_file, self.agent.database)
 
-    def _function_setting(
+    def _function_spec(
         self,
         base: RunSpec,
         function: Function,
@@ -363,19 +362,15 @@ class RunSpecBuilder:
     ) -> RunSpec:
         """A child session: only what the function names, and nothing of the conversation around it."""
         tools = [each for each in operations if each.spec.name.partition(".")[0] in function.tools]
-        complete: Tool = CompleteTool(complete_spec(_owed(function)))
+        complete: Tool = CompleteTool(complete_spec(function.outputs))
         model = walkthrough_model(self.package, None, inputs, function=function) if rehearsal else base.model
         return replace(
             base,
             model=model,
             toolbox=Toolbox([*tools, complete, self._escalate]),
             opening=FunctionOpening(function, inputs),
-            completion=OutputCompletion(_owed(function)),
+            completion=OutputCompletion(function.outputs),
         )
-
-
-def _owed(function: Function) -> tuple[Parameter, ...]:
-    return function.outputs
 
 
 def state_locks(home: Home) -> Path:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from colleague.agent.mcp_tool import ServedTool, served_tool
+from colleague.agent.served_tool import ServedTool, served_tool
 from colleague.agent.tool import Tool, ToolOutput, ToolRequest, ToolSpec
 from colleague.config import Settings
 from colleague.errors import ColleagueError
@@ -19,12 +19,12 @@ from colleague.experts.runs.schema_compare import offered_schema, server_tool_na
 from colleague.experts.runs.skill_tools import Served, file_operation, tool_for
 from colleague.experts.skill import SKILL_FILE, Skill, find_skill
 from colleague.mcp.errors import McpError
+from colleague.mcp.mcp_tool import McpTool
 from colleague.mcp.servers import Servers
-from colleague.mcp.tool import McpTool
 from colleague.packages.package import Package
 from colleague.packages.shape import Schema
-from colleague.packages.tool import Operation
-from colleague.packages.tool import ToolDeclaration as AbstractTool
+from colleague.packages.tool_declaration import Operation
+from colleague.packages.tool_declaration import ToolDeclaration as AbstractTool
 
 log = logging.getLogger(__name__)
 

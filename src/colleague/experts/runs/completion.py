@@ -28,7 +28,7 @@ async def no_steps() -> list[StepMark]:
 
 @dataclass(frozen=True)
 class OutputCompletion:
-    """What is owed comes by `complete`; without outputs a last word is enough. No step may be left open."""
+    """Declared outputs come by `complete`; a process without any ends with a text. No step may be open."""
 
     outputs: tuple[Parameter, ...]
     open_steps: OpenSteps = no_steps

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from colleague.experts.key_text import escaped, key_text
+from colleague.main_names import MAIN_SESSION
 from colleague.packages.process import Process
 from colleague.packages.trigger import Trigger
-
-MAIN_SESSION = "agent:main:main"
 
 
 class Inputs(NamedTuple):
@@ -53,10 +52,10 @@ def dedupe_value(trigger: Trigger, payload: Any) -> str | None:
     return key_text(trigger.dedupe_key.find(payload)) if trigger.dedupe_key else None
 
 
-def lane_of(expert: str, trigger: Trigger, payload: Any, *, main_session: str = MAIN_SESSION) -> Lane:
+def lane_of(expert: str, trigger: Trigger, payload: Any) -> Lane:
     """No two values of a key share a lane, and no key shares one with a trigger."""
     if trigger.session == "main":
-        return Lane(main_session)
+        return Lane(MAIN_SESSION)
     mode, key = trigger.concurrency.mode, trigger.concurrency.key
     if mode == "parallel":
         return Lane(None)

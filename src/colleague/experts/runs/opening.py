@@ -80,11 +80,11 @@ class ProcessOpening:
     async def _news(self, run: Run) -> str:
         """The playbook once more, when its text or its inputs are not those that were told last."""
         now = self.playbook(json.loads(run.inputs))
-        told = await self.database.read(lambda tx: _last_told(tx, run.id)) if self.database else now
+        told = await self.database.read(lambda tx: _last_playbook(tx, run.id)) if self.database else now
         return "" if now in told else f"\n\nThis replaces what you were told before.\n\n{now}"
 
 
-def _last_told(tx: Tx, run_id: str) -> str:
+def _last_playbook(tx: Tx, run_id: str) -> str:
     """The last message that has the playbook in it."""
     parts = (
         part for each in read_messages(tx, run_id) for said in json.loads(each.body) for part in said["parts"]

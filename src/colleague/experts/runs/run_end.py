@@ -1,4 +1,4 @@
-"""What follows from the end of an expert's run: delivery, escalation, and a tidy workspace."""
+"""What follows from the end of an expert's run: delivery, escalation, and the cleanup of its workspace."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from colleague.experts.delivery.text import deliver, escalate
 from colleague.experts.runs.tools.names import COMPLETE
 from colleague.experts.workspace.scratch import remove_scratch
 from colleague.experts.workspace.workspace import Workspace, remove_session
-from colleague.packages.limit import MAIN_CHANNEL
+from colleague.main_names import MAIN_CHANNEL, MAIN_TRANSCRIPT
 from colleague.packages.package import Package
 from colleague.store.approvals import approvals_of
-from colleague.store.journal import MAIN, Call, read_calls
+from colleague.store.journal import Call, read_calls
 from colleague.store.run import Outcome, Run
 from colleague.store.tx import Database, Tx
 from colleague.store.versions import files_written_by, forget_owner, forget_session_files
@@ -32,7 +32,7 @@ def _delivery_approved(tx: Tx, run: Run) -> bool:
 
 def _is_result(call: Call) -> bool:
     ended = call.status == "finished" and not call.is_error
-    return ended and call.operation == COMPLETE and call.session.partition("#")[0] == MAIN
+    return ended and call.operation == COMPLETE and call.session.partition("#")[0] == MAIN_TRANSCRIPT
 
 
 @dataclass(frozen=True)

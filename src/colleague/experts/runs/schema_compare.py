@@ -10,8 +10,8 @@ from colleague.experts.json_schema import fold
 
 if TYPE_CHECKING:
     from colleague.experts.bindings import ToolBinding
-    from colleague.mcp.tool import McpTool
-    from colleague.packages.tool import Operation
+    from colleague.mcp.mcp_tool import McpTool
+    from colleague.packages.tool_declaration import Operation
 
 Harm = Literal["refused", "ignored", "misread"]
 """The server refuses calls; it does not hear an argument; its answer is not what the package expects."""

@@ -1,4 +1,4 @@
-"""Working files that outlived their run: the process died after the run had completed, before tidying up."""
+"""Working files that outlived their run: the process died after the run had completed, before its cleanup."""
 
 from __future__ import annotations
 

@@ -42,9 +42,9 @@ def scratchpad_path(process: Process, inputs: Mapping[str, Any]) -> str | None:
     parts = [file_name_part(text) for text in texts]
     *folders, name = "".join(map("".join, zip(literals, [*parts, ""], strict=True))).split("/")
     if _is_ambiguous(literals[1:-1], parts):
-        name = _told_apart(name, texts)
+        name = _with_digest(name, texts)
     long = (
-        _told_apart(each, texts) if len(each.encode()) > _MOST_BYTES else each for each in (*folders, name)
+        _with_digest(each, texts) if len(each.encode()) > _MOST_BYTES else each for each in (*folders, name)
     )
     return "/".join(long)
 
@@ -92,7 +92,7 @@ def _is_ambiguous(between: list[str], parts: list[str]) -> bool:
     return any(not literal or used & set(literal) for literal in between)
 
 
-def _told_apart(name: str, texts: list[str]) -> str:
+def _with_digest(name: str, texts: list[str]) -> str:
     stem, ending = os.path.splitext(name)  # noqa: PTH122 - text only
     digest = hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
     return f"{stem[:_MOST_KEPT]}~~{digest}{ending if len(ending) < _MOST_KEPT else ''}"

@@ -8,7 +8,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from colleague.files import write_atomic
+from colleague.files import private_folder, write_atomic
 from colleague.packages.package import Package
 
 
@@ -83,7 +83,7 @@ def remove_session(workspace: Workspace, run_id: str) -> None:
 
 def _copy(source: Path, target: Path) -> None:
     """Files and folders; what disappears meanwhile is not missed."""
-    target.mkdir(parents=True)
+    private_folder(target)
     with contextlib.suppress(FileNotFoundError), os.scandir(source) as items:
         for item in items:
             if item.is_dir(follow_symlinks=False):

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, cast
 from fastapi import APIRouter, Query, Request, Response
 
 from colleague.errors import UsageError
-from colleague.experts.runs.report import approval_report
+from colleague.experts.runs.redacted_report import approval_report
 from colleague.gateway.api_error import ApiError, status_of
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.openapi import with_token

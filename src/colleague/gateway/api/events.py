@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from colleague.experts.runs.report import event_report
+from colleague.experts.runs.redacted_report import event_report
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.schemas import EventDocument

@@ -7,12 +7,12 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from colleague.agent.main_agent import SESSION as MAIN_SESSION
 from colleague.errors import NotFound
-from colleague.experts.runs.report import trajectory_report
+from colleague.experts.runs.redacted_report import trajectory_report
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.schemas import AcceptedDocument, MessageAsked, SessionDocument, SessionMessage
+from colleague.main_names import MAIN_SESSION
 from colleague.store.report import sessions
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"])

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import APIRouter
 
-from colleague.experts.runs.report import approval_report
+from colleague.experts.runs.redacted_report import approval_report
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.schemas import StatusDocument

@@ -1,4 +1,4 @@
-"""Google's word that a Pub/Sub push is its own: the signed token that push subscriptions send as a bearer."""
+"""Verifies the signed token that Google's Pub/Sub push subscriptions send as a bearer."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from typing import Any
 from colleague.errors import ColleagueError
 from colleague.experts.bindings import ToolBinding
 from colleague.mcp.answer import ToolAnswer
+from colleague.mcp.mcp_tool import McpTool
 from colleague.mcp.servers import Servers
-from colleague.mcp.tool import McpTool
 from colleague.packages.trigger import HISTORY, LISTING, LOOKUPS
 
 READING = ("get_message", "get_email", "read_message", "read_email")

@@ -17,12 +17,12 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from colleague.agent.render import shortened, wrapped
-from colleague.experts.rehearsal.history import Made, Spoken, read_history
+from colleague.agent.render import CHANGED, MAY_HAVE_HAPPENED, shortened, wrapped
+from colleague.experts.rehearsal.history import FinishedCall, UserMessage, read_history
 
 
-def made(text: str, ok: bool = True) -> Made:
-    return Made("crm__get_contact", {}, text, ok)
+def made(text: str, ok: bool = True) -> FinishedCall:
+    return FinishedCall("crm__get_contact", {}, text, ok)
 
 
 def exchange(args: Any, outcome: Any = "success", text: str = "yes") -> list[ModelMessage]:
@@ -35,20 +35,24 @@ def exchange(args: Any, outcome: Any = "success", text: str = "yes") -> list[Mod
 def test_words_and_calls_come_in_their_order() -> None:
     begin: list[ModelMessage] = [ModelRequest(parts=[UserPromptPart("go")])]
     found = read_history([*begin, *exchange('{"email": "a@b.example"}'), *begin])
-    assert found == (Spoken(), Made("crm__get_contact", {"email": "a@b.example"}, "yes", True), Spoken())
+    assert found == (
+        UserMessage(),
+        FinishedCall("crm__get_contact", {"email": "a@b.example"}, "yes", True),
+        UserMessage(),
+    )
 
 
 @pytest.mark.parametrize(("outcome", "ok"), [("success", True), ("failed", False), ("denied", False)])
 def test_a_failure_is_known_by_its_outcome_and_not_by_its_words(outcome: str, ok: bool) -> None:
     (call,) = read_history(exchange({}, outcome, "error: this is only what the text says"))
-    assert isinstance(call, Made)
+    assert isinstance(call, FinishedCall)
     assert call.ok is ok
 
 
 @pytest.mark.parametrize("args", [None, "", "{", "[]", "3", {}, "[" * 100_000])
 def test_arguments_that_are_no_object_are_none(args: Any) -> None:
     (call,) = read_history(exchange(args))
-    assert isinstance(call, Made)
+    assert isinstance(call, FinishedCall)
     assert call.arguments == {}
 
 
@@ -97,10 +101,22 @@ def test_of_a_result_that_was_cut_the_pairs_are_left() -> None:
 
 @pytest.mark.parametrize(
     ("text", "line"),
-    [("\n\n  no such deal \nmore", "no such deal"), ("", "it failed without a word"), ("x" * 999, "x" * 300)],
+    [
+        ("\n\n  no such deal \nmore", "no such deal"),
+        ("", "it failed without a word"),
+        ("x" * 999, "x" * 300),
+        (f"{MAY_HAVE_HAPPENED}\nmore than is left\n", "more than is left"),
+    ],
 )
 def test_the_first_line_says_why(text: str, line: str) -> None:
-    assert made(text, ok=False).first_line == line
+    assert made(text, ok=False).reason == line
+
+
+def test_what_a_person_changed_stands_before_the_result() -> None:
+    edit = f"{CHANGED}\n{wrapped('{}', 'person:tom')}\n"
+    assert made(edit + "no such deal", ok=False).reason == "no such deal"
+    call = made(edit + wrapped('{"a": 1}', "mcp:a/b"))
+    assert (call.source, call.document) == ("mcp:a/b", {"a": 1})
 
 
 DOCUMENTS = st.recursive(

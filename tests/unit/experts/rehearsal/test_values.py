@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colleague.experts.rehearsal.known import Known, Told
+from colleague.experts.rehearsal.known import Known, SourcedDocument
 from colleague.experts.rehearsal.values import arguments_for, outputs_for
 from colleague.packages.mark import Mark
 from colleague.packages.parameter import Parameter
@@ -41,7 +41,7 @@ def output(name: str, **schema: Any) -> Parameter:
 
 def results(*documents: Any) -> Known:
     """What operations returned, latest first."""
-    return Known(results=tuple(Told("crm.get_record", each) for each in documents))
+    return Known(results=tuple(SourcedDocument("crm.get_record", each) for each in documents))
 
 
 def argument(name: str, known: Known, **schema: Any) -> Any:
@@ -50,9 +50,14 @@ def argument(name: str, known: Known, **schema: Any) -> Any:
 
 class TestOrder:
     def test_outputs_of_functions_come_first_and_the_latest_of_them(self) -> None:
-        functions = (Told("late", {"reason": "late"}), Told("early", {"reason": "early", "stage": "x"}))
+        functions = (
+            SourcedDocument("late", {"reason": "late"}),
+            SourcedDocument("early", {"reason": "early", "stage": "x"}),
+        )
         known = Known(
-            {"reason": "input", "stage": "input"}, functions, (Told("crm.get", {"reason": "result"}),)
+            {"reason": "input", "stage": "input"},
+            functions,
+            (SourcedDocument("crm.get", {"reason": "result"}),),
         )
         assert arguments_for(takes("reason", "stage", reason=TEXT, stage=TEXT), known) == {
             "reason": "late",
@@ -60,7 +65,7 @@ class TestOrder:
         }
 
     def test_inputs_come_before_results(self) -> None:
-        known = Known({"deal_id": "d-1"}, results=(Told("crm.get_deal", DEAL),))
+        known = Known({"deal_id": "d-1"}, results=(SourcedDocument("crm.get_deal", DEAL),))
         assert argument("deal_id", known) == "d-1"
 
     def test_of_results_the_latest_counts(self) -> None:
@@ -93,7 +98,7 @@ class TestNames:
         assert argument(name, results(document)) == expected
 
     def test_the_result_of_an_operation_is_what_the_operation_gets(self) -> None:
-        known = Known(results=(Told("crm.get_contact", {"id": "c-1", "name": "Ada"}),))
+        known = Known(results=(SourcedDocument("crm.get_contact", {"id": "c-1", "name": "Ada"}),))
         assert argument("contact_id", known) == "c-1"
         assert argument("contact", known, type="object") == {"id": "c-1", "name": "Ada"}
         assert argument("deal_id", known) == "rehearsal-deal_id"
@@ -167,12 +172,18 @@ class TestOutputs:
     def test_what_a_function_decided_is_not_decided_again(self) -> None:
         stage = output("stage", type="string", enum=STAGES)
         known = Known(
-            functions=(Told("decide", {"stage": "evaluation"}),), results=(Told("crm.get_deal", DEAL),)
+            functions=(SourcedDocument("decide", {"stage": "evaluation"}),),
+            results=(SourcedDocument("crm.get_deal", DEAL),),
         )
         assert outputs_for([stage], known) == {"stage": "evaluation"}
 
     def test_the_result_of_a_function_is_named_in_the_description(self) -> None:
-        known = Known(functions=(Told("classify", {"kind": "a"}), Told("classify-ticket", {"kind": "b"})))
+        known = Known(
+            functions=(
+                SourcedDocument("classify", {"kind": "a"}),
+                SourcedDocument("classify-ticket", {"kind": "b"}),
+            )
+        )
         named = output("found", type="object", description="Result of classify-ticket; empty when none")
         assert outputs_for([named], known) == {"found": {"kind": "b"}}
 
@@ -222,5 +233,5 @@ def test_whatever_is_known_the_arguments_fit(
     documents: list[Any], inputs: Any, names: list[str], parts: list[Any]
 ) -> None:
     schema = takes(*names[::2], **dict(zip(names, parts, strict=False)))
-    known = Known(inputs, (), tuple(Told("crm.get_deal", each) for each in documents))
+    known = Known(inputs, (), tuple(SourcedDocument("crm.get_deal", each) for each in documents))
     jsonschema_rs.validator_for(schema, validate_formats=True).validate(arguments_for(schema, known))

@@ -14,7 +14,7 @@ from colleague.agent.tools.arguments import parameters
 from colleague.experts.rehearsal.walkthrough import walkthrough_model
 from colleague.experts.workspace.scratch import scratchpad_path
 from colleague.packages.package import Package
-from colleague.packages.tool import Operation
+from colleague.packages.tool_declaration import Operation
 from tests.unit.experts.rehearsal.stage import DRAFTED, NATIVE, Said, Stage, data, error
 from tests.unit.packages.conftest import CLEAN, PackageOnDisk
 

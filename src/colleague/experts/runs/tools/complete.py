@@ -1,4 +1,4 @@
-"""Ending a process, or an isolated function, with what it owes."""
+"""The tool that ends a process, or an isolated function, with its outputs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def complete_spec(outputs: tuple[Parameter, ...]) -> ToolSpec:
 
 @dataclass(frozen=True)
 class CompleteTool:
-    """Its arguments are the result; the closing reads them off the transcript."""
+    """Its arguments are the outputs; the completion reads them from the transcript."""
 
     spec: ToolSpec
 

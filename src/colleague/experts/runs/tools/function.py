@@ -18,7 +18,7 @@ Staged = Callable[[Function, dict[str, Any]], Awaitable[RunSpec]]
 
 @dataclass(frozen=True)
 class FunctionTool(SessionTool):
-    """`stage` makes the setting of the child session from the declared inputs."""
+    """`stage` builds the RunSpec of the child session from the declared inputs."""
 
     function: Function
     stage: Staged

@@ -1,4 +1,4 @@
-"""Reading, with what belongs to a function put beside it."""
+"""The `read` tool of an expert."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ def _operations(package: Package, calls: Iterable[Mapping[str, Any]]) -> tuple[R
 
 
 def _reached(each: Reach) -> str:
-    times = {0: "not reached", 1: "called"}.get(each.calls, f"called {each.calls} times")
+    times = {0: "not reached", 1: "reached"}.get(each.calls, f"reached {each.calls} times")
     return f"{each.operation} ({each.tier}): {times}"
 
 

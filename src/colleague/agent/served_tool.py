@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from colleague.agent.tool import NotSent, ToolOutput, ToolRequest, ToolSpec, UnknownEnd
 from colleague.mcp import errors
 from colleague.mcp.call import CallProgress
+from colleague.mcp.mcp_tool import McpTool
 from colleague.mcp.servers import Servers
-from colleague.mcp.tool import McpTool
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colleague.experts.rehearsal.report import Report, execution_report
+from colleague.experts.rehearsal.execution_report import Report, execution_report
 from colleague.packages.package import Package, read_package
 from colleague.packages.process import Process
 from tests.conftest import EXAMPLE
@@ -219,7 +219,7 @@ class TestWhole:
         assert {each.operation for each in report.operations} == set(package.operations)
         assert "crm.get_deal" not in report.not_reached
         assert "email.send" in report.not_reached
-        assert "   crm.get_deal (auto): called 2 times" in report.lines()
+        assert "   crm.get_deal (auto): reached 2 times" in report.lines()
         assert "   email.send (manual): not reached" in report.lines()
 
     def test_outputs_that_fit(self, package: Package, process: Process) -> None:

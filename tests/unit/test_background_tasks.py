@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from colleague import background
-from colleague.background import BackgroundTasks
+from colleague import background_tasks
+from colleague.background_tasks import BackgroundTasks
 
 
 def test_one_that_fails_is_started_again_and_counted() -> None:
@@ -36,7 +36,7 @@ def test_one_that_keeps_dying_is_failing_until_it_has_worked_for_a_while() -> No
 
         async def work() -> None:
             tries.append(1)
-            if len(tries) <= background.FAILING_AFTER:
+            if len(tries) <= background_tasks.FAILING_AFTER:
                 raise RuntimeError("can't start new thread")
             works.set()
             await asyncio.Event().wait()
@@ -46,7 +46,7 @@ def test_one_that_keeps_dying_is_failing_until_it_has_worked_for_a_while() -> No
         async with asyncio.timeout(60):
             await works.wait()
         assert tasks.failing == ["clerk"]
-        tasks._watched["clerk"].began -= background.HEALTHY_AFTER
+        tasks._watched["clerk"].began -= background_tasks.HEALTHY_AFTER
         assert tasks.failing == []
         await tasks.stop("clerk", "other")
 

@@ -9,7 +9,7 @@ import pytest
 
 from colleague.agent.tools.path import Missing, PathError
 from colleague.agent.tools.tree import Tree
-from colleague.experts.workspace.tree import expert_tree
+from colleague.experts.workspace.expert_tree import expert_tree
 from colleague.experts.workspace.workspace import Workspace, initialise_state, session_files
 from colleague.packages.package import read_package
 from tests.conftest import EXAMPLE

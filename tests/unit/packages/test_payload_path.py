@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from colleague.packages.payload import parse_payload_path
+from colleague.packages.payload_path import parse_payload_path
 
 PAYLOAD: dict[str, Any] = {
     "contact_id": "c-1",

@@ -1,0 +1,205 @@
+"""People who talk to sessions: a real store, workers and loop, and a model that repeats what it was told."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import random
+import re
+from collections import Counter
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+from sqlalchemy import select
+
+from colleague.agent.advance import Advancer
+from colleague.agent.events import Bus
+from colleague.agent.history import SessionHistory
+from colleague.agent.main_agent import decided_call
+from colleague.agent.models.connections import Connections
+from colleague.agent.models.resolved import ResolvedModel
+from colleague.agent.run_spec import RunSpec
+from colleague.agent.toolbox import Toolbox
+from colleague.agent.turn_end import TurnEndHooks
+from colleague.agent.turn_opening import TurnOpening
+from colleague.clock import MovableClock
+from colleague.config import Settings
+from colleague.session_key import SessionKey
+from colleague.sessions.changes import stop
+from colleague.sessions.messages import SessionMessage, send_message
+from colleague.store.approvals import AlreadyDecided, Answer, Approval, decide, pending_approvals
+from colleague.store.inbox import Sent
+from colleague.store.run import Run
+from colleague.store.session_entry import QueueMode
+from colleague.store.session_items import SessionItem, items_of
+from colleague.store.tables import events, inbox, runs
+from colleague.store.tx import Database, Tx
+from colleague.store.worker import Worker
+from tests.integration.agent.stage import Ledger, Tiers
+
+MARK = re.compile(r"#\d+")
+MODES: tuple[QueueMode, ...] = get_args(QueueMode)
+
+
+@dataclass
+class Listener:
+    """Answers with every mark that it was told, in order; asks for a call when it is told to."""
+
+    pace: random.Random
+    most_ms: int = 4
+
+    def open(self) -> Any:
+        from pydantic_ai.models.function import FunctionModel
+
+        return FunctionModel(stream_function=self._play, model_name="listener")
+
+    async def _play(self, messages: list[Any], _info: Any) -> AsyncIterator[Any]:
+        from pydantic_ai.models.function import DeltaToolCall
+
+        await asyncio.sleep(self.pace.randint(0, self.most_ms) / 1000)
+        told = [part.content for each in messages for part in each.parts if part.part_kind == "user-prompt"]
+        last = messages[-1].parts[-1]
+        wanted = (
+            MARK.findall(last.content)
+            if last.part_kind == "user-prompt" and "please do" in last.content
+            else []
+        )
+        if wanted and "decided" not in last.content:
+            yield {
+                0: DeltaToolCall(
+                    "ledger.append", f'{{"line": "{wanted[-1]}"}}', tool_call_id=f"c{wanted[-1]}"
+                )
+            }
+            return
+        yield " ".join(MARK.findall("\n".join(told))) or "nothing"
+
+
+@dataclass
+class Talk:
+    """Sessions, and everything that is done to them at once."""
+
+    databases: list[Database]
+    clock: MovableClock
+    seed: int
+    sessions: int = 2
+    ledger: Ledger = field(default_factory=Ledger)
+    sent: dict[str, list[tuple[str, Sent]]] = field(default_factory=dict)
+    approved: set[str] = field(default_factory=set)
+    stopped: set[str] = field(default_factory=set)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self.pace = random.Random(self.seed)
+        self.settings = Settings.model_validate({"messages": {"queue": {"debounceMs": 0, "cap": 1000}}})
+        self.keys = [SessionKey.for_chat("test", "dm", f"p{number}") for number in range(self.sessions)]
+        self._at_work: Counter[str] = Counter()
+        self._histories = {id(each): SessionHistory(each) for each in self.databases}
+
+    async def live(self, messages: int) -> None:
+        """Sends, interrupts, decides and restarts; then lets everything come to its end."""
+        workers = [asyncio.create_task(self._work(each)) for each in self.databases]
+        deciding = asyncio.create_task(self._decide_forever())
+        await asyncio.gather(*(self._talk(key, messages) for key in self.keys))
+        await self._until_quiet()
+        deciding.cancel()
+        self._stopped = True
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, deciding, return_exceptions=True)
+
+    async def _talk(self, key: SessionKey, messages: int) -> None:
+        for number in range(messages):
+            mark = f"#{number}"
+            text = f"{mark} please do" if self.pace.random() < 0.2 else mark
+            said = SessionMessage(text, queue_mode=self.pace.choice(MODES))
+            database = self.pace.choice(self.databases)
+            sent = await database.write(lambda tx, said=said: send_message(tx, self.settings, key, said))
+            self.sent.setdefault(str(key), []).append((mark, sent))
+            self.counts[sent.queued] += 1
+            if self.pace.random() < 0.03:
+                stopped = await database.write(lambda tx: stop(tx, key, "ann"))
+                self.stopped.add(str(stopped["run_id"]))
+                self.counts["stop"] += 1
+            await asyncio.sleep(self.pace.choice((0, 0, 0.002, 0.01)))
+
+    async def _work(self, database: Database) -> None:
+        """A process that works for a while, stops, and is started again."""
+        async with Connections() as connections:
+            while True:
+                advancer = Advancer(database, _Assembler(self, database), Bus(), connections)
+                worker = Worker(database, advancer, limit=8)
+                working = asyncio.create_task(worker.run())
+                try:
+                    await asyncio.sleep(self.pace.uniform(0.05, 0.4))
+                finally:
+                    worker.stop()
+                    await working
+                self.counts["restart"] += 1
+
+    async def _decide_forever(self) -> None:
+        while True:
+            await asyncio.sleep(0.005)
+            database = self.pace.choice(self.databases)
+            for asked in await database.read(pending_approvals):
+                with contextlib.suppress(AlreadyDecided):  # the answer to an uncertain call came after all
+                    await self._decide(database, asked)
+
+    async def _decide(self, database: Database, asked: Approval) -> None:
+        choices = (
+            ("happened", "give_up")
+            if asked.kind == "uncertain"
+            else ("approve", "approve", "reject", "respond")
+        )
+        decision: Any = self.pace.choice(choices)
+        said = '"no need"' if decision == "respond" else None
+        answer = Answer(asked.id, asked.digest, decision, "ann", answer=said)
+        await database.write(lambda tx: decide(tx, answer))
+        self.counts[decision] += 1
+        if decision == "approve":
+            self.approved.add(asked.id)
+
+    async def _until_quiet(self) -> None:
+        async with asyncio.timeout(90):
+            while await self.databases[0].read(_unfinished):
+                await asyncio.sleep(0.02)
+
+    async def items(self, key: SessionKey) -> list[SessionItem]:
+        return await self.databases[0].read(lambda tx: items_of(tx, str(key), limit=100_000))
+
+
+@dataclass(frozen=True)
+class _Assembler:
+    talk: Talk
+    database: Database
+
+    async def assemble(self, run: Run) -> RunSpec:
+        talk = self.talk
+        opening = TurnOpening(self.database)
+        return RunSpec(
+            owner="main",
+            model=ResolvedModel("test", "listener", stand_in=Listener(talk.pace)),
+            system="",
+            toolbox=Toolbox([talk.ledger]),
+            gate=Tiers(),
+            opening=opening,
+            history=talk._histories[id(self.database)].before,
+            steering=opening.render,
+            parks=True,
+            decided_call=await self.database.read(lambda tx: decided_call(tx, run)),
+            end_hooks=TurnEndHooks(),
+        )
+
+
+def _unfinished(tx: Tx) -> bool:
+    open_run = tx.one(select(runs.c.id).where(runs.c.status != "done").limit(1))
+    return (
+        open_run is not None
+        or tx.one(select(inbox.c.event_id).limit(1)) is not None
+        or bool(pending_approvals(tx))
+    )
+
+
+async def outcomes(database: Database) -> list[tuple[str, str | None, str | None]]:
+    rows = await database.read(lambda tx: tx.all(select(events.c.id, events.c.run_id, events.c.outcome)))
+    return [(row.id, row.run_id, row.outcome) for row in rows]
