@@ -32,12 +32,13 @@ class FileCache(Generic[T]):
             return found[1]
         self._found.pop(file, None)
         value = self._read(file)
-        if stamp is not None and _is_settled(stamp):
+        if stamp is not None and is_settled(stamp):
             self._found[file] = stamp, value
             if len(self._found) > MOST_KEPT:
                 self._found.popitem(last=False)
         return value
 
 
-def _is_settled(stamp: FileStamp) -> bool:
+def is_settled(stamp: FileStamp) -> bool:
+    """Whether a change from now on would surely be seen in the stamp."""
     return time.time_ns() - stamp.changed_at > SETTLED_NS

@@ -13,7 +13,7 @@ from pathlib import Path
 from colleague.errors import HomeBusy
 
 
-def write_atomic(path: Path, text: str, *, mode: int = 0o600) -> None:
+def write_atomic(path: Path, text: str | bytes, *, mode: int = 0o600) -> None:
     """Replaces `path` with `text`: written beside it, fsynced, renamed. A link is followed.
 
     An existing file keeps its mode."""
@@ -23,9 +23,9 @@ def write_atomic(path: Path, text: str, *, mode: int = 0o600) -> None:
     beside = target.with_name(f".{target.name}.{os.urandom(6).hex()}.new")
     descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+        with os.fdopen(descriptor, "wb") as file:
             os.fchmod(file.fileno(), mode)
-            file.write(text)
+            file.write(text if isinstance(text, bytes) else text.encode())
             file.flush()
             os.fsync(file.fileno())
         beside.replace(target)

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from colleague.agent.bootstrap_once import BootstrapOnce
 from colleague.agent.current_time import with_time
+from colleague.agent.decided_call import decided_call
 from colleague.agent.history import SessionHistory
 from colleague.agent.main_gate import MainAgentGate
 from colleague.agent.models.resolve import resolve_model
@@ -24,6 +25,7 @@ from colleague.agent.tool import Tool
 from colleague.agent.toolbox import Toolbox
 from colleague.agent.tools.fence import Fence
 from colleague.agent.tools.file_tools import file_tools
+from colleague.agent.tools.memory_tools import memory_tools
 from colleague.agent.tools.reconcile import reconcile
 from colleague.agent.tools.tree import Root, Tree
 from colleague.agent.turn_end import HeartbeatEnd, TurnEndHooks
@@ -36,8 +38,7 @@ from colleague.mcp.errors import McpError
 from colleague.mcp.servers import Servers
 from colleague.protected import programs, protected_paths, require_safe_workspace
 from colleague.session_key import SessionKey
-from colleague.store.approvals import get_approval
-from colleague.store.journal import Call, NewCall, get_call
+from colleague.store.journal import NewCall
 from colleague.store.run import Run
 from colleague.store.session_entry import SessionEntry, open_session
 from colleague.store.tx import Database, Tx
@@ -97,7 +98,7 @@ class MainAgent:
             model=resolve_model(
                 self.settings,
                 self.environ,
-                run.model or _model_of(entry),
+                run.model or chosen_model(entry),
                 profile=entry.auth_profile_override or "",
                 folder=self.home.root,
             ),
@@ -120,7 +121,7 @@ class MainAgent:
     async def _tools(self, run: Run, entry: SessionEntry) -> list[Tool]:
         more = [await each.tools(run, entry, self.settings) for each in self.more_tools]
         given = [tool for tools in more for tool in tools]
-        return [*self._file_tools(run), *given, *await self._served_tools()]
+        return [*self._file_tools(run), *self._memory_tools(), *given, *await self._served_tools()]
 
     def _bootstrap(self, run: Run, inputs: TurnInputs) -> BootstrapOnce | None:
         """BOOTSTRAP.md is for the first turn with a person: no sub-agent reads it, no reminder uses it up."""
@@ -153,6 +154,14 @@ class MainAgent:
     def _file_tools(self, run: Run) -> list[Tool]:
         return file_tools(self._tree, self.database, owner=FILES_OWNER, run_id=run.id, locks=self._locks)
 
+    def _memory_tools(self) -> list[Tool]:
+        return memory_tools(
+            self.settings.agents.defaults,
+            self.settings.workspace,
+            closed=_closed_paths(self.home, self.settings, self.restrictions),
+            indexes=self.home.state / "memory-index",
+        )
+
     async def mend_files(self) -> None:
         """Ends what a crash left between a file's recorded version and the file itself."""
         for left in await reconcile(self._tree, self.database, owner=FILES_OWNER, locks=self._locks):
@@ -183,8 +192,8 @@ class MainAgent:
 
 def main_tree(home: Home, settings: Settings, restrictions: Restrictions) -> Tree:
     """The workspace, without what decides what the home runs and without what belongs to others."""
-    closed = [home.root, *protected_paths(home, settings), *restrictions.closed_paths()]
-    fence = Fence(closed, [*programs(settings), *restrictions.read_only_folders()])
+    read_only = [*programs(settings), *restrictions.read_only_folders()]
+    fence = Fence(_closed_paths(home, settings, restrictions), read_only)
     return Tree({"": Root(settings.workspace, writable=True)}, fence=fence)
 
 
@@ -194,32 +203,7 @@ def _stored_turn(tx: Tx, run: Run) -> tuple[SessionEntry, NewCall | None]:
     return open_session(tx, run.session_key, agent_id), decided_call(tx, run)
 
 
-def decided_call(tx: Tx, run: Run) -> NewCall | None:
-    """The parked call that a person has decided about, when this is the turn of that decision."""
-    approval_id = TurnInputs.of(run).approval
-    parked = get_call(tx, str(get_approval(tx, approval_id).call_id)) if approval_id else None
-    return _made_again(parked) if parked else None
-
-
-def _made_again(parked: Call) -> NewCall:
-    """A parked call in the turn that its decision began; the decision is found by the call it was about."""
-    return NewCall(
-        place=0,
-        tool_call_id=f"decided-{parked.id}",
-        operation=parked.operation,
-        arguments=parked.arguments,
-        tier=parked.tier,
-        status="asked",
-        server=parked.server,
-        tool=parked.tool,
-        digest=parked.digest,
-        repeatable=parked.repeatable,
-        target=parked.target,
-        parked_from=parked.id,
-    )
-
-
-def _model_of(entry: SessionEntry) -> str:
+def chosen_model(entry: SessionEntry) -> str:
     """What a person chose for this session; empty when it is the default."""
     if not entry.model_override:
         return ""
@@ -228,6 +212,10 @@ def _model_of(entry: SessionEntry) -> str:
         if entry.provider_override
         else entry.model_override
     )
+
+
+def _closed_paths(home: Home, settings: Settings, restrictions: Restrictions) -> list[Path]:
+    return [home.root, *protected_paths(home, settings), *restrictions.closed_paths()]
 
 
 def _beginning(file: Path) -> str:

@@ -185,7 +185,7 @@ class ContextLimits(Section):
     tool_result_max_chars: Positive = not_yet(
         default=100_000, description="Characters kept of one tool result."
     )
-    memory_get_max_chars: Positive = not_yet(default=12_000, description="Characters memory_get returns.")
+    memory_get_max_chars: Positive = works(default=12_000, description="Characters memory_get returns.")
 
 
 class MemoryFlush(Section):
@@ -265,8 +265,10 @@ class MemorySearch(Section):
         " documentInputType"
     )
 
-    enabled: Flag = not_yet(default=True, description="Whether agents have memory_search and memory_get.")
-    extra_paths: Names = not_yet(default=(), description="More folders or files to search.")
+    enabled: Flag = works(default=True, description="Whether agents have memory_search and memory_get.")
+    extra_paths: tuple[PathText, ...] = works(
+        default=(), description="More folders or files to search: absolute, or from the workspace."
+    )
 
 
 class SandboxPrune(Section):
@@ -517,15 +519,16 @@ class Agents(Section):
             return self
         own: dict[str, object] = {
             "workspace": entry.workspace,
-            "model": self._model_of(entry),
+            "model": _laid_over(self.defaults.model, entry.model),
+            "context_limits": _laid_over(self.defaults.context_limits, entry.context_limits),
             "thinking_default": entry.thinking_default,
         }
         update = {name: value for name, value in own.items() if value is not None}
         return self.model_copy(update={"defaults": self.defaults.model_copy(update=update)})
 
-    def _model_of(self, entry: AgentEntry) -> ModelPair | None:
-        """A name alone leaves the fallbacks of the defaults."""
-        if entry.model is None or self.defaults.model is None:
-            return entry.model
-        update = {name: getattr(entry.model, name) for name in entry.model.model_fields_set}
-        return self.defaults.model.model_copy(update=update)
+
+def _laid_over(below: Section | None, own: Section | None) -> Section | None:
+    """What is set in `own` over `below`: a model's name alone leaves the fallbacks of the defaults."""
+    if own is None or below is None:
+        return own
+    return below.model_copy(update={name: getattr(own, name) for name in own.model_fields_set})

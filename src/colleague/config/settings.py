@@ -90,7 +90,9 @@ class ProviderModel(Section):
     name: str | None = not_yet(default=None, description="Its name for people.")
     api: str | None = works(default=None, description="The protocol, when it differs from the provider's.")
     reasoning: Flag = works(default=False, description="Whether it can think before it answers.")
-    input: Names = not_yet(default=("text",), description="What it takes: text, image.")
+    input: Names = works(
+        default=("text",), description="What it takes: text, image. Known by its name when not set."
+    )
     cost: ModelCost | None = Field(default=None, description="What it costs.")
     context_window: Positive | None = works(default=None, description="Tokens its context holds.")
     context_tokens: Positive | None = works(default=None, description="Tokens of it that we use.")

@@ -63,6 +63,7 @@ class Gateway:
             self.database,
             self.registry,
             "api",
+            watchers=self.watchers,
             environ=self.environ,
             unenforced=self.live.unenforced,
         )

@@ -1,6 +1,6 @@
 """Settings that count only from the next start on, so that an edited file cannot loosen a running gateway.
 
-They decide who may call, where keys and texts are sent, and what the agents' folder is."""
+They decide who may call, where keys and texts are sent, and what the agents' folders are."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ _PARTS: dict[str, _Part] = {
     "experts.database": lambda each: each.experts.database,
     "experts.maxConcurrentRuns": lambda each: each.experts.max_concurrent_runs,
     "agents.defaults.workspace": lambda each: each.agents.defaults.workspace,
+    "agents.defaults.memorySearch.extraPaths": lambda each: each.agents.defaults.memory_search.extra_paths,
     "auth": lambda each: each.auth,
     "tools": lambda each: each.tools,
 }
@@ -66,7 +67,11 @@ def _way(provider: Provider) -> list[object]:
 def _combined(
     started: Settings, fresh: Settings, providers: dict[str, Provider], *, keep_model: bool
 ) -> Settings:
-    defaults: dict[str, object] = {"workspace": started.agents.defaults.workspace}
+    extra = {"extra_paths": started.agents.defaults.memory_search.extra_paths}
+    defaults: dict[str, object] = {
+        "workspace": started.agents.defaults.workspace,
+        "memory_search": fresh.agents.defaults.memory_search.model_copy(update=extra),
+    }
     if keep_model:
         defaults["model"] = started.agents.defaults.model
     experts = {

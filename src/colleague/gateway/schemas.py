@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from colleague.run_document import ApprovalDocument, Decision, MessageDocument, RunBrief
+from colleague.session_document import Queued
 
 
 def _storable(value: Any) -> Any:
@@ -23,7 +24,13 @@ def _storable(value: Any) -> Any:
 
 Json = Annotated[Any, AfterValidator(_storable)]
 JsonObject = Annotated[dict[str, Any], AfterValidator(_storable)]
-Text = Annotated[str, Field(min_length=1, max_length=100_000)]
+SmallMap = Annotated[
+    dict[Annotated[str, Field(max_length=50)], Annotated[str, Field(max_length=500)]],
+    Field(max_length=20),
+    AfterValidator(_storable),
+]
+MOST_WAIT = 600.0
+"""Seconds."""
 
 
 class Error(BaseModel):
@@ -206,9 +213,72 @@ class CancelAsked(Asked):
     note: Annotated[str, Field(max_length=10_000)] = "cancelled through the API"
 
 
+Name = Annotated[str, Field(max_length=200)]
+
+
 class MessageAsked(Asked):
-    text: Text
-    model: Annotated[str, Field(max_length=200)] = ""
+    """What is said to a session, and how its turn is to run."""
+
+    text: Annotated[str, Field(min_length=1), AfterValidator(_storable)]
+    model: Name = ""
+    queue_mode: Name | None = None
+    """steer, followup, collect, steer-backlog, queue or interrupt; left out, the session's own mode."""
+    wait: Annotated[float, Field(ge=0, le=MOST_WAIT)] | None = None
+    """Seconds for which the answer of the turn is waited for."""
+    thinking: Name = ""
+    disable_tools: bool = False
+    timeout_seconds: Annotated[float, Field(gt=0, le=86_400)] | None = None
+    extra_system_prompt: Annotated[str, Field(max_length=100_000), AfterValidator(_storable)] = ""
+    sender: SmallMap = Field(default_factory=dict)
+    """id, name, username, e164: of the person, as the channel knows them."""
+    place: SmallMap = Field(default_factory=dict)
+    """channel, account, to, thread, group, group_channel, group_space: where the message comes from."""
+    attachments: Annotated[list[JsonObject], Field(max_length=50)] = Field(default_factory=list)
+    dedupe_key: Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_storable)] | None = None
+    """The same message sent twice with the same key is taken once."""
+
+
+class MessageSent(BaseModel):
+    """What became of a message. `run_id` is the turn that it started or steers; null while it waits. `reason`
+    says why it was dropped or denied."""
+
+    event_id: str
+    run_id: str | None
+    queued: Queued
+    session_key: str
+    duplicate: bool = False
+    reason: str | None = None
+
+
+class TurnAnswered(BaseModel):
+    """How the turn of a message came out. `approvals` are its questions that wait for a person."""
+
+    event_id: str
+    run_id: str | None
+    session_key: str
+    status: Literal["done", "waiting", "skipped"]
+    outcome: str | None
+    text: str
+    approvals: list[ApprovalDocument]
+    error: str | None
+
+
+class SessionChanges(BaseModel):
+    """What is given is set; null clears it. The session itself says what it does not have."""
+
+    model_config = ConfigDict(extra="allow")
+
+    label: str | None = None
+    model: Name | None = None
+    thinking: Name | None = None
+    reasoning: Name | None = None
+    verbose: Name | None = None
+    send_policy: Name | None = None
+    queue_mode: Name | None = None
+
+
+class SessionBy(Asked):
+    by: Name = ""
 
 
 class FireAsked(Asked):
@@ -335,19 +405,6 @@ class ServerDocument(BaseModel):
 class AcceptAsked(Asked):
     digest: Annotated[str, Field(min_length=1, max_length=200)]
     by: Annotated[str, Field(max_length=200)] = ""
-
-
-class SessionDocument(BaseModel):
-    session_key: str
-    runs: int
-    last_run_at: str | None
-
-
-class SessionMessage(BaseModel):
-    run_id: str
-    position: int
-    role: Literal["user", "assistant"]
-    text: str
 
 
 class Health(BaseModel):

@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 import json
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast, get_args
 
 from sqlalchemy import select
 
+from colleague.agent.main_agent import chosen_model
 from colleague.config import Settings
 from colleague.config.status import require_enforced
 from colleague.errors import ColleagueError, ConfigError, NotFound, UsageError
@@ -21,7 +22,7 @@ from colleague.experts.runs.inputs import find_process
 from colleague.experts.runs.invoke import Invocation, checked_inputs
 from colleague.experts.runs.model_name import model_name
 from colleague.experts.runs.preflight import Preflight
-from colleague.experts.runs.redacted_report import approval_report, granted_text, run_report
+from colleague.experts.runs.redacted_report import approval_report, event_report, granted_text, run_report
 from colleague.experts.runs.retry import drop_dead_letter, retry_run
 from colleague.experts.workspace.restore import restore_file
 from colleague.home import Home
@@ -40,11 +41,16 @@ from colleague.runtime.requests import (
     Refusal,
     RunRequest,
     SentMessage,
+    TurnAnswer,
     require_message,
     require_work,
 )
 from colleague.runtime.run_events import LOOK_SECONDS, RunReader, RunSnapshot, RunWatchers, run_events
+from colleague.runtime.session_events import MOST_ITEMS, SessionLook, SessionSource, session_events
+from colleague.runtime.session_news import session_news
+from colleague.runtime.turn_answer import wait_for_turn
 from colleague.session_document import ArchiveDocument, ItemDocument, SessionDocument, StoppedDocument
+from colleague.session_event import SessionEvent
 from colleague.session_key import SessionKey
 from colleague.sessions.changes import change, reset, stop
 from colleague.sessions.messages import SessionMessage, find_key, require_session, send_message
@@ -60,7 +66,7 @@ from colleague.store.approvals import (
 )
 from colleague.store.call_target import CallTarget
 from colleague.store.cancel import cancel
-from colleague.store.event_report import event_document
+from colleague.store.event_report import get_event
 from colleague.store.grants import give_grant, revoke_grant
 from colleague.store.inbox import Sent
 from colleague.store.journal import get_call
@@ -73,6 +79,7 @@ from colleague.store.session_entry import (
     SessionEntry,
     archives_of,
     find_session,
+    get_session,
     open_session,
     sessions_page,
 )
@@ -103,8 +110,9 @@ OFTEN = 0.3
 class LocalService:
     """Acts on an open database. What it changes wakes the worker by itself.
 
-    With a `host` it works on the runs that are followed; without one it looks on. Whatever sets a run going
-    is refused under settings with a restriction that nothing enforces."""
+    With a `host` it works on the runs that are followed; without one, or when `watchers` tell what a worker
+    of this process does, it looks on. Whatever sets a run going is refused under
+    settings with a restriction that nothing enforces."""
 
     home: Home
     settings: Settings
@@ -112,6 +120,7 @@ class LocalService:
     registry: TriggerRegistry
     source: Source = "command"
     host: Host | None = None
+    watchers: RunWatchers | None = None
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     unenforced: ConfigError | None = None
     """A restriction in newer settings than these, which nothing enforces."""
@@ -169,9 +178,6 @@ class LocalService:
         return _accepted(await self.database.write(lambda tx: accept(tx, arrival)))
 
     async def say(self, message: str, *, model: str = "") -> AcceptedEvent:
-        require_message(message)
-        self._require_enforced()
-        await asyncio.to_thread(self._preflight.check_model, model)
         sent = await self.send(MAIN_SESSION, MessageRequest(message, model=model))
         return AcceptedEvent(sent.event_id, sent.run_id, sent.duplicate)
 
@@ -180,13 +186,28 @@ class LocalService:
         self._require_enforced()
         said = _said(message, self.source)
 
-        def work(tx: Tx) -> tuple[Sent, str]:
+        def work(tx: Tx) -> SentMessage:
             key = find_key(tx, session)
-            return send_message(tx, self.settings, key, said), str(key)
+            return _sent(tx, str(key), send_message(tx, self.settings, key, said))
 
-        await asyncio.to_thread(self._preflight.check_model, message.model)
-        sent, key = await self.database.write(work)
-        return SentMessage(sent.event_id, sent.run_id, sent.queued, key, sent.duplicate)
+        await self._check_model(session, message.model)
+        return await self.database.write(work)
+
+    async def _check_model(self, session: str, model: str) -> None:
+        """Raises when there is no such agent, or its model cannot be used."""
+
+        def work(tx: Tx) -> tuple[str, str]:
+            key = find_key(tx, session)
+            entry = find_session(tx, str(key))
+            return key.agent_id, model or (chosen_model(entry) if entry else "")
+
+        agent_id, wanted = await self.database.read(work)
+        preflight = replace(self._preflight, settings=self.settings.for_agent(agent_id))
+        await asyncio.to_thread(preflight.check_model, wanted)
+
+    async def turn_answer(self, sent: SentMessage, seconds: float) -> TurnAnswer | None:
+        """How the turn of a message came out; None when that takes longer."""
+        return await wait_for_turn(self.database, self.home, sent, seconds)
 
     async def sessions(self, *, limit: int = 200, after: str | None = None) -> list[SessionDocument]:
         def work(tx: Tx) -> list[SessionDocument]:
@@ -212,7 +233,9 @@ class LocalService:
 
     async def change_session(self, session: str, changes: dict[str, Any]) -> SessionDocument:
         def work(tx: Tx) -> SessionDocument:
-            return session_document(tx, change(tx, find_key(tx, session), changes))
+            key = find_key(tx, session)
+            self.settings.for_agent(key.agent_id)
+            return session_document(tx, change(tx, key, changes))
 
         return await self.database.write(work)
 
@@ -248,8 +271,51 @@ class LocalService:
 
         return await self.database.read(work)
 
+    async def watch_session(self, session: str, after: int | None = None) -> AsyncGenerator[SessionEvent]:
+        events = self.session_events(session, after)
+        async with contextlib.aclosing(events):
+            async for event in events:
+                if event is not None:
+                    yield event
+
+    async def session_events(
+        self, session: str, after: int | None = None
+    ) -> AsyncGenerator[SessionEvent | None]:
+        """The same, with None when nothing happens for a while."""
+        document = await self.session(session)
+        key, start = document["key"], document["positions"] if after is None else after
+
+        def look(tx: Tx, position: int) -> SessionLook:
+            items = items_of(tx, key, after=position, limit=MOST_ITEMS)
+            return SessionLook(session_document(tx, get_session(tx, key)), item_documents(tx, items))
+
+        with session_news(self.database, key) as news, self._watching() as watchers:
+            source = SessionSource(
+                look=lambda position: self.database.read(lambda tx: look(tx, position)),
+                run_events=lambda run_id: self.events(run_id, watchers),
+                news=news,
+                is_closed=lambda: watchers is not None and watchers.is_closed,
+            )
+            async with contextlib.aclosing(session_events(source, start)) as events:
+                async for event in events:
+                    yield event
+
+    @contextlib.contextmanager
+    def _watching(self) -> Iterator[RunWatchers | None]:
+        """Whoever tells what the runs of this process do."""
+        if self.watchers is not None or self.host is None:
+            yield self.watchers
+            return
+        watchers = RunWatchers(self.host.bus)
+        try:
+            yield watchers
+        finally:
+            watchers.stop_watching()
+
     async def event(self, event: str) -> dict[str, Any]:
-        return await self.database.read(lambda tx: event_document(tx, full_id(tx, events, "event", event)))
+        return await self.database.read(
+            lambda tx: event_report(tx, self.home, full_id(tx, events, "event", event))
+        )
 
     async def fire(self, expert: str, trigger: str, payload: Any) -> AcceptedEvent:
         """Raises Inactive when the trigger is not active."""
@@ -349,8 +415,8 @@ class LocalService:
     @contextlib.asynccontextmanager
     async def _advancing(self, run_ids: Sequence[str]) -> AsyncIterator[RunWatchers | None]:
         """Works on these runs while the block lasts; left early, the work is stopped."""
-        if self.host is None:
-            yield None
+        if self.host is None or self.watchers is not None:
+            yield self.watchers
             return
         watchers = RunWatchers(self.host.bus)
         working = asyncio.create_task(self.host.advance_only(run_ids))
@@ -424,6 +490,12 @@ def _said(message: MessageRequest, source: Source) -> SessionMessage:
         extra_system_prompt=message.extra_system_prompt,
         dedupe_key=message.dedupe_key,
     )
+
+
+def _sent(tx: Tx, key: str, sent: Sent) -> SentMessage:
+    refused = sent.queued in ("dropped", "denied")
+    reason = get_event(tx, sent.event_id).reason if refused else None
+    return SentMessage(sent.event_id, sent.run_id, sent.queued, key, sent.duplicate, reason)
 
 
 def _archive(tx: Tx, entry: SessionEntry, ending: str) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from colleague.errors import (
     ColleagueError,
@@ -32,11 +33,15 @@ from colleague.runtime.requests import (
     DecisionAnswer,
     DecisionRequest,
     GivenGrant,
+    MessageRequest,
     Refusal,
     RunRequest,
+    SentMessage,
     require_message,
     require_work,
 )
+from colleague.session_document import ArchiveDocument, ItemDocument, SessionDocument, StoppedDocument
+from colleague.session_event import STORED, SessionEvent
 
 SECONDS = 30.0
 SILENCE_SECONDS = 60.0
@@ -100,9 +105,73 @@ class RemoteService:
         return _accepted(await self._ask("POST", f"/api/experts/{_path(asked.expert)}/runs", given))
 
     async def say(self, message: str, *, model: str = "") -> AcceptedEvent:
-        require_message(message)
-        body = {"text": message} | ({"model": model} if model else {})
-        return _accepted(await self._ask("POST", f"/api/sessions/{_path(MAIN_SESSION)}/messages", body))
+        sent = await self.send(MAIN_SESSION, MessageRequest(message, model=model))
+        return AcceptedEvent(sent.event_id, sent.run_id, sent.duplicate)
+
+    async def send(self, session: str, message: MessageRequest) -> SentMessage:
+        require_message(message.text)
+        given = {name: value for name, value in asdict(message).items() if value}
+        return SentMessage(**await self._ask("POST", f"{_session(session)}/messages", given))
+
+    async def sessions(self, *, limit: int = 200, after: str | None = None) -> list[SessionDocument]:
+        found: list[SessionDocument] = await self._ask(
+            "GET", "/api/sessions" + _query(limit=limit, after=after)
+        )
+        return found
+
+    async def session(self, session: str) -> SessionDocument:
+        document: SessionDocument = await self._ask("GET", _session(session))
+        return document
+
+    async def change_session(self, session: str, changes: dict[str, Any]) -> SessionDocument:
+        document: SessionDocument = await self._ask("PATCH", _session(session), changes)
+        return document
+
+    async def stop_session(self, session: str, by: str) -> StoppedDocument:
+        stopped: StoppedDocument = await self._ask("POST", f"{_session(session)}/stop", {"by": by})
+        return stopped
+
+    async def reset_session(self, session: str, by: str) -> SessionDocument:
+        document: SessionDocument = await self._ask("POST", f"{_session(session)}/reset", {"by": by})
+        return document
+
+    async def items(
+        self, session: str, *, after: int = 0, limit: int = 200, archive: str | None = None
+    ) -> list[ItemDocument]:
+        asked = _query(after=after, limit=limit, archive=archive)
+        found: list[ItemDocument] = await self._ask("GET", f"{_session(session)}/messages{asked}")
+        return found
+
+    async def archives(self, session: str) -> list[ArchiveDocument]:
+        found: list[ArchiveDocument] = await self._ask("GET", f"{_session(session)}/archive")
+        return found
+
+    async def watch_session(self, session: str, after: int | None = None) -> AsyncGenerator[SessionEvent]:
+        """A gateway that is started again goes on telling, from the last item that came."""
+        while True:
+            try:
+                async with contextlib.aclosing(self._session_events(session, after)) as events:
+                    async for event in events:
+                        after = event.position if event.position is not None else after
+                        yield event
+            except ConnectionLost:
+                pass
+            yield SessionEvent("gateway_lost", {"seconds": BACK_SECONDS})
+            await self._wait_until_back()
+            yield SessionEvent("gateway_back")
+
+    async def _session_events(self, session: str, after: int | None) -> AsyncGenerator[SessionEvent]:
+        path = f"{_session(session)}/events{_query(after=after)}"
+        async with contextlib.aclosing(self._stream(path)) as told:
+            async for number, found in told:
+                kind, run_id = found.pop("type"), found.get("run_id")
+                position = int(number) if number else None
+                run = found.pop("run_id", None) if kind not in STORED else run_id
+                yield SessionEvent(kind, found, run, position)
+
+    async def event(self, event: str) -> dict[str, Any]:
+        document: dict[str, Any] = await self._ask("GET", f"/api/events/{_path(event)}")
+        return document
 
     async def restore(self, expert: str, file: str, version: int) -> dict[str, Any]:
         body = {"file": file, "version": version}
@@ -184,14 +253,19 @@ class RemoteService:
             yield RunEvent("gateway_back", run_id)
 
     async def _events(self, run_id: str) -> AsyncIterator[RunEvent]:
-        path = f"/api/runs/{run_id}/events"
+        async with contextlib.aclosing(self._stream(f"/api/runs/{run_id}/events")) as told:
+            async for _, found in told:
+                yield RunEvent(found.pop("type"), str(found.pop("run_id", run_id)), found)
+
+    async def _stream(self, path: str) -> AsyncGenerator[tuple[str, dict[str, Any]]]:
+        """Id and data of server-sent events, without comments."""
         text = b""
         try:
             async for piece in self._where().stream(path, connect=SECONDS, silence=SILENCE_SECONDS):
                 *whole, text = (text + piece).split(b"\n\n")
                 for each in whole:
-                    if event := _event(run_id, each):
-                        yield event
+                    if data := _fields(each, b"data:"):
+                        yield b"".join(_fields(each, b"id:")).decode().strip(), json.loads(b"\n".join(data))
         except HttpRefused as refused:
             raise _refused(refused.status, refused.body) from None
 
@@ -267,6 +341,15 @@ def _path(name: str) -> str:
     return quote(name, safe="")
 
 
+def _session(name: str) -> str:
+    return f"/api/sessions/{_path(name)}"
+
+
+def _query(**given: str | int | None) -> str:
+    """What is given, as the query of a URL."""
+    return "?" + urlencode({name: value for name, value in given.items() if value is not None})
+
+
 def _trigger(expert: str, trigger: str) -> str:
     return f"/api/triggers/{_path(expert)}/{_path(trigger)}"
 
@@ -301,13 +384,9 @@ def _decision_answer(asked: str, item: dict[str, Any]) -> DecisionAnswer:
     return DecisionAnswer(asked, item["approval"], GivenGrant(**grant) if grant else None, refusal)
 
 
-def _event(run_id: str, text: bytes) -> RunEvent | None:
-    """One server-sent event; None for a comment."""
-    data = [line[5:] for line in text.split(b"\n") if line.startswith(b"data:")]
-    if not data:
-        return None
-    found: dict[str, Any] = json.loads(b"\n".join(data))
-    return RunEvent(found.pop("type"), str(found.pop("run_id", run_id)), found)
+def _fields(event: bytes, name: bytes) -> list[bytes]:
+    """The values of one field of a server-sent event."""
+    return [line[len(name) :] for line in event.split(b"\n") if line.startswith(name)]
 
 
 def _refused(status: int, body: bytes) -> ColleagueError | DatabaseUnavailable:

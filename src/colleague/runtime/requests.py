@@ -49,6 +49,22 @@ class SentMessage:
     queued: Queued
     session_key: str
     duplicate: bool = False
+    reason: str | None = None
+    """Why it was dropped or denied."""
+
+
+@dataclass(frozen=True)
+class TurnAnswer:
+    """How the turn of a message came out: it is done, waits for a person, or the message was skipped.
+
+    `approvals` are the questions of this turn that wait for a person, parked ones, too."""
+
+    run_id: str | None
+    status: str
+    outcome: str | None = None
+    text: str = ""
+    approvals: tuple[ApprovalDocument, ...] = ()
+    error: str | None = None
 
 
 @dataclass(frozen=True)
@@ -115,6 +131,10 @@ def require_message(text: str) -> None:
     if not text.strip():
         raise UsageError("the message is empty", hint="say what to do")
     _require_short(text, "message")
+    if "\0" in text or any("\ud800" <= each <= "\udfff" for each in text):
+        raise UsageError(
+            "the message is no text: there is binary data in it", hint="send a file as an attachment"
+        )
 
 
 def require_work(asked: RunRequest) -> None:

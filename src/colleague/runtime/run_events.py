@@ -49,6 +49,10 @@ class RunWatchers:
     def tell(self, run_id: str, kind: Kind, **data: Any) -> None:
         self._on_event(RunEvent(kind, run_id, data))
 
+    @property
+    def is_closed(self) -> bool:
+        return self._closed
+
     def close(self) -> None:
         """Ends everybody's following, and each that begins from now on after its first events."""
         self._closed = True

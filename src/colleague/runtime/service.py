@@ -19,6 +19,7 @@ from colleague.runtime.requests import (
     SentMessage,
 )
 from colleague.session_document import ArchiveDocument, ItemDocument, SessionDocument, StoppedDocument
+from colleague.session_event import SessionEvent
 
 
 class Service(Protocol):
@@ -68,6 +69,12 @@ class Service(Protocol):
 
     async def archives(self, session: str) -> list[ArchiveDocument]:
         """Transcripts that a reset has ended, the latest first."""
+        ...
+
+    def watch_session(self, session: str, after: int | None = None) -> AsyncGenerator[SessionEvent]:
+        """What happens in a session until the generator is closed: from now on, or from a position on.
+
+        Begins with how the session stands."""
         ...
 
     async def event(self, event: str) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from colleague.store.inbox import turn_arrival
 from colleague.store.outbox import mark_answered, outbox_about, put_in_outbox
 from colleague.store.paging import Order, Page, count_rows
 from colleague.store.record import columns_of, record
-from colleague.store.run import Hold, Run, fenced, lock_run
+from colleague.store.run import Hold, Run, fenced, lock_run, tell_session
 from colleague.store.session_entry import get_session
 from colleague.store.session_items import NewItem, add_item
 from colleague.store.statement import PLUS_ONE
@@ -239,6 +239,7 @@ def _raise(tx: Tx, run: Run, ask: Ask) -> str:
     if ask.channel is not None:
         put_in_outbox(tx, run.id, _NOTICE[ask.kind], approval_id, ask.channel, _question_body(run, ask))
     tell_asked(tx, run, approval_id, ask.kind, ask.operation)
+    tell_session(tx, run)
     return approval_id
 
 
@@ -265,6 +266,7 @@ def wait(tx: Tx, hold: Hold, asks: Sequence[Ask] = (), *, working_ms: int | None
     worked = run.working_ms if working_ms is None else working_ms
     free = {"status": "waiting", "ready": 0, "worker": None, "lease_until": None, "epoch": PLUS_ONE}
     tx.update(runs, {"id": run.id}, working_ms=worked, **free)
+    tell_session(tx, run)
     return True
 
 
@@ -304,6 +306,7 @@ def decide(tx: Tx, answer: Answer) -> Approval:
     }
     tx.update(approvals, {"id": approval.id}, **values)
     tell_decided(tx, approval, answer.decision, answer.by)
+    tell_session(tx, run)
     clear_timer(tx, "expiry", approval.id)
     mark_answered(tx, run.id, approval.id, answer.by)
     if approval.kind == "learning" and answer.decision == "approve":

@@ -15,7 +15,7 @@ from colleague.store.lanes import free_next, head_of, take_places
 from colleague.store.lease import Lease
 from colleague.store.notify import wake
 from colleague.store.record import columns_of, record
-from colleague.store.run import Hold, Outcome, Run, fenced, get_run, lock_run
+from colleague.store.run import Hold, Outcome, Run, fenced, get_run, lock_run, tell_session
 from colleague.store.sla import note_late_end
 from colleague.store.statement import PLUS_ONE
 from colleague.store.tables import attempts, is_ready, runs, sql_literal
@@ -118,6 +118,7 @@ def _take(tx: Tx, row: Any, worker: str, lease_now: int) -> Taken | None:
         return None
     run = record(Run, taken)
     tell_taken(tx, run)
+    tell_session(tx, run)
     return Taken(run, Hold(run.id, run.epoch, run.lane))
 
 
@@ -178,6 +179,7 @@ def end_run(tx: Tx, run: Run, outcome: Outcome, **result: str | None) -> None:
     tx.update(runs, {"id": run.id}, **values)
     end_attempt(tx, run, outcome, result.get("error"))
     tell_ended(tx, run, outcome, result.get("error"))
+    tell_session(tx, run)
     note_late_end(tx, run)
     if run.retry_at is not None:
         clear_timer(tx, "retry", run.id)

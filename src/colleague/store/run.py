@@ -126,3 +126,9 @@ def _held(run: Run, hold: Hold) -> Run:
     if run.epoch != hold.epoch or run.status != "running":
         raise Fenced(hold.run_id)
     return run
+
+
+def tell_session(tx: Tx, run: Run) -> None:
+    """After the commit, whoever watches the session of a turn learns that it stands otherwise now."""
+    if run.transcript is not None:
+        tx.after_commit(lambda: tx.tell_watchers(run.session_key))

@@ -320,7 +320,7 @@ class TestTheRest:
             said = gateway.get(f"/api/sessions/{key}/messages").json()
             assert [each["role"] for each in said] == ["user", "assistant"]
             assert (said[0]["text"], said[1]["text"]) == ("hello", "It is done.")
-            assert gateway.get("/api/sessions").json()[0]["session_key"] == key
+            assert gateway.get("/api/sessions").json()[0]["key"] == key
             assert gateway.post("/api/sessions/other/messages", {"text": "hello"}).status_code == 404
             assert gateway.post(f"/api/sessions/{key}/messages", {"text": ""}).status_code == 422
 

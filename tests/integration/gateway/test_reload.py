@@ -11,6 +11,7 @@ from typing import Any
 from colleague.clock import MovableClock, SystemClock
 from colleague.config import load_settings
 from colleague.experts.registry import set_enabled
+from colleague.gateway.restart_only import effective_settings
 from colleague.mcp.servers import Servers
 from colleague.runtime.cleanup import remove_old_scratch
 from colleague.store.sqlite import SqliteDatabase
@@ -137,6 +138,15 @@ def test_a_port_in_the_settings_needs_a_restart(house: House) -> None:
         house.configure(gateway=house.settings["gateway"] | {"port": 19999})
         [problem] = gateway.until(lambda: gateway.get("/api/status").json()["problems"])
         assert "start the gateway again for gateway.port" in problem
+
+
+def test_more_folders_to_search_need_a_restart(house: House) -> None:
+    before = load_settings(house.home)
+    house.configure(agents={"defaults": {"memorySearch": {"enabled": False, "extraPaths": ["/srv"]}}})
+    counts, changed = effective_settings(before, load_settings(house.home))
+    assert "agents.defaults.memorySearch.extraPaths" in changed
+    assert counts.agents.defaults.memory_search.extra_paths == ()
+    assert counts.agents.defaults.memory_search.enabled is False
 
 
 class TestServers:

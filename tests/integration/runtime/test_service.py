@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import re
 from typing import Any
 
 from colleague.run_document import RunDocument, short
 from colleague.run_event import RunEvent
-from colleague.runtime.requests import DecisionAnswer, DecisionRequest, RunRequest, decided_runs
+from colleague.runtime.requests import (
+    DecisionAnswer,
+    DecisionRequest,
+    MessageRequest,
+    RunRequest,
+    SentMessage,
+    decided_runs,
+)
 from colleague.runtime.service import Service
+from colleague.session_event import SessionEvent
 from tests.integration.experts.package import CLERK
 from tests.integration.runtime.served import Served, followed, refusal, rested
 
@@ -158,6 +168,140 @@ class TestFollowing:
         assert (second["blocked_by"], second["waiting_on"]) == (first["id"], [])
         ahead = {"id": first["id"], "status": "waiting", "trouble": None, "retry_at": None}
         assert (second["ahead"], first["ahead"]) == (ahead, None)
+
+
+class TestSessions:
+    def test_talking_changing_and_resetting(self, served: Served) -> None:
+        assert served.run(self.talk) == {
+            "queued": ["started", "started", "denied"],
+            "reason": "the send policy denies it: the session itself",
+            "event": ("skipped", "the send policy denies it: the session itself"),
+            "said": ["Hello.", "It is done.", "Again.", "It is done."],
+            "after": ["It is done."],
+            "label": ("trip/2027", "agent:main:telegram:dm:7"),
+            "sessions": ["agent:main:telegram:dm:7", "agent:main:main"],
+            "stopped": {"run_id": None, "dropped": 0},
+            "reset": ([], ["Hello.", "It is done.", "Again.", "It is done."], ["ann"]),
+            "status": ("idle", 4),
+        }
+
+    async def talk(self, service: Service) -> dict[str, Any]:
+        key, label = "agent:main:telegram:dm:7", "trip/2027"
+        await service.session("agent:main:main")
+        sent = [await self.said(service, key, "Hello.")]
+        named = await service.change_session(key, {"label": label, "thinking": "low"})
+        sent.append(await self.said(service, label, "Again."))
+        await service.change_session(label, {"send_policy": "deny", "thinking": None})
+        sent.append(await service.send(label, MessageRequest("Not this.", model="script/play.yaml")))
+        event = await service.event(sent[2].event_id)
+        found = {
+            "queued": [each.queued for each in sent],
+            "reason": sent[2].reason,
+            "event": (event["outcome"], event["reason"]),
+            "said": [each["text"] for each in await service.items(label)],
+            "after": [each["text"] for each in await service.items(key, after=3, limit=1)],
+            "label": (named["label"], named["key"]),
+            "sessions": [each["key"] for each in await service.sessions()],
+            "stopped": await service.stop_session(label, "ann"),
+        }
+        await service.reset_session(label, "ann")
+        [archive] = await service.archives(key)
+        before = await service.items(key, archive=archive["id"])
+        document = await service.session(label)
+        now = await service.items(label)
+        found["reset"] = (now, [each["text"] for each in before], [archive["ended_by"]])
+        found["status"] = (document["status"], document["positions"])
+        return found
+
+    async def said(self, service: Service, session: str, text: str) -> SentMessage:
+        sent = await service.send(session, MessageRequest(text, model="script/play.yaml"))
+        await followed(service, str(sent.run_id))
+        return sent
+
+    def test_watching(self, served: Served) -> None:
+        live, again = served.run(self.watch)
+        assert live["messages"] == ["Hello.", "Let me look.", "Nothing there."]
+        assert again == ["Let me look.", "Nothing there."]
+        assert live["positions"] == [1, 2, 3]
+        assert live["statuses"][0] == "idle"
+        assert live["statuses"][-1] == "idle"
+        assert "running" in live["statuses"]
+        assert live["told"] == ["Let me look.", "ls", "Nothing there.", "done"]
+
+    async def watch(self, service: Service) -> tuple[dict[str, Any], list[str]]:
+        key = "agent:main:main"
+        found: list[SessionEvent] = []
+        ready = asyncio.Event()
+
+        async def look() -> None:
+            async with contextlib.aclosing(service.watch_session(key)) as events:
+                async for event in events:
+                    found.append(event)
+                    ready.set()
+                    if event.kind == "session_status" and len(found) > 1 and event.data["status"] == "idle":
+                        return
+
+        async with asyncio.timeout(60):
+            watching = asyncio.create_task(look())
+            await ready.wait()
+            sent = await service.send(key, MessageRequest("Hello.", model="script/talk.yaml"))
+            await followed(service, str(sent.run_id))
+            await watching
+            again: list[str] = []
+            async with contextlib.aclosing(service.watch_session(key, 1)) as events:
+                async for event in events:
+                    if event.kind == "session_status":
+                        break
+                    again.append(event.data["text"])
+        return self.watched(found), again
+
+    def watched(self, events: list[SessionEvent]) -> dict[str, Any]:
+        messages = [each for each in events if each.kind == "message"]
+        told = [
+            each.data.get("text") or each.data.get("operation") or each.data.get("status")
+            for each in events
+            if each.kind in SAID or (each.kind == "run_status" and each.data["status"] == "done")
+        ]
+        return {
+            "messages": [each.data["text"] for each in messages],
+            "positions": [each.position for each in messages],
+            "statuses": [each.data["status"] for each in events if each.kind == "session_status"],
+            "told": told,
+        }
+
+    def test_what_is_refused(self, served: Served) -> None:
+        found = served.run(self.refused)
+        assert found == [
+            (1, "there is no session with the label 'nobody', and it is no session key"),
+            (1, "there is no session 'telegram:dm:9'"),
+            (1, "there is no agent 'ghost'"),
+            (1, "there is no agent 'ghost'"),
+            (2, "the label has 65 characters; 64 at most are allowed"),
+            (1, "the label 'ours' belongs to agent:main:telegram:dm:1 already"),
+            (2, "a session has no 'colour' to set"),
+            (2, "the message is no text: there is binary data in it"),
+            (2, "there is no queue mode 'loud'"),
+            (1, "no model configured"),
+            (1, "there is no archive 'ffff' of agent:main:main"),
+        ]
+
+    async def refused(self, service: Service) -> list[tuple[int, str]]:
+        one, two = "telegram:dm:1", "telegram:dm:2"
+        await service.change_session(one, {"label": "ours"})
+        answers = [
+            await refusal(service.session("nobody")),
+            await refusal(service.items("telegram:dm:9")),
+            await refusal(service.send("agent:ghost:main", MessageRequest("Hello."))),
+            await refusal(service.change_session("agent:ghost:main", {"label": "x"})),
+            await refusal(service.change_session(two, {"label": "a" * 65})),
+            await refusal(service.change_session(two, {"label": "ours"})),
+            await refusal(service.change_session(two, {"colour": "red"})),
+            await refusal(service.send(one, MessageRequest("GIF\0\x01"))),
+            await refusal(service.send(one, MessageRequest("Hello.", queue_mode="loud"))),
+            await refusal(service.send(one, MessageRequest("Hello."))),
+            await refusal(service.items("agent:main:main", archive="ffff")),
+        ]
+        return [(code, message) for code, message, _ in answers]
 
 
 class TestRefusals:

@@ -14,9 +14,9 @@ from typing import Any, get_args
 from sqlalchemy import select
 
 from colleague.agent.advance import Advancer
+from colleague.agent.decided_call import decided_call
 from colleague.agent.events import Bus
 from colleague.agent.history import SessionHistory
-from colleague.agent.main_agent import decided_call
 from colleague.agent.models.connections import Connections
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.run_spec import RunSpec

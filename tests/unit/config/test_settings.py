@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from colleague.config import Settings, default_settings_text, known_settings, load_settings
+from colleague.config.agents import Agents
 from colleague.config.effective import effective_values
 from colleague.config.section import Section
 from colleague.config.status import unenforced, without_effect
@@ -172,3 +173,14 @@ def put(tree: dict[str, Any], path: list[str], value: Any) -> None:
             inside = inside[-1]
         elif isinstance(inside, dict):
             inside = inside.setdefault(key, made)
+
+
+def test_the_limits_of_the_main_agent_are_laid_over_the_defaults() -> None:
+    agents = Agents.model_validate(
+        {
+            "defaults": {"contextLimits": {"memoryGetMaxChars": 100, "toolResultMaxChars": 7}},
+            "list": [{"id": "main", "contextLimits": {"memoryGetMaxChars": 200}}],
+        }
+    )
+    limits = agents.with_main().defaults.context_limits
+    assert (limits.memory_get_max_chars, limits.tool_result_max_chars) == (200, 7)

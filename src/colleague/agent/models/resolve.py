@@ -95,6 +95,7 @@ def _scripted(name: str, file: Path) -> ResolvedModel:
         name.partition("/")[2],
         context_window=script.context_window,
         prices=script.prices,
+        input=script.input,
         stand_in=ScriptPlayer(name, script),
     )
 
@@ -157,6 +158,7 @@ class _Entry:
             self._idle_seconds(),
             self._params(),
             dict(listed.compat) if listed else {},
+            listed.input if listed and "input" in listed.model_fields_set else None,
         )
 
     def _idle_seconds(self) -> float:

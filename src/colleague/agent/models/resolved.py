@@ -86,6 +86,8 @@ class ResolvedModel:
     """Seconds without a byte from the provider after which a request is given up."""
     params: Mapping[str, object] = field(default_factory=dict, repr=False)
     compat: Mapping[str, object] = field(default_factory=dict)
+    input: tuple[str, ...] | None = None
+    """What it takes, such as text and image; ask `vision.sees`."""
     stand_in: StandIn | None = None
     counts_tokens: bool = True
     """False for what uses none, such as a rehearsal."""

@@ -1,6 +1,7 @@
 """Scripts: the replies of a model, written down in YAML.
 
 log: asked.jsonl              # optional: a line for each time the model is asked
+input: [text, image]          # optional: it can look at pictures
 replies:
   - thinking: Who is this?
     calls:
@@ -77,6 +78,7 @@ class Script:
     log: Path | None = None
     context_window: int | None = None
     prices: Prices | None = None
+    input: tuple[str, ...] | None = None
 
     def choose(self, answers: int, last: str) -> ScriptedReply | None:
         """The first reply whose `when` matches the last text, else the one at this place in the list."""
@@ -117,8 +119,9 @@ def _script(file: Path, tree: Node | None, findings: Findings) -> Script:
         findings.add("field-missing", at, "the script has no replies", "add replies: with a list under it")
     window = fields.whole_number("context_window", 0, least=1, most=10**9) or None
     prices = _prices(fields.child("cost")) if fields.has("cost") else None
+    takes = fields.texts("input") or None
     fields.finish()
-    return Script(file, replies, file.parent / log if log else None, window, prices)
+    return Script(file, replies, file.parent / log if log else None, window, prices, takes)
 
 
 def _prices(fields: Fields) -> Prices:

@@ -29,6 +29,14 @@ class FencedPlaces:
         """Whether this is one of them; `ids` are those of a moment ago."""
         return (status is not None and (status.st_dev, status.st_ino) in ids) or folded(real) in self._names
 
+    def surround(self, real: Path) -> bool:
+        """Whether a resolved path is one of them or lies in one."""
+        ids = self.ids()
+        return bool(self) and any(
+            self.hold(str(each), each.stat() if each.exists() else None, ids)
+            for each in (real, *real.parents)
+        )
+
 
 class Fence:
     """`closed` places do not exist for the tools; what lies in a `read_only` one is never written."""

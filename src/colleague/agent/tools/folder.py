@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -20,11 +20,12 @@ _FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 @dataclass(frozen=True)
 class TreeEntry:
-    """Something in a folder. `size` is that of a file."""
+    """Something in a folder. `size` and `stamp` are those of a file."""
 
     path: str
     kind: Kind
     size: int = 0
+    stamp: FileStamp | None = field(default=None, compare=False)
 
     @property
     def name(self) -> str:
@@ -47,8 +48,10 @@ class OpenFolder:
             status = self.status(name)
         except FileNotFoundError:
             return None
-        kind = _kind(status.st_mode)
-        return TreeEntry(join(self.path, name), kind, status.st_size if kind == "file" else 0)
+        kind, path = _kind(status.st_mode), join(self.path, name)
+        if kind != "file":
+            return TreeEntry(path, kind)
+        return TreeEntry(path, kind, status.st_size, FileStamp.of(status))
 
     def status(self, name: str) -> os.stat_result:
         return os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)

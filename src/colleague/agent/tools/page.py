@@ -44,18 +44,26 @@ def count_lines(text: str) -> int:
 
 
 def page(
-    text: str, *, line: int = 1, column: int = 1, limit: int = MOST_LINES, numbered: bool = False
+    text: str,
+    *,
+    line: int = 1,
+    column: int = 1,
+    limit: int = MOST_LINES,
+    numbered: bool = False,
+    most: int = MOST_CHARACTERS,
+    argument: str = "offset",
 ) -> TextPage:
-    """From a line (and a column of it) on, as many lines as are asked for and fit. Both count from 1."""
+    """From a line (and a column of it) on, as many lines as are asked for and fit into `most` characters.
+    Both count from 1. `argument` is how the tool calls the line to read on from."""
     start = min(_start_of(text, line - 1, 0) + column - 1, len(text))
     end = _start_of(text, limit, start)
-    if end - start > MOST_CHARACTERS:
-        end = start + MOST_CHARACTERS
+    if end - start > most:
+        end = start + most
         end = text.rfind("\n", start, end) + 1 or end
     body = text[start:end].removeprefix("\ufeff").replace("\r\n", "\n")
     if numbered:
         body = _numbered(body, line)
-    return TextPage(body + _notes(text, start, end), start, end, len(text))
+    return TextPage(body + _notes(text, start, end, argument), start, end, len(text))
 
 
 def _start_of(text: str, lines: int, start: int) -> int:
@@ -73,21 +81,21 @@ def _numbered(body: str, line: int) -> str:
     return "\n".join(f"{number:>6}  {each}" for number, each in enumerate(lines, line)) + "\n"
 
 
-def _notes(text: str, start: int, end: int) -> str:
+def _notes(text: str, start: int, end: int, argument: str) -> str:
     notes = []
     if not text:
         notes.append("the file is empty")
     if "\ufffd" in text[start:end]:
         notes.append("bytes that are not UTF-8 are shown as \ufffd")
     if end < len(text):
-        notes.append(_read_on(text, start, end))
+        notes.append(_read_on(text, start, end, argument))
     lead = "" if text[start:end].endswith("\n") or start == end else "\n"
     return lead + "\n".join(f"[{note}]" for note in notes) if notes else ""
 
 
-def _read_on(text: str, start: int, end: int) -> str:
+def _read_on(text: str, start: int, end: int, argument: str) -> str:
     first, last = text.count("\n", 0, start) + 1, text.count("\n", 0, end - 1) + 1
-    at = f"offset={text.count(chr(10), 0, end) + 1}"
+    at = f"{argument}={text.count(chr(10), 0, end) + 1}"
     if text[end - 1] != "\n":
         at += f", column={end - text.rfind(chr(10), 0, end)}"
     return f"lines {first} to {last} of {count_lines(text)} shown; read on with {at}"

@@ -91,11 +91,11 @@ class Tree:
             if "" not in roots and path.rpartition("/")[0].partition("/")[0] not in roots:
                 raise ValueError(f"{path} cannot be mounted: it is in no folder of the tree")
 
-    def read(self, path: str) -> Content:
-        """A file's content. Raises PathError, Missing among them."""
+    def read(self, path: str, *, most: int = MOST_BYTES_READ) -> Content:
+        """A file's content. Raises PathError, Missing among them, also for more than `most` bytes."""
         place = self._file_place(path)
         with self._open_around(place) as folder:
-            return self._content(place, folder, folder.required(place.names[-1]))
+            return self._content(place, folder, folder.required(place.names[-1]), most)
 
     def read_if_there(self, path: str) -> Content | None:
         """The same, for a writer: nothing at all when the file or its folder does not exist."""
@@ -151,6 +151,14 @@ class Tree:
     def is_mounted(self, path: str) -> bool:
         """Whether the file of this path really lies elsewhere."""
         return self._mounts.at(self._place(path).path) is not None
+
+    def inside(self, real: str) -> str | None:
+        """What an absolute path of the disk is called in the tree, by its name alone; None outside of it."""
+        for name, root in self._roots.items():
+            for folder in {root.folder, root.folder.resolve()}:
+                if real.startswith(f"{folder}/") and ".." not in real:
+                    return join(name, real.removeprefix(f"{folder}/"))
+        return None
 
     def to_write(self, path: str) -> str:
         """The path as it is, or will be, on disk. Raises PathError when nothing can be written there."""
@@ -219,12 +227,10 @@ class Tree:
 
     def _as_relative(self, path: str) -> PathError | None:
         """A real path that lies in the tree is a slip that is easy to cure."""
-        for name, root in self._roots.items():
-            for folder in {root.folder, root.folder.resolve()}:
-                if path.startswith(f"{folder}/") and ".." not in path:
-                    inside = join(name, path.removeprefix(f"{folder}/"))
-                    return PathError(f"{escaped(path)} is absolute. Here it is called {escaped(inside)}.")
-        return None
+        inside = self.inside(path)
+        if inside is None:
+            return None
+        return PathError(f"{escaped(path)} is absolute. Here it is called {escaped(inside)}.")
 
     def _writable_names(self) -> str:
         names = [f"{name}/" for name, root in sorted(self._roots.items()) if root.writable and name]
@@ -280,12 +286,7 @@ class Tree:
         ]
 
     def _lies_in_read_only(self, root: str) -> bool:
-        kept, real = self._fence.read_only, Path(self._real[root])
-        ids = kept.ids()
-        return bool(kept) and any(
-            kept.hold(str(each), each.stat() if each.exists() else None, ids)
-            for each in (real, *real.parents)
-        )
+        return self._fence.read_only.surround(Path(self._real[root]))
 
     def _real_path(self, place: _Place) -> str:
         return "/".join((self._real[place.root or ""], *place.names))
@@ -360,6 +361,6 @@ class Tree:
             raise Missing(name or "the top folder", "", name)
         return folder
 
-    def _content(self, place: _Place, folder: OpenFolder, name: str) -> Content:
+    def _content(self, place: _Place, folder: OpenFolder, name: str, most: int = MOST_BYTES_READ) -> Content:
         self._guard(place, folder.status_if_there(name), writes=False)
-        return Content(join(folder.path, name), *folder.read(name, MOST_BYTES_READ))
+        return Content(join(folder.path, name), *folder.read(name, most))

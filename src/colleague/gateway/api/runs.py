@@ -21,7 +21,7 @@ from colleague.gateway.schemas import (
     RunCancelled,
     RunStarted,
 )
-from colleague.gateway.streams import run_stream
+from colleague.gateway.streams import EVENT_STREAM, run_stream
 from colleague.run_document import RunBrief, RunDocument, RunOutcome
 from colleague.runtime.requests import RunRequest
 from colleague.store.lookup import full_id
@@ -34,7 +34,6 @@ from colleague.store.tx import Tx
 
 router = APIRouter(prefix="/api", tags=["runs"])
 
-EVENT_STREAM = "text/event-stream"
 _STATUS = f"One or more of {', '.join(WORDS)}, with commas between"
 _SINCE = "Accepted since: how long ago (2h), a date, or an ISO time"
 T = TypeVar("T")

@@ -1,53 +1,135 @@
-"""Sessions: what was said, and saying something to the main agent."""
+"""Sessions: what was said, saying something, and what a person sets, stops and resets."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from dataclasses import asdict
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi.responses import StreamingResponse
 
-from colleague.errors import NotFound
-from colleague.experts.runs.redacted_report import trajectory_report
+from colleague.gateway.api_error import ApiError
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import AcceptedDocument, MessageAsked, SessionDocument, SessionMessage
-from colleague.main_names import MAIN_SESSION
-from colleague.store.report import sessions
+from colleague.gateway.paging import PageAfter, PageSize, link_next
+from colleague.gateway.schemas import MessageAsked, MessageSent, SessionBy, SessionChanges, TurnAnswered
+from colleague.gateway.streams import EVENT_STREAM, session_stream
+from colleague.runtime.requests import MOST_CHARACTERS, MessageRequest
+from colleague.session_document import ArchiveDocument, ItemDocument, SessionDocument, StoppedDocument
+from colleague.sessions.report import session_document
+from colleague.store.paging import Page
+from colleague.store.session_entry import sessions_page
+from colleague.store.tx import Tx
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"])
 
-_ROLES = {"user-prompt": "user", "text": "assistant"}
+WHO = "api"
+ItemAfter = Annotated[int, Query(ge=0, le=2**53, description="The position of the last item of a page")]
+LastEventId = Annotated[str | None, Header(alias="Last-Event-ID", max_length=15)]
+ArchiveId = Annotated[str | None, Query(max_length=100, description="An archive, by its id")]
 
 
 @router.get("", response_model=list[SessionDocument], responses=with_token())
-async def list_sessions(here: GatewayDep) -> list[dict[str, Any]]:
-    """Every session, the one that was last at work first."""
-    return await here.database.read(sessions)
+async def list_sessions(
+    here: GatewayDep, request: Request, response: Response, limit: PageSize = 200, after: PageAfter = None
+) -> list[SessionDocument]:
+    """The one that was last at work first. The header Link has the next page, if there is one; `after` is the
+    `session_id` of the last one of a page."""
+
+    def work(tx: Tx) -> Page[SessionDocument]:
+        page = sessions_page(tx, limit=limit, after=after)
+        return Page([session_document(tx, each) for each in page.items], page.next_after)
+
+    page = await here.database.read(work)
+    link_next(request, response, page)
+    return page.items
 
 
-@router.get("/{key}/messages", response_model=list[SessionMessage], responses=with_token(404))
-async def messages(key: str, here: GatewayDep) -> list[dict[str, Any]]:
-    """What was said in a session, in order; calls are in its runs."""
-    records = await here.database.read(lambda tx: trajectory_report(tx, here.home, key))
-    if not records and key != MAIN_SESSION:
-        raise NotFound(f"there is no session {key!r}", hint="see them at /api/sessions")
-    return [said for each in records if each["type"] == "message" for said in _message_items(each)]
+@router.get("/{key:path}/messages", response_model=list[ItemDocument], responses=with_token(404))
+async def messages(
+    key: str, here: GatewayDep, after: ItemAfter = 0, limit: PageSize = 200, archive: ArchiveId = None
+) -> list[ItemDocument]:
+    """What people saw in a session, the oldest first, from a position on."""
+    return await here.service.items(key, after=after, limit=limit, archive=archive)
 
 
-@router.post("/{key}/messages", status_code=202, response_model=AcceptedDocument, responses=with_token(404))
-async def say(key: str, asked: MessageAsked, here: GatewayDep) -> AcceptedDocument:
-    """One turn of the main agent."""
-    if key != MAIN_SESSION:
-        raise NotFound(f"nothing can be said to {key!r}", hint=f"the session to talk to is {MAIN_SESSION}")
-    accepted = await here.service.say(asked.text, model=asked.model)
-    return AcceptedDocument(event_id=accepted.event_id, run_id=accepted.run_id)
+@router.post(
+    "/{key:path}/messages",
+    status_code=202,
+    response_model=MessageSent | TurnAnswered,
+    responses={200: {"model": TurnAnswered, "description": "The turn came out"}, **with_token(404, 409)},
+)
+async def send(
+    key: str, asked: MessageAsked, here: GatewayDep, response: Response
+) -> MessageSent | TurnAnswered:
+    """Say something to a session; one that is not there is made.
+
+    With `wait`, the answer is how the turn came out, unless that takes longer or the message is not taken."""
+    if len(asked.text) > MOST_CHARACTERS:
+        raise _too_long(asked.text)
+    sent = await here.service.send(key, _message(asked))
+    taken = sent.queued not in ("dropped", "denied")
+    answer = await here.service.turn_answer(sent, asked.wait) if asked.wait and taken else None
+    if answer is None:
+        return MessageSent(**asdict(sent))
+    response.status_code = 200
+    return TurnAnswered(event_id=sent.event_id, session_key=sent.session_key, **vars(answer))
 
 
-def _message_items(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    found = record["messages"]
-    for message in found if isinstance(found, list) else [found]:
-        for part in message.get("parts", ()):
-            role, text = _ROLES.get(part.get("part_kind")), part.get("content")
-            if role and isinstance(text, str) and text:
-                yield {"run_id": record["run"], "position": record["position"], "role": role, "text": text}
+def _too_long(text: str) -> ApiError:
+    message = f"the message has {len(text)} characters, and at most {MOST_CHARACTERS} are taken"
+    hint = "put the text into a file that the agent can read"
+    return ApiError(413, "too-large", message, more={"hint": hint})
+
+
+def _message(asked: MessageAsked) -> MessageRequest:
+    given: dict[str, Any] = asked.model_dump(exclude={"wait"})
+    return MessageRequest(**given | {"attachments": tuple(asked.attachments)})
+
+
+@router.post("/{key:path}/stop", response_model=StoppedDocument, responses=with_token(404, 409))
+async def stop(key: str, here: GatewayDep, asked: SessionBy | None = None) -> StoppedDocument:
+    """End the turn at work, and what waits behind it."""
+    return await here.service.stop_session(key, (asked or SessionBy()).by or WHO)
+
+
+@router.post("/{key:path}/reset", response_model=SessionDocument, responses=with_token(404, 409))
+async def reset(key: str, here: GatewayDep, asked: SessionBy | None = None) -> SessionDocument:
+    """Begin another transcript; the one before stays as an archive."""
+    return await here.service.reset_session(key, (asked or SessionBy()).by or WHO)
+
+
+@router.get("/{key:path}/archive", response_model=list[ArchiveDocument], responses=with_token(404))
+async def archives(key: str, here: GatewayDep) -> list[ArchiveDocument]:
+    """Transcripts that a reset has ended, the latest first."""
+    return await here.service.archives(key)
+
+
+@router.get(
+    "/{key:path}/events",
+    response_class=StreamingResponse,
+    responses={200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}}, **with_token(404)},
+)
+async def events(
+    key: str, here: GatewayDep, after: ItemAfter | None = None, last_event_id: LastEventId = None
+) -> StreamingResponse:
+    """What happens in a session from now on, as server-sent events.
+
+    `message`, `session_status`, and the events of its runs. With a position, or Last-Event-ID, the messages
+    after it come first."""
+    seen = int(last_event_id) if last_event_id and last_event_id.isdecimal() else after
+    await here.service.session(key)
+    stream = session_stream(here.service.session_events(key, seen))
+    return StreamingResponse(stream, media_type=EVENT_STREAM, headers={"Cache-Control": "no-store"})
+
+
+@router.get("/{key:path}", response_model=SessionDocument, responses=with_token(404))
+async def show(key: str, here: GatewayDep) -> SessionDocument:
+    """One session, by its key or label. The main session of an agent is always there."""
+    return await here.service.session(key)
+
+
+@router.patch("/{key:path}", response_model=SessionDocument, responses=with_token(404, 409))
+async def change(key: str, asked: SessionChanges, here: GatewayDep) -> SessionDocument:
+    """Set what is given, clear what is null; a session that is not there is made."""
+    return await here.service.change_session(key, asked.model_dump(exclude_unset=True))

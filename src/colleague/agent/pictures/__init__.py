@@ -1,0 +1,1 @@
+"""Pictures in messages: found, checked, kept beside the transcript, and shown to models that see."""

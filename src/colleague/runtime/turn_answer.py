@@ -1,0 +1,57 @@
+"""Waiting for what a turn answers to a message."""
+
+from __future__ import annotations
+
+import asyncio
+
+from colleague.experts.runs.redacted_report import approval_report
+from colleague.home import Home
+from colleague.runtime.requests import SentMessage, TurnAnswer
+from colleague.runtime.session_news import session_news
+from colleague.store.approvals import approvals_of
+from colleague.store.event_report import get_event
+from colleague.store.run import Run, get_run
+from colleague.store.session_items import items_of_run
+from colleague.store.tx import Database, Tx
+
+
+async def wait_for_turn(
+    database: Database, home: Home, sent: SentMessage, seconds: float
+) -> TurnAnswer | None:
+    """The end of the turn that decided on a message, or the person it needs; None when that takes longer.
+
+    Nothing is locked meanwhile, and the store is read only when there may be news."""
+    with session_news(database, sent.session_key) as news:
+        try:
+            async with asyncio.timeout(seconds):
+                while True:
+                    found = await database.read(lambda tx: turn_answer(tx, home, sent.event_id))
+                    if found is not None:
+                        return found
+                    while not await news.wait():
+                        pass
+        except TimeoutError:
+            return None
+
+
+def turn_answer(tx: Tx, home: Home, event_id: str) -> TurnAnswer | None:
+    """None while nobody can say how the turn of this message comes out."""
+    event = get_event(tx, event_id)
+    if event.run_id is None:
+        skipped = event.outcome == "skipped"
+        return TurnAnswer(None, "skipped", error=event.reason) if skipped else None
+    run = get_run(tx, event.run_id)
+    return _answer(tx, home, run) if run.status in ("done", "waiting") else None
+
+
+def _answer(tx: Tx, home: Home, run: Run) -> TurnAnswer:
+    said = [each.text for each in items_of_run(tx, run.id) if each.role == "assistant" and each.text]
+    asked = [each for each in approvals_of(tx, run.id) if each.status == "pending"]
+    return TurnAnswer(
+        run.id,
+        run.status,
+        run.outcome,
+        said[-1] if said else "",
+        tuple(approval_report(tx, home, each) for each in asked),
+        run.error,
+    )
