@@ -86,6 +86,18 @@ class ArchiveDocument(TypedDict):
     ended_by: str
 
 
+class HitDocument(TypedDict):
+    """Where something was said. `archive` is null in the transcript in use."""
+
+    session_key: str
+    label: str | None
+    position: int
+    archive: str | None
+    role: Literal["user", "assistant", "event"]
+    excerpt: str
+    at: str | None
+
+
 class StoppedDocument(TypedDict):
     """What a stop ended: the turn at work, and how many messages that waited."""
 

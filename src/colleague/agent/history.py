@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select
+from sqlalchemy import Row, select
 
 from colleague.agent.conversation import with_results
 from colleague.agent.models.messages import from_json
 from colleague.agent.render import presenter, wrapped
+from colleague.agent.turn_inputs import TurnInputs, earlier_of
 from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.store.approvals import Approval, approvals_of
 from colleague.store.journal import Call, Message, read_calls, read_messages
@@ -38,6 +41,8 @@ class StoredTurn:
     calls: Sequence[Call]
     approvals: Sequence[Approval]
     items: Sequence[SessionItem]
+    earlier: Sequence[tuple[str, str]] = ()
+    """What the caller gave as said before this turn."""
 
 
 @dataclass
@@ -58,7 +63,8 @@ class SessionHistory:
         if turns:
             last, known = turns[-1].seq, [*known, *(self._parsed(turn) for turn in turns)]
         self._keep(transcript, last, known)
-        return [message for turn in known[first_told(len(known), most) :] for message in turn]
+        told = known[first_told(len(known), most) :]
+        return [*(message for turn in told for message in turn), *_given(TurnInputs.of(run).earlier)]
 
     def _keep(self, transcript: str, last: int, turns: list[list[ModelMessage]]) -> None:
         self._known[transcript] = (last, turns)
@@ -70,7 +76,20 @@ class SessionHistory:
         present = presenter(self.result_chars, turn.approvals)
         parsed = [from_json(message.body) for message in turn.messages]
         found = with_results(turn.messages, parsed, turn.calls, present) or _only_said(turn)
-        return [*found, *_closing(turn, found)]
+        return [*_given(turn.earlier), *found, *_closing(turn, found)]
+
+
+def _given(earlier: Sequence[tuple[str, str]]) -> list[ModelMessage]:
+    """A conversation that the caller keeps; roles take turns, as some providers ask for."""
+    from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, UserPromptPart
+
+    joined = [(role, "\n\n".join(text for _, text in said)) for role, said in groupby(earlier, itemgetter(0))]
+    return [
+        ModelRequest(parts=[UserPromptPart(content=text)])
+        if role == "user"
+        else ModelResponse(parts=[TextPart(content=text)])
+        for role, text in joined
+    ]
 
 
 def first_told(turns: int, most: int | None) -> int:
@@ -107,15 +126,22 @@ def _closing(turn: StoredTurn, messages: list[ModelMessage]) -> list[ModelMessag
 def turns_between(tx: Tx, transcript: str, after: int, before: int) -> list[StoredTurn]:
     """The turns of a transcript between two places of its lane, in order."""
     query = (
-        select(runs.c.id, runs.c.seq, runs.c.outcome, runs.c.error)
+        select(runs.c.id, runs.c.seq, runs.c.outcome, runs.c.error, runs.c.inputs)
         .where(runs.c.transcript == transcript, runs.c.seq > after, runs.c.seq < before)
         .order_by(runs.c.seq)
     )
-    return [_turn(tx, row.id, row.seq, row.outcome or "", row.error or "") for row in tx.all(query)]
+    return [_turn(tx, row) for row in tx.all(query)]
 
 
-def _turn(tx: Tx, run_id: str, seq: int, outcome: str, error: str) -> StoredTurn:
-    messages, calls = read_messages(tx, run_id, MAIN_TRANSCRIPT), read_calls(tx, run_id, MAIN_TRANSCRIPT)
+def _turn(tx: Tx, row: Row[Any]) -> StoredTurn:
     return StoredTurn(
-        run_id, seq, outcome, error, messages, calls, approvals_of(tx, run_id), items_of_run(tx, run_id)
+        row.id,
+        row.seq,
+        row.outcome or "",
+        row.error or "",
+        read_messages(tx, row.id, MAIN_TRANSCRIPT),
+        read_calls(tx, row.id, MAIN_TRANSCRIPT),
+        approvals_of(tx, row.id),
+        items_of_run(tx, row.id),
+        earlier_of(row.inputs),
     )

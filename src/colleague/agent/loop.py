@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from colleague import activity
@@ -67,6 +69,13 @@ async def loop(session: Session) -> None:
         session.tell("message_end", text=reply.text)
 
 
+async def _with_pictures(run_spec: RunSpec, request: ThinkRequest) -> ThinkRequest:
+    """As it is sent; what is stored and logged only names the pictures."""
+    if run_spec.pictures is None:
+        return request
+    return replace(request, messages=await asyncio.to_thread(run_spec.pictures, request.messages))
+
+
 async def _steer(session: Session) -> None:
     """What people said meanwhile stands in the transcript before the next decision."""
     steering = session.run_spec.steering
@@ -95,7 +104,11 @@ async def think(session: Session) -> Reply:
 
     try:
         reply = await think_with_retries(
-            run_spec.model, request, on_delta, _retry_policy(session), connections=session.connections
+            run_spec.model,
+            await _with_pictures(run_spec, request),
+            on_delta,
+            _retry_policy(session),
+            connections=session.connections,
         )
         await conversation.clear_trouble()
     except ModelFailure as failure:

@@ -17,6 +17,8 @@ from colleague.agent.history import SessionHistory
 from colleague.agent.main_gate import MainAgentGate
 from colleague.agent.models.resolve import resolve_model
 from colleague.agent.models.thinking import Thinking, nearest_level
+from colleague.agent.models.vision import sees
+from colleague.agent.pictures.request import shown_pictures
 from colleague.agent.render import wrapped
 from colleague.agent.restrictions import NoRestrictions, Restrictions
 from colleague.agent.run_spec import RunSpec
@@ -93,15 +95,16 @@ class MainAgent:
         opening = TurnOpening(self.database)
         level = inputs.thinking or entry.thinking_level
         bootstrap = self._bootstrap(run, inputs)
+        model = resolve_model(
+            self.settings,
+            self.environ,
+            run.model or chosen_model(entry),
+            profile=entry.auth_profile_override or "",
+            folder=self.home.root,
+        )
         return RunSpec(
             owner=MAIN_AGENT,
-            model=resolve_model(
-                self.settings,
-                self.environ,
-                run.model or chosen_model(entry),
-                profile=entry.auth_profile_override or "",
-                folder=self.home.root,
-            ),
+            model=model,
             system=with_time(self._system(inputs.extra_system_prompt, bootstrap), self.settings, now),
             toolbox=Toolbox([] if inputs.disable_tools else await self._tools(run, entry)),
             gate=MainAgentGate(await asyncio.to_thread(self.restrictions.draft_only)),
@@ -112,6 +115,7 @@ class MainAgent:
             opening=opening,
             history=partial(self.history.before, most=self._most_turns(entry)),
             steering=None if inputs.heartbeat else opening.render,
+            pictures=partial(shown_pictures, self.home, sees=sees(model)),
             parks=self.settings.session.approvals == "park",
             decided_call=decided,
             hidden=inputs.heartbeat,

@@ -27,12 +27,15 @@ class TurnInputs:
     extra_system_prompt: str = ""
     heartbeat: bool = False
     """A regular check: its answer is shown only when there is something to report."""
+    earlier: tuple[tuple[str, str], ...] = ()
+    """Role (user or assistant) and text of what was said before, where the caller keeps the conversation."""
 
     @classmethod
     def of(cls, run: Run) -> TurnInputs:
         data = json.loads(run.inputs)
         known = {each.name for each in fields(cls)}
-        return cls(**{name: value for name, value in data.items() if name in known})
+        found = {name: value for name, value in data.items() if name in known}
+        return cls(**found | {"earlier": earlier_of(run.inputs)})
 
     def to_json(self) -> str:
         """Only what is set."""
@@ -40,3 +43,10 @@ class TurnInputs:
         given: dict[str, Any] = asdict(self)
         kept = {name: value for name, value in given.items() if value != getattr(default, name)}
         return json.dumps(kept, ensure_ascii=False)
+
+
+def earlier_of(inputs: str) -> tuple[tuple[str, str], ...]:
+    """What a caller gave as said before, of the inputs of a turn."""
+    if '"earlier"' not in inputs:
+        return ()
+    return tuple((str(role), str(text)) for role, text in json.loads(inputs).get("earlier", ()))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from colleague.agent.conversation import Content
 from colleague.agent.opening import PlainOpening
+from colleague.agent.pictures.message import MessagePictures
 from colleague.agent.render import wrapped
 from colleague.store.run import Run
 from colleague.store.session_items import SessionItem, events_before, items_of_run
@@ -21,16 +22,12 @@ REMINDED = (
     "person:]"
 )
 
-Pictured = Callable[[SessionItem, str], Content]
-"""Adds the pictures of a message to its text."""
-
 
 @dataclass(frozen=True)
 class TurnOpening:
     """Reads the items of the turn, so that it can be said again after a crash."""
 
     database: Database
-    pictured: Pictured | None = None
 
     async def first(self, run: Run) -> Content:
         return await self.database.read(lambda tx: self._first(tx, run))
@@ -51,7 +48,7 @@ class TurnOpening:
 
     def _one(self, tx: Tx, item: SessionItem) -> Content:
         text = "\n\n".join([*_arrived(events_before(tx, item)), _message_text(item)])
-        return self.pictured(item, text) if self.pictured and item.attachments else text
+        return MessagePictures.from_json(item.attachments).content(text)
 
 
 def _arrived(events: Sequence[SessionItem]) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from colleague.errors import ColleagueError, CommitUnknown, DatabaseUnavailable
@@ -48,6 +48,25 @@ class ApiError(Exception):
     @property
     def body(self) -> bytes:
         return json.dumps(self.document, ensure_ascii=False).encode("utf-8", "replace")
+
+
+OPENAI = "/v1/"
+"""Callers of these paths expect errors as OpenAI's API has them."""
+_TYPES = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+}
+
+
+def for_path(refusal: ApiError, path: str) -> ApiError:
+    """The same no, with what callers of this path look for beside code and message."""
+    if not path.startswith(OPENAI):
+        return refusal
+    server = "server_error" if refusal.status >= 500 else "invalid_request_error"
+    more = {"type": _TYPES.get(refusal.status, server), "param": None}
+    return replace(refusal, more={**more, **refusal.more})
 
 
 def status_of(code: str) -> int:

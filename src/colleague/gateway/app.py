@@ -15,7 +15,7 @@ from starlette.routing import Match, Route
 from starlette.types import ASGIApp
 
 from colleague.errors import ColleagueError, DatabaseUnavailable
-from colleague.gateway import hooks
+from colleague.gateway import hooks, openai_api
 from colleague.gateway.api import (
     approvals,
     channels,
@@ -26,12 +26,13 @@ from colleague.gateway.api import (
     grants,
     health,
     runs,
+    search,
     servers,
     sessions,
     status,
     triggers,
 )
-from colleague.gateway.api_error import ApiError, refusal_of, unavailable
+from colleague.gateway.api_error import ApiError, for_path, refusal_of, unavailable
 from colleague.gateway.gateway import Gateway
 from colleague.gateway.middleware import (
     SHORT,
@@ -60,12 +61,13 @@ _NOUNS = (
     experts,
     grants,
     runs,
+    search,
     servers,
     sessions,
     status,
     triggers,
 )
-GUARDED = (*(noun.router for noun in _NOUNS), health.guarded)
+GUARDED = (*(noun.router for noun in _NOUNS), openai_api.router, health.guarded)
 
 
 def build(gateway: Gateway) -> ASGIApp:
@@ -126,36 +128,37 @@ def allowed_methods(app: FastAPI, scope: dict[str, Any]) -> list[str]:
     return sorted(found | ({"HEAD"} if "GET" in found else set()) | ({"OPTIONS"} if found else set()))
 
 
-def _answer(refusal: ApiError) -> JSONResponse:
-    return JSONResponse(refusal.document, refusal.status, headers=dict(refusal.headers))
+def _answer(request: Request, refusal: ApiError) -> JSONResponse:
+    document = for_path(refusal, request.url.path).document
+    return JSONResponse(document, refusal.status, headers=dict(refusal.headers))
 
 
-async def _refused(_: Request, error: Exception) -> JSONResponse:
+async def _refused(request: Request, error: Exception) -> JSONResponse:
     if is_shortage(error):
-        return _answer(SHORT)
+        return _answer(request, SHORT)
     if isinstance(error, ColleagueError):
-        return _answer(refusal_of(error))
+        return _answer(request, refusal_of(error))
     if not isinstance(error, ApiError):
         raise error
-    return _answer(error)
+    return _answer(request, error)
 
 
-async def _unavailable(_: Request, error: Exception) -> JSONResponse:
+async def _unavailable(request: Request, error: Exception) -> JSONResponse:
     if not isinstance(error, DatabaseUnavailable):
         raise error
-    return _answer(unavailable(error))
+    return _answer(request, unavailable(error))
 
 
-async def _short_or_unexpected(_: Request, error: Exception) -> JSONResponse:
+async def _short_or_unexpected(request: Request, error: Exception) -> JSONResponse:
     """Raised again when it is no shortage, so that the log has it."""
     if not is_shortage(error):
         raise error
     log.warning("a request is told to come again: %s", error)
-    return _answer(SHORT)
+    return _answer(request, SHORT)
 
 
-async def _unexpected(_: Request, __: Exception) -> JSONResponse:
-    return _answer(UNEXPECTED)
+async def _unexpected(request: Request, __: Exception) -> JSONResponse:
+    return _answer(request, UNEXPECTED)
 
 
 async def _http_error(request: Request, error: Exception) -> JSONResponse:
@@ -169,13 +172,15 @@ async def _http_error(request: Request, error: Exception) -> JSONResponse:
     if error.status_code == 405:
         headers["Allow"] = ", ".join(allowed_methods(request.app, dict(request.scope)))
     message = messages.get(error.status_code, str(error.detail))
-    return _answer(ApiError(error.status_code, _CODES.get(error.status_code, "refused"), message, headers))
+    return _answer(
+        request, ApiError(error.status_code, _CODES.get(error.status_code, "refused"), message, headers)
+    )
 
 
-async def _wrong_shape(_: Request, error: Exception) -> JSONResponse:
+async def _wrong_shape(request: Request, error: Exception) -> JSONResponse:
     if not isinstance(error, RequestValidationError):
         raise error
-    return _answer(ApiError(422, "bad-request", "; ".join(_field_errors(error.errors()))))
+    return _answer(request, ApiError(422, "bad-request", "; ".join(_field_errors(error.errors()))))
 
 
 def _field_errors(found: Iterable[dict[str, Any]]) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from colleague.errors import ColleagueError, DatabaseUnavailable
-from colleague.gateway.api_error import ApiError, refusal_of, unavailable
+from colleague.gateway.api_error import ApiError, for_path, refusal_of, unavailable
 from colleague.gateway.client_address import client_address
 from colleague.gateway.limits import Limits
 from colleague.gateway.live_settings import LiveSettings
@@ -68,7 +68,7 @@ class ErrorMiddleware:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        begun = False
+        begun, path = False, scope["path"]
 
         async def noting(message: Message) -> None:
             nonlocal begun
@@ -78,25 +78,25 @@ class ErrorMiddleware:
         try:
             await self._app(scope, receive, noting)
         except ApiError as refusal:
-            await answer(refusal, send)
+            await answer(for_path(refusal, path), send)
         except ColleagueError as error:
-            await answer(refusal_of(error), send)
+            await answer(for_path(refusal_of(error), path), send)
         except DatabaseUnavailable as error:
             if begun:
                 raise
-            await answer(unavailable(error), send)
+            await answer(for_path(unavailable(error), path), send)
         except TimeoutError:
             log.info("a caller read too slowly and was left")
             raise
         except Exception as error:
             if is_shortage(error) and not begun:
                 log.warning("%s %s is told to come again: %s", scope["method"], scope["path"], error)
-                await answer(SHORT, send)
+                await answer(for_path(SHORT, path), send)
                 return
             log.exception("%s %s could not be answered", scope["method"], scope["path"])
             if begun:
                 raise
-            await answer(UNEXPECTED, send)
+            await answer(for_path(UNEXPECTED, path), send)
 
 
 async def answer(refusal: ApiError, send: Send) -> None:

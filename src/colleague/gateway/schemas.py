@@ -240,7 +240,7 @@ class MessageAsked(Asked):
 
 class MessageSent(BaseModel):
     """What became of a message. `run_id` is the turn that it started or steers; null while it waits. `reason`
-    says why it was dropped or denied."""
+    says why it was dropped or denied; `problems` say which pictures and files were left out, and why."""
 
     event_id: str
     run_id: str | None
@@ -248,6 +248,7 @@ class MessageSent(BaseModel):
     session_key: str
     duplicate: bool = False
     reason: str | None = None
+    problems: tuple[str, ...] = ()
 
 
 class TurnAnswered(BaseModel):

@@ -12,12 +12,14 @@ from typing import Any, Literal, cast, get_args
 
 from sqlalchemy import select
 
-from colleague.agent.main_agent import chosen_model
+from colleague.agent.main_agent import chosen_model, main_tree
+from colleague.agent.pictures.message import MessagePictures
 from colleague.config import Settings
 from colleague.config.status import require_enforced
 from colleague.errors import ColleagueError, ConfigError, NotFound, UsageError
 from colleague.experts.expert import find_expert
 from colleague.experts.launch_acceptance import accept_one
+from colleague.experts.restrictions import ExpertRestrictions
 from colleague.experts.runs.inputs import find_process
 from colleague.experts.runs.invoke import Invocation, checked_inputs
 from colleague.experts.runs.model_name import model_name
@@ -49,12 +51,19 @@ from colleague.runtime.run_events import LOOK_SECONDS, RunReader, RunSnapshot, R
 from colleague.runtime.session_events import MOST_ITEMS, SessionLook, SessionSource, session_events
 from colleague.runtime.session_news import session_news
 from colleague.runtime.turn_answer import wait_for_turn
-from colleague.session_document import ArchiveDocument, ItemDocument, SessionDocument, StoppedDocument
+from colleague.session_document import (
+    ArchiveDocument,
+    HitDocument,
+    ItemDocument,
+    SessionDocument,
+    StoppedDocument,
+)
 from colleague.session_event import SessionEvent
 from colleague.session_key import SessionKey
+from colleague.sessions.attachments import kept_attachments
 from colleague.sessions.changes import change, reset, stop
 from colleague.sessions.messages import SessionMessage, find_key, require_session, send_message
-from colleague.sessions.report import archive_document, item_documents, session_document
+from colleague.sessions.report import archive_document, hit_document, item_documents, session_document
 from colleague.store.accept import Accepted, Arrival, accept
 from colleague.store.approvals import (
     AlreadyDecided,
@@ -84,6 +93,7 @@ from colleague.store.session_entry import (
     sessions_page,
 )
 from colleague.store.session_items import items_of
+from colleague.store.session_search import search_items
 from colleague.store.sweep import GRACE_MS
 from colleague.store.tables import approvals, events, grants, outbox, runs
 from colleague.store.tx import Database, Tx
@@ -185,16 +195,24 @@ class LocalService:
         require_message(message.text)
         self._require_enforced()
         said = _said(message, self.source)
+        agent_id = await self._check_model(session, message.model)
+        pictures = await asyncio.to_thread(self._pictures, agent_id, message)
+        said = replace(said, attachments=pictures.to_json())
 
         def work(tx: Tx) -> SentMessage:
             key = find_key(tx, session)
             return _sent(tx, str(key), send_message(tx, self.settings, key, said))
 
-        await self._check_model(session, message.model)
-        return await self.database.write(work)
+        sent = await self.database.write(work)
+        return replace(sent, problems=pictures.problems)
 
-    async def _check_model(self, session: str, model: str) -> None:
-        """Raises when there is no such agent, or its model cannot be used."""
+    def _pictures(self, agent_id: str, message: MessageRequest) -> MessagePictures:
+        settings = self.settings.for_agent(agent_id)
+        tree = main_tree(self.home, settings, ExpertRestrictions(self.home, settings))
+        return kept_attachments(self.home, tree, message.text, message.attachments)
+
+    async def _check_model(self, session: str, model: str) -> str:
+        """The agent of a session. Raises when there is none, or its model cannot be used."""
 
         def work(tx: Tx) -> tuple[str, str]:
             key = find_key(tx, session)
@@ -204,6 +222,7 @@ class LocalService:
         agent_id, wanted = await self.database.read(work)
         preflight = replace(self._preflight, settings=self.settings.for_agent(agent_id))
         await asyncio.to_thread(preflight.check_model, wanted)
+        return agent_id
 
     async def turn_answer(self, sent: SentMessage, seconds: float) -> TurnAnswer | None:
         """How the turn of a message came out; None when that takes longer."""
@@ -268,6 +287,13 @@ class LocalService:
     async def archives(self, session: str) -> list[ArchiveDocument]:
         def work(tx: Tx) -> list[ArchiveDocument]:
             return [archive_document(each) for each in archives_of(tx, require_session(tx, session).key)]
+
+        return await self.database.read(work)
+
+    async def search(self, text: str, *, session: str | None = None, limit: int = 20) -> list[HitDocument]:
+        def work(tx: Tx) -> list[HitDocument]:
+            key = require_session(tx, session).key if session else None
+            return [hit_document(each) for each in search_items(tx, text, session_key=key, limit=limit)]
 
         return await self.database.read(work)
 
@@ -481,7 +507,6 @@ def _said(message: MessageRequest, source: Source) -> SessionMessage:
         source=source,
         sender=message.sender,
         place=message.place,
-        attachments=json.dumps(message.attachments) if message.attachments else None,
         model=message.model,
         queue_mode=cast("QueueMode | None", message.queue_mode),
         thinking=message.thinking,
@@ -489,12 +514,16 @@ def _said(message: MessageRequest, source: Source) -> SessionMessage:
         timeout_seconds=message.timeout_seconds,
         extra_system_prompt=message.extra_system_prompt,
         dedupe_key=message.dedupe_key,
+        earlier=message.earlier,
+        hidden=message.hidden,
     )
 
 
 def _sent(tx: Tx, key: str, sent: Sent) -> SentMessage:
     refused = sent.queued in ("dropped", "denied")
     reason = get_event(tx, sent.event_id).reason if refused else None
+    if sent.duplicate and sent.run_id is not None:
+        key = get_run(tx, sent.run_id).session_key
     return SentMessage(sent.event_id, sent.run_id, sent.queued, key, sent.duplicate, reason)
 
 

@@ -40,7 +40,13 @@ from colleague.runtime.requests import (
     require_message,
     require_work,
 )
-from colleague.session_document import ArchiveDocument, ItemDocument, SessionDocument, StoppedDocument
+from colleague.session_document import (
+    ArchiveDocument,
+    HitDocument,
+    ItemDocument,
+    SessionDocument,
+    StoppedDocument,
+)
 from colleague.session_event import STORED, SessionEvent
 
 SECONDS = 30.0
@@ -111,7 +117,8 @@ class RemoteService:
     async def send(self, session: str, message: MessageRequest) -> SentMessage:
         require_message(message.text)
         given = {name: value for name, value in asdict(message).items() if value}
-        return SentMessage(**await self._ask("POST", f"{_session(session)}/messages", given))
+        said = await self._ask("POST", f"{_session(session)}/messages", given)
+        return SentMessage(**{**said, "problems": tuple(said["problems"])})
 
     async def sessions(self, *, limit: int = 200, after: str | None = None) -> list[SessionDocument]:
         found: list[SessionDocument] = await self._ask(
@@ -144,6 +151,11 @@ class RemoteService:
 
     async def archives(self, session: str) -> list[ArchiveDocument]:
         found: list[ArchiveDocument] = await self._ask("GET", f"{_session(session)}/archive")
+        return found
+
+    async def search(self, text: str, *, session: str | None = None, limit: int = 20) -> list[HitDocument]:
+        asked = _query(q=text, session=session, limit=limit)
+        found: list[HitDocument] = await self._ask("GET", f"/api/search{asked}")
         return found
 
     async def watch_session(self, session: str, after: int | None = None) -> AsyncGenerator[SessionEvent]:

@@ -38,6 +38,10 @@ class MessageRequest:
     place: dict[str, str] = field(default_factory=dict)
     attachments: tuple[dict[str, Any], ...] = ()
     dedupe_key: str | None = None
+    earlier: tuple[tuple[str, str], ...] = ()
+    """Role and text of what was said before, where the caller keeps the conversation; never over HTTP."""
+    hidden: bool = False
+    """A session that it makes belongs to this message alone, and is in no list."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,8 @@ class SentMessage:
     duplicate: bool = False
     reason: str | None = None
     """Why it was dropped or denied."""
+    problems: tuple[str, ...] = ()
+    """Sentences about pictures and files that were left out."""
 
 
 @dataclass(frozen=True)

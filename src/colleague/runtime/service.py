@@ -18,7 +18,13 @@ from colleague.runtime.requests import (
     RunRequest,
     SentMessage,
 )
-from colleague.session_document import ArchiveDocument, ItemDocument, SessionDocument, StoppedDocument
+from colleague.session_document import (
+    ArchiveDocument,
+    HitDocument,
+    ItemDocument,
+    SessionDocument,
+    StoppedDocument,
+)
 from colleague.session_event import SessionEvent
 
 
@@ -69,6 +75,10 @@ class Service(Protocol):
 
     async def archives(self, session: str) -> list[ArchiveDocument]:
         """Transcripts that a reset has ended, the latest first."""
+        ...
+
+    async def search(self, text: str, *, session: str | None = None, limit: int = 20) -> list[HitDocument]:
+        """Where all of these words were said, the newest first; in one session or in all, archives too."""
         ...
 
     def watch_session(self, session: str, after: int | None = None) -> AsyncGenerator[SessionEvent]:

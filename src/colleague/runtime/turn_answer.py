@@ -14,6 +14,9 @@ from colleague.store.run import Run, get_run
 from colleague.store.session_items import items_of_run
 from colleague.store.tx import Database, Tx
 
+LONGEST_SILENCE = 15.0
+"""Seconds after which the store is read although nobody told of news."""
+
 
 async def wait_for_turn(
     database: Database, home: Home, sent: SentMessage, seconds: float
@@ -28,8 +31,7 @@ async def wait_for_turn(
                     found = await database.read(lambda tx: turn_answer(tx, home, sent.event_id))
                     if found is not None:
                         return found
-                    while not await news.wait():
-                        pass
+                    await news.wait(LONGEST_SILENCE)
         except TimeoutError:
             return None
 

@@ -43,9 +43,13 @@ class SessionMessage:
     timeout_seconds: float | None = None
     extra_system_prompt: str = ""
     dedupe_key: str | None = None
+    earlier: tuple[tuple[str, str], ...] = ()
+    """What was said before, where the caller keeps the conversation."""
+    hidden: bool = False
+    """A session that it makes belongs to this message alone."""
     role: Literal["user", "event"] = "user"
     """An event is told to the agent as data, with its source."""
-    hidden: bool = False
+    heartbeat: bool = False
     """A regular check: nobody is shown it, nor its answer when there is nothing to report."""
 
     @property
@@ -58,7 +62,8 @@ class SessionMessage:
             disable_tools=self.disable_tools,
             timeout_seconds=self.timeout_seconds,
             extra_system_prompt=self.extra_system_prompt,
-            heartbeat=self.hidden,
+            earlier=self.earlier,
+            heartbeat=self.heartbeat,
         )
 
 
@@ -82,7 +87,7 @@ def send_message(tx: Tx, settings: Settings, key: SessionKey, message: SessionMe
     name = str(key)
     settings.for_agent(key.agent_id)
     lock_lane(tx, name)
-    entry = open_session(tx, name, key.agent_id, **_known(key))
+    entry = open_session(tx, name, key.agent_id, **_known(key), hidden=int(message.hidden))
     arrival = _arrival(key, message)
     override: Action | None = (
         "deny" if entry.send_policy == "deny" else "allow" if entry.send_policy else None
@@ -105,7 +110,7 @@ def send_message(tx: Tx, settings: Settings, key: SessionKey, message: SessionMe
 
 
 def _said(key: SessionKey, message: SessionMessage, arrival: Arrival) -> Said:
-    source, hidden = _sender(message), int(message.hidden)
+    source, hidden = _sender(message), int(message.heartbeat)
     item = NewItem(message.role, message.text, source=source, attachments=message.attachments, hidden=hidden)
     return Said(arrival, key.agent_id, item)
 

@@ -8,7 +8,14 @@ from typing import Any
 
 from colleague.clock import iso
 from colleague.main_names import MAIN_TRANSCRIPT
-from colleague.session_document import ArchiveDocument, ItemCall, ItemDocument, SessionDocument, SessionStatus
+from colleague.session_document import (
+    ArchiveDocument,
+    HitDocument,
+    ItemCall,
+    ItemDocument,
+    SessionDocument,
+    SessionStatus,
+)
 from colleague.store.approvals import parked_in
 from colleague.store.inbox import count_waiting
 from colleague.store.journal import Call, read_calls
@@ -16,6 +23,7 @@ from colleague.store.lanes import head_of
 from colleague.store.run import Run, get_run
 from colleague.store.session_entry import Archive, SessionEntry
 from colleague.store.session_items import SessionItem
+from colleague.store.session_search import SearchHit
 from colleague.store.tx import Tx
 
 _STATUS: dict[str, SessionStatus] = {"running": "running", "waiting": "waiting"}
@@ -108,6 +116,18 @@ def _call(call: Call) -> ItemCall:
         "status": call.status,
         "arguments": json.loads(call.arguments),
         "result": shown,
+    }
+
+
+def hit_document(hit: SearchHit) -> HitDocument:
+    return {
+        "session_key": hit.session_key,
+        "label": hit.label,
+        "position": hit.position,
+        "archive": hit.archive,
+        "role": hit.role,
+        "excerpt": hit.excerpt,
+        "at": iso(hit.created_at),
     }
 
 

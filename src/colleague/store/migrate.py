@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import resources
 
 from sqlalchemy import Connection, text
@@ -15,20 +16,27 @@ class NewerDatabase(ColleagueError):
     """The database was written by a newer Colleague."""
 
 
-def migrations() -> list[tuple[int, str]]:
-    """Number and SQL of every migration, in order."""
+def migrations(dialect: str = "sqlite") -> list[tuple[int, str]]:
+    """Number and SQL of every migration, in order.
+
+    `0001_name.sql` is for both databases, `0002_name.sqlite.sql` and `0002_name.postgresql.sql` for one."""
     folder = resources.files("colleague.store.migrations")
     files = sorted(
-        (file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda file: file.name
+        (file for file in folder.iterdir() if _is_for(file.name, dialect)), key=lambda file: file.name
     )
     return [(int(file.name[:4]), file.read_text(encoding="utf-8")) for file in files]
+
+
+def _is_for(name: str, dialect: str) -> bool:
+    _, *which = name.split(".")
+    return which in (["sql"], [dialect, "sql"])
 
 
 def migrate(connection: Connection, where: str) -> str:
     """Applies what is missing, inside the caller's transaction. Returns the id of the database."""
     connection.execute(text("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)"))
     current = connection.execute(text("SELECT COALESCE(MAX(version), 0) FROM schema_version")).scalar_one()
-    known = migrations()
+    known = migrations(connection.dialect.name)
     if current > known[-1][0]:
         raise NewerDatabase(
             f"{where} is of version {current}, this Colleague knows {known[-1][0]}",
@@ -45,5 +53,7 @@ def migrate(connection: Connection, where: str) -> str:
 
 
 def _statements(sql: str) -> list[str]:
+    """A statement ends at the end of a line; the lines inside a trigger are indented."""
     lines = [line for line in sql.splitlines() if not line.lstrip().startswith("--")]
-    return [statement for statement in "\n".join(lines).split(";\n") if statement.strip(" \n;")]
+    found = re.split(r";\n(?! |END;)", "\n".join(lines))
+    return [statement for statement in found if statement.strip(" \n;")]

@@ -57,6 +57,8 @@ class SessionEntry:
     """When the transcript in use began."""
     created_at: int
     updated_at: int
+    hidden: bool
+    """Whether it belongs to one request alone: it is in no list and in no search."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +160,7 @@ def sessions_page(
     spawned_by: str | None = None,
 ) -> Page[SessionEntry]:
     """The one that was last at work first."""
-    query = select(*columns_of(SessionEntry, sessions))
+    query = select(*columns_of(SessionEntry, sessions)).where(sessions.c.hidden == 0)
     if agent_id is not None:
         query = query.where(sessions.c.agent_id == agent_id)
     if spawned_by is not None:

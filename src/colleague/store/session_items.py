@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 
 from colleague.store.record import columns_of, record
 from colleague.store.session_entry import next_position
@@ -98,9 +98,10 @@ def last_said_at(tx: Tx, transcript: str) -> int | None:
 
 
 def reveal(tx: Tx, item: SessionItem, text: str) -> None:
-    """Shows a hidden item with this text."""
-    this = {"session_key": item.session_key, "position": item.position}
-    tx.update(session_items, this, hidden=0, text=text)
+    """Shows a hidden item with this text. Written anew: the search index follows inserts and deletes."""
+    place = session_items.c.session_key == item.session_key, session_items.c.position == item.position
+    tx.execute(delete(session_items).where(*place))
+    tx.insert(session_items, **vars(replace(item, hidden=0, text=text)))
     tx.after_commit(lambda: tx.tell_watchers(item.session_key))
 
 

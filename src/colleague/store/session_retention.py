@@ -51,7 +51,16 @@ def forget_items(tx: Tx, limit_at: int, *, limit: int = 500) -> int:
     left = exists().where(session_items.c.transcript == archives.c.id)
     at_work = exists().where(runs.c.transcript == archives.c.id)
     tx.execute(delete(archives).where(archives.c.ended_at < limit_at, ~left, ~at_work))
+    _forget_hidden(tx, limit_at)
     return len(rows)
+
+
+def _forget_hidden(tx: Tx, limit_at: int) -> None:
+    """Sessions that belonged to one message alone; all others stay, with what was set for them."""
+    used = exists().where(session_items.c.session_key == sessions.c.key)
+    at_work = exists().where(runs.c.session_key == sessions.c.key)
+    old = sessions.c.hidden == 1, sessions.c.updated_at < limit_at
+    tx.execute(delete(sessions).where(*old, ~used, ~at_work))
 
 
 def idle_children(tx: Tx, idle_ms: int) -> list[str]:

@@ -118,7 +118,7 @@ sessions = _table(
     "model_override auth_profile_override auth_profile_override_source thinking_level verbose_level "
     "reasoning_level send_policy queue_mode skills_snapshot system_prompt_report",
     number="spawn_depth input_tokens output_tokens compaction_count positions started_at created_at "
-    "updated_at",
+    "updated_at hidden",
 )
 archives = _table("archives", key="id", text="id session_key ended_by", number="started_at ended_at")
 session_items = _table(

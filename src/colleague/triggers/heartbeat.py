@@ -48,7 +48,7 @@ def heartbeat_message(settings: Settings) -> SessionMessage | None:
         return None
     prompt = heartbeat.prompt or PROMPT
     text = f"{prompt}\n\n## {FILE}\n\n{listed}" if listed else prompt
-    return SessionMessage(text, source=HEARTBEAT, model=heartbeat.model or "", hidden=True)
+    return SessionMessage(text, source=HEARTBEAT, model=heartbeat.model or "", heartbeat=True)
 
 
 def _listed(file: Path) -> str | None:

@@ -78,7 +78,7 @@ def test_every_operation_keeps_its_promise(
 def test_each_operation_that_needs_the_token_says_so(operations: list[Any]) -> None:
     for operation in operations:
         raw = operation.definition.raw
-        guarded = operation.path.startswith("/api") or operation.path == "/metrics"
+        guarded = operation.path.startswith(("/api", "/v1")) or operation.path == "/metrics"
         assert bool(raw.get("security")) == guarded, operation.path
         assert ("401" in raw["responses"]) == (guarded or operation.path.startswith("/hooks")), operation.path
         assert "422" not in raw["responses"] or "HTTPValidationError" not in str(raw["responses"]["422"])

@@ -172,6 +172,7 @@ class TestFollowing:
 
 class TestSessions:
     def test_talking_changing_and_resetting(self, served: Served) -> None:
+        served.house.play({"text": "It is done."}, {"text": "It is done."})
         assert served.run(self.talk) == {
             "queued": ["started", "started", "denied"],
             "reason": "the send policy denies it: the session itself",
