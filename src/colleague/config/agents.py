@@ -150,7 +150,7 @@ class Subagents(SubagentChoice):
     announce_timeout_ms: Positive = works(
         default=120_000, description="Milliseconds to deliver a child's answer."
     )
-    archive_after_minutes: Int = not_yet(
+    archive_after_minutes: Int = works(
         default=60, description="Minutes until a done child is archived; 0 never."
     )
 
@@ -242,13 +242,15 @@ class Heartbeat(Section):
         " suppressToolErrorWarnings includeReasoning"
     )
 
-    every: Interval = not_yet(
+    every: Interval = works(
         default="0s", description="How often the main agent reads HEARTBEAT.md; 0s is never."
     )
-    prompt: str | None = not_yet(default=None, description="What it is asked then.")
-    model: str | None = not_yet(default=None, description="The model for it.")
-    target: str = not_yet(default="last", description="Where its answer goes: last, none or a channel.")
-    ack_max_chars: Int = not_yet(
+    prompt: str | None = works(default=None, description="What it is asked then.")
+    model: str | None = works(default=None, description="The model for it.")
+    target: str = works(
+        default="last", description="Where its answer is shown: none is nowhere, all else the main session."
+    )
+    ack_max_chars: Int = works(
         default=30, description="An answer no longer than this after HEARTBEAT_OK is dropped."
     )
 

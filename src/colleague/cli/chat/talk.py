@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from colleague.agent.silent import shown_answer
 from colleague.cli.approval_view import question_lines
 from colleague.cli.approve_each import CHOICES, decision_of
 from colleague.cli.argument_edit import edited_changes
@@ -26,7 +27,6 @@ from colleague.cli.session_view import call_text, model_text, stopped_text
 from colleague.errors import ColleagueError, DatabaseUnavailable
 from colleague.run_document import ApprovalDocument, RunDocument, short
 from colleague.runtime.requests import DecisionRequest, MessageRequest, SentMessage
-from colleague.sessions.silent import shown_answer
 from colleague.sessions.slash_command import Message, parse_line
 
 if TYPE_CHECKING:
