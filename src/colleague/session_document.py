@@ -9,7 +9,7 @@ from typing import Any, Literal
 from typing_extensions import TypedDict
 
 SessionStatus = Literal["idle", "running", "waiting", "queued"]
-Queued = Literal["started", "steered", "collected", "queued", "interrupted", "dropped", "denied"]
+Queued = Literal["started", "steered", "collected", "queued", "interrupted", "dropped", "denied", "reset"]
 CHANGEABLE = ("label", "model", "thinking", "reasoning", "verbose", "send_policy", "queue_mode")
 """What a person may set of a session; null clears it."""
 

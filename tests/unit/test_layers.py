@@ -15,7 +15,19 @@ REPOSITORY = Path(__file__).parents[2]
 SOURCE = REPOSITORY / "src"
 
 ROOMS = (
-    *("cli", "gateway", "runtime", "triggers", "experts", "sessions", "agent", "mcp", "store", "packages"),
+    *(
+        "cli",
+        "gateway",
+        "runtime",
+        "channels",
+        "triggers",
+        "experts",
+        "sessions",
+        "agent",
+        "mcp",
+        "store",
+        "packages",
+    ),
     "root",
 )
 ROOT_FOR_PACKAGES = {

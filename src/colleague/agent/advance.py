@@ -69,7 +69,9 @@ class Advancer:
     def _session(self, taken: Taken, run_spec: RunSpec) -> Session:
         again = run_spec.starts_over and taken.run.attempt > 1
         name = f"{MAIN_TRANSCRIPT}#{taken.run.attempt}" if again else MAIN_TRANSCRIPT
-        conversation = Conversation(self.database, taken, name, redact=run_spec.private.redact)
+        conversation = Conversation(
+            self.database, taken, name, redact=run_spec.private.redact, hidden=run_spec.hidden
+        )
         return Session(conversation, run_spec, self.bus, self.connections, self.payloads)
 
     async def _complete(self, session: Session, ending: Completed) -> None:

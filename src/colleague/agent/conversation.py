@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from colleague.agent.models.messages import from_json, to_json
+from colleague.agent.silent import shown_answer
 from colleague.errors import CommitUnknown, DatabaseUnavailable
 from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.store import journal
@@ -88,6 +89,7 @@ class Conversation:
         parent_call: str | None = None,
         stopwatch: Stopwatch | None = None,
         redact: Callable[[str], str] = str,
+        hidden: bool = False,
     ) -> None:
         self._database = database
         self._taken = taken
@@ -106,6 +108,7 @@ class Conversation:
         self._committed = 0
         self._unspent = Spent()
         self._redact = redact
+        self._hidden = hidden
         self.history: Sequence[ModelMessage] = ()
         """What was said in earlier turns of the same transcript."""
 
@@ -393,18 +396,20 @@ class Conversation:
         return made
 
     def _show(self, tx: Tx, added: Sequence[Message]) -> None:
-        """Adds answers to what people see of the session."""
+        """Adds answers to what people see of the session; one that is meant for nobody is kept hidden."""
         for message in added:
             [response] = self._parsed[message.position][-1:]
             if response.kind != "response":
                 continue
             thinking = "".join(part.content for part in response.parts if part.part_kind == "thinking")
+            answer = shown_answer(response.text or "")
             item = NewItem(
                 "assistant",
-                self._redact(response.text or ""),
+                self._redact(answer.text),
                 self._redact(thinking),
                 run_id=self.run.id,
                 run_position=message.position,
+                hidden=int(self._hidden or (answer.silent and not response.tool_calls)),
             )
             used = {
                 "input_tokens": self._unspent.input_tokens,

@@ -51,25 +51,25 @@ class SessionHistory:
 
     database: Database
     result_chars: int = 100_000
-    _known: OrderedDict[str, tuple[int, list[ModelMessage]]] = field(default_factory=OrderedDict)
+    _known: OrderedDict[str, tuple[int, list[list[ModelMessage]]]] = field(default_factory=OrderedDict)
 
-    async def before(self, run: Run) -> Sequence[ModelMessage]:
-        """All that was said in the transcript before this turn."""
+    async def before(self, run: Run, *, most: int | None = None) -> Sequence[ModelMessage]:
+        """What was said in the transcript before this turn: all, or `most` turns at most."""
         if run.transcript is None:
             return ()
         transcript = run.transcript
-        last, messages = self._known.get(transcript, (0, []))
+        last, known = self._known.get(transcript, (0, []))
         if last >= run.seq:  # a fork reads what was said before an earlier turn
-            last, messages = 0, []
+            last, known = 0, []
         turns = await self.database.read(lambda tx: turns_between(tx, transcript, last, run.seq))
         if turns:
-            added = [message for turn in turns for message in self._parsed(turn)]
-            last, messages = turns[-1].seq, [*messages, *added]
-        self._keep(transcript, last, messages)
-        return [*messages, *_given(TurnInputs.of(run).earlier)]
+            last, known = turns[-1].seq, [*known, *(self._parsed(turn) for turn in turns)]
+        self._keep(transcript, last, known)
+        told = known[first_told(len(known), most) :]
+        return [*(message for turn in told for message in turn), *_given(TurnInputs.of(run).earlier)]
 
-    def _keep(self, transcript: str, last: int, messages: list[ModelMessage]) -> None:
-        self._known[transcript] = (last, messages)
+    def _keep(self, transcript: str, last: int, turns: list[list[ModelMessage]]) -> None:
+        self._known[transcript] = (last, turns)
         self._known.move_to_end(transcript)
         while len(self._known) > MOST_SESSIONS:
             self._known.popitem(last=False)
@@ -92,6 +92,15 @@ def _given(earlier: Sequence[tuple[str, str]]) -> list[ModelMessage]:
         else ModelResponse(parts=[TextPart(content=text)])
         for role, text in joined
     ]
+
+
+def first_told(turns: int, most: int | None) -> int:
+    """The first turn that is told. It moves in steps, not with each turn: between two steps the beginning of
+    the conversation stays the same, and providers find it in their caches."""
+    if most is None or turns <= most:
+        return 0
+    step = max(1, most // 5)
+    return -(-(turns - most) // step) * step
 
 
 def _only_said(turn: StoredTurn) -> list[ModelMessage]:

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from colleague.agent.bootstrap_once import BootstrapOnce
 from colleague.agent.current_time import with_time
 from colleague.agent.decided_call import decided_call
 from colleague.agent.history import SessionHistory
@@ -31,9 +32,9 @@ from colleague.agent.tools.file_tools import file_tools
 from colleague.agent.tools.memory_tools import memory_tools
 from colleague.agent.tools.reconcile import reconcile
 from colleague.agent.tools.tree import Root, Tree
-from colleague.agent.turn_end import TurnEndHooks
+from colleague.agent.turn_end import HeartbeatEnd, TurnEndHooks
 from colleague.agent.turn_inputs import TurnInputs
-from colleague.agent.turn_opening import TurnOpening
+from colleague.agent.turn_opening import REMINDER, TurnOpening
 from colleague.config import Settings
 from colleague.home import Home
 from colleague.main_names import MAIN_AGENT, MAIN_CHANNEL
@@ -97,6 +98,7 @@ class MainAgent:
         now = await self.database.read(lambda tx: tx.now)
         opening = TurnOpening(self.database)
         level = inputs.thinking or entry.thinking_level
+        bootstrap = self._bootstrap(run, inputs)
         model = resolve_model(
             self.settings,
             self.environ,
@@ -108,7 +110,7 @@ class MainAgent:
         spec = RunSpec(
             owner=MAIN_AGENT,
             model=model,
-            system=with_time(self._system(run, entry, inputs, toolbox), self.settings, now),
+            system=with_time(self._system(run, entry, inputs, toolbox, bootstrap), self.settings, now),
             toolbox=toolbox,
             gate=MainAgentGate(await asyncio.to_thread(self.restrictions.draft_only)),
             draft_channel=MAIN_CHANNEL,
@@ -116,12 +118,13 @@ class MainAgent:
             max_turns=self.settings.agents.defaults.max_turns,
             timeout_seconds=inputs.timeout_seconds or self.settings.agents.defaults.timeout_seconds,
             opening=opening,
-            history=self.history.before,
-            steering=opening.render,
+            history=partial(self.history.before, most=self._most_turns(entry)),
+            steering=None if inputs.heartbeat else opening.render,
             pictures=partial(shown_pictures, self.home, sees=sees(model)),
             parks=self.settings.session.approvals == "park",
             decided_call=decided,
-            end_hooks=TurnEndHooks(),
+            hidden=inputs.heartbeat,
+            end_hooks=TurnEndHooks(self._heartbeat_end(inputs), bootstrap),
         )
         return self._as_subagent(spec, entry, inputs) if run.kind == "subagent" else spec
 
@@ -150,14 +153,37 @@ class MainAgent:
         given = [tool for tools in more for tool in tools]
         return [*self._file_tools(run), *self._memory_tools(), *given, *await self._served_tools()]
 
-    def _system(self, run: Run, entry: SessionEntry, inputs: TurnInputs, toolbox: Toolbox) -> str:
+    def _bootstrap(self, run: Run, inputs: TurnInputs) -> BootstrapOnce | None:
+        """BOOTSTRAP.md is for the first turn with a person: no sub-agent reads it, no reminder uses it up."""
+        planned = inputs.heartbeat or inputs.sender.get("id", "").startswith(REMINDER)
+        with_person = run.kind == "agent" and inputs.message and not planned
+        return BootstrapOnce.of(self.settings.workspace) if with_person else None
+
+    def _heartbeat_end(self, inputs: TurnInputs) -> HeartbeatEnd | None:
+        heartbeat = self.settings.agents.defaults.heartbeat
+        return HeartbeatEnd(heartbeat.ack_max_chars, heartbeat.target != "none") if inputs.heartbeat else None
+
+    def _most_turns(self, entry: SessionEntry) -> int | None:
+        """How many earlier turns of a chat a model is told; None is all, as in sessions that are no chat."""
+        limits = self.settings.session.history_limits
+        chats = {"dm": limits.direct, "group": limits.group, "channel": limits.channel}
+        return chats.get(entry.chat_type or "")
+
+    def _system(
+        self,
+        run: Run,
+        entry: SessionEntry,
+        inputs: TurnInputs,
+        toolbox: Toolbox,
+        bootstrap: BootstrapOnce | None,
+    ) -> str:
         extra = [inputs.extra_system_prompt] if inputs.extra_system_prompt else []
         if run.kind == "subagent":
             names = [spec.name for spec in toolbox.specs]
             prompt = subagent_prompt(self.settings.workspace, entry, names, BOOTSTRAP, _beginning)
             return "\n\n".join([prompt, *extra])
         parts = [SYSTEM, *extra]
-        for name in BOOTSTRAP:
+        for name in (*BOOTSTRAP, *([bootstrap.file.name] if bootstrap else [])):
             file = self.settings.workspace / name
             if file.is_file():
                 parts.append(f"## {name}\n\n{_beginning(file)}")

@@ -105,6 +105,8 @@ class RunSpec:
     """Puts the pictures of the messages into a request, or sentences where the model cannot see them."""
     parks: bool = False
     """Whether a question waits by itself while the conversation goes on."""
+    hidden: bool = False
+    """Whether what is said in this turn is kept and not shown, unless its end says otherwise."""
     decided_call: NewCall | None = None
     """A parked call that a person has decided about: this turn begins with it."""
 

@@ -2,26 +2,60 @@
 
 from __future__ import annotations
 
+import asyncio
+from dataclasses import dataclass
 from typing import Any
 
+from colleague.agent.bootstrap_once import BootstrapOnce
+from colleague.agent.silent import shown_heartbeat
+from colleague.main_names import MAIN_TRANSCRIPT
+from colleague.store.journal import read_calls
 from colleague.store.run import Outcome, Run
-from colleague.store.session_items import NewItem, add_item
+from colleague.store.session_items import NewItem, add_item, events_before, items_of_run, reveal
+from colleague.store.tables import runs
 from colleague.store.tx import Tx
 
 
-class TurnEndHooks:
-    """An answer is in the session already; a turn that failed says so there."""
+@dataclass(frozen=True)
+class HeartbeatEnd:
+    """How the answer to a regular check is treated: up to `ack_max_chars` characters beside `HEARTBEAT_OK`
+    are dropped with it. `shown`: whether anything ever is."""
 
-    def completed(self, tx: Tx, run: Run, narrative: str, outputs: dict[str, Any] | None) -> None:
-        pass
+    ack_max_chars: int
+    shown: bool = True
+
+
+@dataclass(frozen=True)
+class TurnEndHooks:
+    """An answer is in the session already; a turn that failed says so there. Of a regular check people see an
+    answer that has something to report, and nothing else."""
+
+    heartbeat: HeartbeatEnd | None = None
+    bootstrap: BootstrapOnce | None = None
+
+    def completed(self, tx: Tx, run: Run, narrative: str, outputs: dict[str, Any] | None) -> None:  # noqa: ARG002
+        if self.heartbeat is None or run.transcript is None:
+            return
+        answer = shown_heartbeat(narrative, ack_max_chars=self.heartbeat.ack_max_chars)
+        if answer.text and self.heartbeat.shown:
+            said = [item for item in items_of_run(tx, run.id) if item.role == "assistant"]
+            reveal(tx, said[-1], answer.text)
+        elif _left_nothing(tx, run):
+            tx.update(runs, {"id": run.id}, transcript=None)
 
     def failed(self, tx: Tx, run: Run, outcome: Outcome, error: str) -> None:  # noqa: ARG002 - a turn only fails
         if run.transcript is not None:
-            add_item(
-                tx,
-                run.session_key,
-                NewItem("event", f"This turn failed: {error}", source="turn", run_id=run.id),
-            )
+            text, hidden = f"This turn failed: {error}", int(self.heartbeat is not None)
+            item = NewItem("event", text, source="turn", run_id=run.id, hidden=hidden)
+            add_item(tx, run.session_key, item)
 
-    async def cleanup(self, run: Run, outcome: Outcome) -> None:
-        pass
+    async def cleanup(self, run: Run, outcome: Outcome) -> None:  # noqa: ARG002
+        if self.bootstrap is not None and outcome == "completed":
+            await asyncio.to_thread(self.bootstrap.set_aside)
+
+
+def _left_nothing(tx: Tx, run: Run) -> bool:
+    """Whether later turns need not know of this one: it did nothing, and no news were told in it."""
+    opened = [item for item in items_of_run(tx, run.id) if item.event_id]
+    told = any(events_before(tx, item) for item in opened)
+    return not told and len(opened) == 1 and not read_calls(tx, run.id, MAIN_TRANSCRIPT)

@@ -25,6 +25,8 @@ class TurnInputs:
     disable_tools: bool = False
     timeout_seconds: float | None = None
     extra_system_prompt: str = ""
+    heartbeat: bool = False
+    """A regular check: its answer is shown only when there is something to report."""
     earlier: tuple[tuple[str, str], ...] = ()
     """Role (user or assistant) and text of what was said before, where the caller keeps the conversation."""
 

@@ -16,7 +16,13 @@ from colleague.store.session_items import SessionItem, events_before, items_of_r
 from colleague.store.tx import Database, Tx
 
 ARRIVED = "[Since the last turn this arrived; it is news, not a request:]"
+REMINDER = "reminder:"
+"""The source of a message that an agent planned itself begins so."""
 DECIDED = "[A person has decided about something that you proposed. What came of it follows; tell about it.]"
+REMINDED = (
+    "[The time has come for something that you planned yourself. It is your own note, not a message of a "
+    "person:]"
+)
 HANDED_OVER = (
     "[Internal: work that you handed over has come to its end, and what came of it follows as data. Nobody "
     "but you has seen it. Tell the person now, in your own voice, what matters of it; when there is nothing "
@@ -26,7 +32,7 @@ RELAYED = (
     "[Internal: this has arrived for the person, as data. Tell them in your own voice what matters of it, "
     "and what they are to decide; when there is nothing to tell, answer NO_REPLY.]"
 )
-_WORDS = {HANDED_BACK: HANDED_OVER, DELIVERED: RELAYED}
+_WORDS = {HANDED_BACK: HANDED_OVER, DELIVERED: RELAYED, REMINDER: REMINDED}
 
 
 @dataclass(frozen=True)

@@ -180,6 +180,30 @@ def set_(
         say("\n".join(set_lines(found)))
 
 
+@app.command()
+def search(
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="Words that were all said.")],
+    session: Annotated[
+        str, typer.Option("--session", metavar="KEY|LABEL", help="Only in this session.")
+    ] = "",
+    limit: LimitOption = 20,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Where something was said, the newest first; also before a reset."""
+    from colleague.cli.client import with_client
+    from colleague.cli.output import say, say_json
+    from colleague.cli.session_view import hit_lines
+
+    found = with_client(
+        home, lambda using: using.service.search(text, session=session or None, limit=limit), looks=True
+    )
+    if as_json:
+        say_json(found)
+    else:
+        say("\n".join(hit_lines(found)) or "Nobody has said that.")
+
+
 @app.command("export-trajectory")
 def export_trajectory(
     session: Annotated[

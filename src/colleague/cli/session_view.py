@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from colleague.agent.silent import shown_answer
 from colleague.cli.approval_view import summary
 from colleague.cli.output import plain
 from colleague.cli.times import moment
 from colleague.run_document import short
-from colleague.session_document import ItemCall, ItemDocument, SessionDocument, StoppedDocument
-from colleague.sessions.silent import shown_answer
+from colleague.session_document import HitDocument, ItemCall, ItemDocument, SessionDocument, StoppedDocument
 
 ROW = ("SESSION", "LABEL", "STATUS", "LAST")
 _SET = {
@@ -92,6 +92,15 @@ def call_text(call: ItemCall) -> str:
     return (
         f"{plain(call['operation'])} {plain(summary(call['arguments']))}: {call['status'].replace('_', ' ')}"
     )
+
+
+def hit_lines(hits: Sequence[HitDocument]) -> Iterator[str]:
+    """Two lines for each: where and when, then what."""
+    for hit in hits:
+        archive = f", archive {short(hit['archive'])}" if hit["archive"] else ""
+        where = f"{hit['label'] or hit['session_key']} {hit['position']}"
+        yield f"{where} {hit['role']}{archive} {moment(hit['at'])}"
+        yield f"  │ {plain(' '.join(hit['excerpt'].split()))}"
 
 
 def stopped_text(stopped: StoppedDocument) -> str:

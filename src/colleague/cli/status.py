@@ -181,11 +181,13 @@ def _not_accepted(home: Home) -> list[dict[str, str]]:
 def _triggers(tx: Tx, home: Home, settings: Settings) -> list[dict[str, Any]]:
     import os
 
+    from colleague.triggers.agent_schedules import agent_documents
     from colleague.triggers.problems import problem_finder
     from colleague.triggers.registry import TriggerRegistry
     from colleague.triggers.trigger_list import trigger_documents
 
-    return trigger_documents(tx, TriggerRegistry(home), problem_finder(settings, os.environ))
+    triggers = trigger_documents(tx, TriggerRegistry(home), problem_finder(settings, os.environ))
+    return [*triggers, *agent_documents(tx, settings)]
 
 
 def _broken(trigger: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from colleague.cli.shell_completion import complete_expert, complete_trigger
 
 if TYPE_CHECKING:
     from colleague.cli.client import Client
+    from colleague.store.tx import Tx
 
 app = typer.Typer(no_args_is_help=True, help="Triggers: what wakes the experts, and when.")
 
@@ -32,19 +33,24 @@ def list_(
     as_json: JsonOption = False,
 ) -> None:
     """Every trigger: where its events come from, when it fires next and fired last, what waits, and why it
-    cannot work."""
+    cannot work. What agents planned themselves stands under agent:NAME."""
     import os
 
     from colleague.cli.client import opened, with_database
     from colleague.cli.output import note, say, say_json, say_table
     from colleague.cli.times import moment
+    from colleague.triggers.agent_schedules import agent_documents
     from colleague.triggers.problems import problem_finder
     from colleague.triggers.registry import TriggerRegistry
     from colleague.triggers.trigger_list import trigger_documents
 
     place, settings = opened(home)
     registry, find = TriggerRegistry(place), problem_finder(settings, os.environ)
-    found = with_database(home, lambda db: db.read(lambda tx: trigger_documents(tx, registry, find, name)))
+
+    def work(tx: Tx) -> list[dict[str, Any]]:
+        return [*trigger_documents(tx, registry, find, name), *agent_documents(tx, settings, name)]
+
+    found = with_database(home, lambda db: db.read(work))
     if as_json:
         say_json(found)
     elif found:

@@ -133,7 +133,7 @@ class SubagentChoice(Section):
         default=(),
         description='Agents it may spawn; "*" is any, none is only itself.',
     )
-    model: ModelChoice | None = works(default=None, description="The model of spawned agents.")
+    model: ModelChoice | None = Field(default=None, description="The model of spawned agents.")
     thinking: str | None = works(default=None, description="The thinking level of spawned agents.")
     require_agent_id: Flag = works(default=False, description="Whether a spawn must name the agent.")
 
@@ -150,7 +150,7 @@ class Subagents(SubagentChoice):
     announce_timeout_ms: Positive = works(
         default=120_000, description="Milliseconds to deliver a child's answer."
     )
-    archive_after_minutes: Int = not_yet(
+    archive_after_minutes: Int = works(
         default=60, description="Minutes until a done child is archived; 0 never."
     )
 
@@ -242,13 +242,15 @@ class Heartbeat(Section):
         " suppressToolErrorWarnings includeReasoning"
     )
 
-    every: Interval = not_yet(
+    every: Interval = works(
         default="0s", description="How often the main agent reads HEARTBEAT.md; 0s is never."
     )
-    prompt: str | None = not_yet(default=None, description="What it is asked then.")
-    model: str | None = not_yet(default=None, description="The model for it.")
-    target: str = not_yet(default="last", description="Where its answer goes: last, none or a channel.")
-    ack_max_chars: Int = not_yet(
+    prompt: str | None = works(default=None, description="What it is asked then.")
+    model: str | None = works(default=None, description="The model for it.")
+    target: str = works(
+        default="last", description="Where its answer is shown: none is nowhere, all else the main session."
+    )
+    ack_max_chars: Int = works(
         default=30, description="An answer no longer than this after HEARTBEAT_OK is dropped."
     )
 

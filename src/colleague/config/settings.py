@@ -277,11 +277,9 @@ class SendPolicy(Section):
 
 
 class SessionReset(Section):
-    mode: Literal["none", "daily", "idle"] = not_yet(
-        default="none", description="When a session starts anew."
-    )
-    at_hour: Annotated[Int, Field(le=23)] = not_yet(default=4, description="The hour of a daily reset.")
-    idle_minutes: Positive | None = not_yet(default=None, description="Minutes of silence before a reset.")
+    mode: Literal["none", "daily", "idle"] = works(default="none", description="When a session starts anew.")
+    at_hour: Annotated[Int, Field(le=23)] = works(default=4, description="The hour of a daily reset.")
+    idle_minutes: Positive | None = works(default=None, description="Minutes of silence before a reset.")
 
 
 class ResetByType(Section):
@@ -293,13 +291,11 @@ class ResetByType(Section):
 
 
 class HistoryLimits(Section):
-    direct: Positive | None = not_yet(
+    direct: Positive | None = works(
         default=50, description="Turns a model sees of a direct chat; null is all."
     )
-    group: Positive | None = not_yet(default=50, description="Turns a model sees of a group; null is all.")
-    channel: Positive | None = not_yet(
-        default=50, description="Turns a model sees of a channel; null is all."
-    )
+    group: Positive | None = works(default=50, description="Turns a model sees of a group; null is all.")
+    channel: Positive | None = works(default=50, description="Turns a model sees of a channel; null is all.")
 
 
 class PingPong(Section):
@@ -317,13 +313,11 @@ class SessionSettings(Section):
         " parentForkMaxTokens transcriptRetentionDays maxRecentTurns threadBindings writeLock"
     )
 
-    scope: Literal["per-sender", "global"] = not_yet(
-        default="per-sender", description="Who shares a session."
-    )
-    dm_scope: Literal["main", "per-peer", "per-channel-peer", "per-account-channel-peer"] = not_yet(
+    scope: Literal["per-sender", "global"] = works(default="per-sender", description="Who shares a session.")
+    dm_scope: Literal["main", "per-peer", "per-channel-peer", "per-account-channel-peer"] = works(
         default="main", description="Which session a direct message goes to."
     )
-    identity_links: Mapping[str, Names] = not_yet(
+    identity_links: Mapping[str, Names] = works(
         default_factory=dict, description="One person's names on several channels."
     )
     send_policy: SendPolicy = Field(default_factory=SendPolicy, description="Which sessions may send.")
@@ -335,10 +329,10 @@ class SessionSettings(Section):
     reset_by_channel: Mapping[str, SessionReset] = Field(
         default_factory=dict, description="The same by channel."
     )
-    reset_triggers: Names = not_yet(
+    reset_triggers: Names = works(
         default=("/new", "/reset"), description="Messages that start a session anew."
     )
-    idle_minutes: Positive | None = not_yet(
+    idle_minutes: Positive | None = works(
         default=None, description="OpenClaw's older key for reset.idleMinutes."
     )
     agent_to_agent: PingPong = Field(default_factory=PingPong, description="Agents that talk to each other.")

@@ -54,7 +54,8 @@ class Asked(BaseModel):
 
 
 class EventAccepted(BaseModel):
-    """One event of a hook. `run_id` is null when it is held, or looked up first."""
+    """One event of a hook. `run_id` is null when it is held, or looked up first. A message that is said to
+    an agent has the session and what became of it there."""
 
     event_id: str
     run_id: str | None
@@ -63,6 +64,8 @@ class EventAccepted(BaseModel):
     duplicate: bool
     held: bool = False
     warning: str | None = None
+    session_key: str | None = None
+    queued: str | None = None
 
 
 class HookAnswer(EventAccepted):

@@ -18,7 +18,9 @@ from colleague.run_event import RunEvent
 from colleague.runtime.cleanup import remove_old_scratch
 from colleague.runtime.host import AssemblerByKind, Host, kind_limits
 from colleague.store.claims import Taken
+from colleague.store.session_retention import archive_child, idle_children
 from colleague.store.worker import Worker, is_outside_trouble
+from colleague.triggers.agent_schedules import AgentSchedules
 from colleague.triggers.gmail.resolve import Resolver
 from colleague.triggers.pausing import end_removed
 from colleague.triggers.registry import TriggerRegistry
@@ -57,7 +59,8 @@ class BackgroundServices:
         )
         window = self.settings.experts.dedupe_window
         self.resolver = Resolver(self.home, host.database, host.servers, self.registry, self.clock, window)
-        self.scheduler = Scheduler(self.home, host.database, self.registry, self.clock, window)
+        agents = AgentSchedules(host.database, self.settings)
+        self.scheduler = Scheduler(self.home, host.database, self.registry, self.clock, window, agents)
         self._post = asyncio.Event()
 
     def use(self, settings: Settings, held: Collection[str] = ()) -> None:
@@ -67,6 +70,8 @@ class BackgroundServices:
         agents = self._advancer.assembler
         if isinstance(agents, AssemblerByKind):
             self._advancer = replace(self._advancer, assembler=agents.with_settings(settings))
+        if self.scheduler.agents is not None:
+            self.scheduler.agents.settings = settings
         self.scheduler.dedupe_window = self.resolver.dedupe_window = settings.experts.dedupe_window
         self.host.servers.reconfigure(settings, held)
 
@@ -131,10 +136,17 @@ class BackgroundServices:
                 async with asyncio.timeout(POST_EVERY):
                     await self._post.wait()
 
+    async def _archive_children(self) -> None:
+        minutes = self.settings.agents.defaults.subagents.archive_after_minutes
+        idle_ms, database = minutes * 60_000, self.host.database
+        for key in await database.read(lambda tx: idle_children(tx, idle_ms)) if minutes else ():
+            await database.write(lambda tx, key=key: archive_child(tx, key, idle_ms))  # type: ignore[misc]
+
     async def _clean_up(self) -> None:
         while True:
             await remove_old_scratch(self.home, self.host.database, self.settings, self.clock)
             await self.host.database.write(lambda tx: end_removed(tx, self.registry))
+            await self._archive_children()
             needed = await self.host.database.read(digests_in_use)
             await asyncio.to_thread(forget_snapshots, self.home, needed, self.clock.now())
             await asyncio.sleep(CLEANUP_EVERY)

@@ -17,6 +17,8 @@ from colleague.agent.main_agent import MainAgent, MoreTools
 from colleague.agent.models.connections import Connections
 from colleague.agent.payload_log import PayloadLog
 from colleague.agent.run_spec import Assembler, RunSpec
+from colleague.channels.channel_list import channels_of
+from colleague.channels.message_tool import MessageTools
 from colleague.clock import Clock
 from colleague.clock_file import home_clock, remembered
 from colleague.config import Settings
@@ -35,6 +37,7 @@ from colleague.mcp.answer import ToolAnswer
 from colleague.mcp.servers import Servers
 from colleague.protected import require_safe_workspace
 from colleague.runtime.run_events import RunWatchers
+from colleague.sessions.proposals_tool import ProposalTools
 from colleague.sessions.session_tools import SessionTools
 from colleague.store.announce import announce_all
 from colleague.store.claims import KindLimits
@@ -46,6 +49,7 @@ from colleague.store.run import Run, get_run
 from colleague.store.sweep import release_all
 from colleague.store.tx import Database, Tx
 from colleague.store.worker import Worker
+from colleague.triggers.cron_tool import CronTools
 
 SHORTEST_LOOK, LONGEST_LOOK = 0.02, 0.25
 DELIVER_SECONDS = 1.0
@@ -227,7 +231,12 @@ async def _served(
         payloads = PayloadLog.of(home.logs, environ)
         advancer = Advancer(database, AssemblerByKind(main, experts), bus, connections, payloads)
         keep_ms = parse_duration(settings.experts.retention).seconds * 1000
-        sender = OutboxSender(database, channels(settings.workspace), settings.experts.main_turn)
+        sender = OutboxSender(
+            database,
+            channels(settings.workspace),
+            settings.experts.main_turn,
+            settings.agents.defaults.subagents.announce_timeout_ms,
+        )
         yield Host(
             database,
             servers,
@@ -250,7 +259,12 @@ def _more_tools(
     home: Home, settings: Settings, environ: Mapping[str, str], database: Database
 ) -> tuple[MoreTools, ...]:
     """What agents have beside files and servers."""
-    return (SessionTools(database, ExpertMessages(home, settings, environ)),)
+    return (
+        SessionTools(database, ExpertMessages(home, settings, environ)),
+        ProposalTools(database),
+        CronTools(database),
+        MessageTools(channels_of(database)),
+    )
 
 
 async def record_late_answer(database: Database, key: str, answer: ToolAnswer) -> None:

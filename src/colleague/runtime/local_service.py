@@ -105,6 +105,15 @@ from colleague.triggers.gmail.messages import gmail_payloads
 from colleague.triggers.intake import arrival_of, fire
 from colleague.triggers.pausing import pause, resume
 from colleague.triggers.registry import BoundTrigger, TriggerRegistry
+from colleague.triggers.reminders import (
+    agent_of,
+    is_agent,
+    pause_schedule,
+    require_reminder,
+    require_schedule,
+    resume_schedule,
+    run_now,
+)
 
 Source = Literal["command", "api", "page", "chat", "link"]
 OFTEN = 0.3
@@ -359,6 +368,8 @@ class LocalService:
     async def fire(self, expert: str, trigger: str, payload: Any) -> AcceptedEvent:
         """Raises Inactive when the trigger is not active."""
         self._require_enforced()
+        if is_agent(expert):
+            return await self._run_reminder(expert, trigger)
         bound = self.registry.find(expert, trigger)
         bound.require_active()
         window = self.settings.experts.dedupe_window
@@ -371,11 +382,27 @@ class LocalService:
         )
         return _accepted(await self.database.write(lambda tx: fire(tx, arrival)))
 
+    async def _run_reminder(self, owner: str, name: str) -> AcceptedEvent:
+        def work(tx: Tx) -> Sent:
+            return run_now(tx, self.settings, require_reminder(tx, agent_of(owner), name))
+
+        sent = await self.database.write(work)
+        return AcceptedEvent(sent.event_id, sent.run_id, sent.duplicate)
+
     async def pause(self, expert: str, trigger: str, by: str) -> bool:
+        if is_agent(expert):
+            return await self.database.write(
+                lambda tx: pause_schedule(tx, require_schedule(tx, expert, trigger), by)
+            )
         bound = self.registry.find(expert, trigger)
         return await self.database.write(lambda tx: pause(tx, bound, by))
 
     async def resume(self, expert: str, trigger: str) -> int | None:
+        if is_agent(expert):
+            resumed = await self.database.write(
+                lambda tx: resume_schedule(tx, require_schedule(tx, expert, trigger))
+            )
+            return 0 if resumed else None
         bound = self.registry.find(expert, trigger)
         return await self.database.write(lambda tx: resume(tx, self.home, bound))
 

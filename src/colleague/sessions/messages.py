@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from colleague.agent.turn_inputs import TurnInputs
 from colleague.config import Settings
 from colleague.errors import NotFound
 from colleague.main_names import MAIN_AGENT
 from colleague.session_key import BadSessionKey, SessionKey
+from colleague.sessions.changes import reset
+from colleague.sessions.resets import after_trigger, reset_due
 from colleague.sessions.send_policy import Action, resolve_send_policy
-from colleague.store.accept import Arrival, skip
-from colleague.store.inbox import QueueRule, Said, Sent, send
-from colleague.store.lanes import lock_lane
+from colleague.store.accept import Arrival, skip, skip_once
+from colleague.store.dedupe import is_repeat
+from colleague.store.inbox import QueueRule, Said, Sent, count_waiting, send
+from colleague.store.lanes import head_of, lock_lane
 from colleague.store.session_entry import QueueMode, SessionEntry, find_session, key_of_label, open_session
-from colleague.store.session_items import NewItem
+from colleague.store.session_items import NewItem, last_said_at
 from colleague.store.tx import Tx
+
+PEOPLE = ("command", "api", "page", "chat", "link", "channel")
+"""Ways by which people say something. Only their messages begin a session anew."""
+BEGUN_ANEW = "the session began anew; nothing else was said"
 
 
 @dataclass(frozen=True)
@@ -41,6 +49,10 @@ class SessionMessage:
     """A session that it makes belongs to this message alone."""
     parent_run: str | None = None
     """The run that handed this over."""
+    role: Literal["user", "event"] = "user"
+    """An event is told to the agent as data, with its source."""
+    heartbeat: bool = False
+    """A regular check: nobody is shown it, nor its answer when there is nothing to report."""
 
     @property
     def inputs(self) -> TurnInputs:
@@ -53,6 +65,7 @@ class SessionMessage:
             timeout_seconds=self.timeout_seconds,
             extra_system_prompt=self.extra_system_prompt,
             earlier=self.earlier,
+            heartbeat=self.heartbeat,
         )
 
 
@@ -73,8 +86,8 @@ def find_key(tx: Tx, name: str) -> SessionKey:
 def send_message(
     tx: Tx, settings: Settings, key: SessionKey, message: SessionMessage, rule: QueueRule | None = None
 ) -> Sent:
-    """Stores a message and starts, steers or queues a turn. A message that the send policy denies is stored
-    as skipped, with the rule."""
+    """Stores a message and starts, steers or queues a turn; before that the session may begin anew. A message
+    that the send policy denies is stored as skipped, with the rule."""
     name = str(key)
     settings.for_agent(key.agent_id)
     lock_lane(tx, name)
@@ -87,8 +100,31 @@ def send_message(
     decision = resolve_send_policy(settings.session.send_policy, key, override=override, channel=channel)
     if not decision.allowed:
         return Sent(skip(tx, arrival, f"the send policy denies it: {decision.decided_by}"), None, "denied")
-    item = NewItem("user", message.text, source=_sender(message), attachments=message.attachments)
-    return send(tx, Said(arrival, key.agent_id, item), rule or queue_rule(settings, entry, message))
+    if message.source in PEOPLE and not is_repeat(tx, arrival):
+        said = after_trigger(settings, message.text)
+        if said is not None:
+            reset(tx, key, _sender(message))
+            if not said:
+                return Sent(skip_once(tx, arrival, BEGUN_ANEW), None, "reset")
+            message = replace(message, text=said)
+            arrival = _arrival(key, message)
+        else:
+            _reset_if_due(tx, settings, key, entry, channel or key.channel or "")
+    return send(tx, _said(key, message, arrival), rule or queue_rule(settings, entry, message))
+
+
+def _said(key: SessionKey, message: SessionMessage, arrival: Arrival) -> Said:
+    source, hidden = _sender(message), int(message.heartbeat)
+    item = NewItem(message.role, message.text, source=source, attachments=message.attachments, hidden=hidden)
+    return Said(arrival, key.agent_id, item)
+
+
+def _reset_if_due(tx: Tx, settings: Settings, key: SessionKey, entry: SessionEntry, channel: str) -> None:
+    """A session at work goes on as it is: its turn is not ended by a clock."""
+    last = last_said_at(tx, entry.id)
+    why = reset_due(settings, key, channel, last, tx.now) if last is not None else None
+    if why is not None and head_of(tx, entry.key) is None and not count_waiting(tx, entry.key):
+        reset(tx, key, why)
 
 
 def _known(key: SessionKey) -> dict[str, str | None]:

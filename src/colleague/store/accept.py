@@ -220,6 +220,14 @@ def skip(tx: Tx, arrival: Arrival, reason: str) -> str:
     return event_id
 
 
+def skip_once(tx: Tx, arrival: Arrival, reason: str) -> str:
+    """The same for what may be sent again: a repeat is known by its keys, and has the id of the first."""
+    accepted = accept(tx, replace(arrival, held=True))
+    if not accepted.duplicate:
+        tx.update(events, {"id": accepted.event_id}, held=0, outcome="skipped", reason=reason)
+    return accepted.event_id
+
+
 def release_held(tx: Tx, expert: str, trigger: str, arrive: Callable[[Event], Arrival | None]) -> list[str]:
     """Gives the held events of a trigger their runs and places, in the order in which they came.
 

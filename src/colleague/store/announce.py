@@ -4,6 +4,7 @@ The parent's part and *sent* are one transaction, in which the lane of the paren
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Callable
@@ -39,6 +40,7 @@ from colleague.store.tx import Database, Tx
 log = logging.getLogger(__name__)
 
 AGAIN_MS = 5_000
+TIMEOUT_MS = 120_000
 SOURCE = "session:"
 """How the source of a result begins; the key of the child's session follows."""
 
@@ -51,13 +53,15 @@ class ChildResult:
     is_error: bool = False
 
 
-async def announce_all(database: Database) -> int:
-    """Everything that sessions are to be told; returns how much it was. What fails is tried again later."""
+async def announce_all(database: Database, *, timeout_ms: int = TIMEOUT_MS) -> int:
+    """Everything that sessions are to be told; returns how much it was. What fails, or takes longer than it
+    may, is tried again later."""
     done = 0
     for message in await database.read(waiting_announcements):
         failpoint("announce")
         try:
-            done += await database.write(lambda tx, message=message: announce(tx, message))  # type: ignore[misc]
+            async with asyncio.timeout(timeout_ms / 1000):
+                done += await database.write(lambda tx, message=message: announce(tx, message))  # type: ignore[misc]
         except DatabaseUnavailable:
             raise
         except Exception as error:

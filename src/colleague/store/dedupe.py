@@ -49,6 +49,14 @@ def first_events(tx: Tx, arrivals: Sequence[Keyed], ids: Sequence[str]) -> list[
     return firsts
 
 
+def is_repeat(tx: Tx, arrival: Keyed) -> bool:
+    """Whether it is known already. Claims nothing: the answer holds as long as the lane is locked."""
+    known = [
+        select(dedupe.c.event_id).where(*_is(key), dedupe.c.expires_at > tx.now) for key in _keys(arrival)
+    ]
+    return any(tx.one(query) is not None for query in known)
+
+
 def _keys(arrival: Keyed, *, repeat: bool = False) -> list[Key]:
     """All of them, or those that a repeat claims as well."""
     unsigned = () if repeat or arrival.unsigned_key is None else (arrival.unsigned_key,)

@@ -23,7 +23,7 @@ from colleague.store.tables import events, inbox
 from colleague.store.timers import clear_timer, set_timer
 from colleague.store.tx import Tx
 
-Queued = Literal["started", "steered", "collected", "queued", "interrupted", "dropped", "denied"]
+Queued = Literal["started", "steered", "collected", "queued", "interrupted", "dropped", "denied", "reset"]
 Mode = QueueMode | Literal["summary"]
 STEERING: tuple[Mode, ...] = ("steer", "steer-backlog")
 MERGED: tuple[Mode, ...] = ("collect", "steer-backlog", "summary")
@@ -146,7 +146,7 @@ def _run_of(tx: Tx, event_id: str) -> str | None:
 
 def _wait(tx: Tx, said: Said, event_id: str, rule: QueueRule, running: Run | None) -> Sent:
     key, mode = said.arrival.session_key, rule.mode
-    if mode in STEERING and (running is None or running.kind not in TURNS):
+    if mode in STEERING and (running is None or not _takes_messages(running)):
         mode = "followup"
     elif mode == "interrupt":
         mode = "queue"
@@ -171,6 +171,11 @@ def _end_waiting_for_children(tx: Tx, running: Run) -> None:
     run = lock_run_row(tx, running.id)
     if run.status == "waiting" and let_go(tx, run.id, SPOKEN):
         wake_run(tx, run)
+
+
+def _takes_messages(running: Run) -> bool:
+    """A run of an expert takes none, and a regular check is not to be mixed with what people say."""
+    return running.kind in TURNS and not json.loads(running.inputs).get("heartbeat")
 
 
 def _make_room(tx: Tx, key: str, event_id: str, rule: QueueRule) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sqlalchemy import and_, delete, exists, or_, select, tuple_
+from sqlalchemy import and_, delete, exists, or_, select
 
+from colleague.store.session_retention import forget_items, may_be_forgotten
 from colleague.store.tables import (
     approvals,
-    archives,
     attempts,
     calls,
     dedupe,
@@ -17,8 +17,6 @@ from colleague.store.tables import (
     outbox,
     runs,
     sends,
-    session_items,
-    sessions,
     slots,
     spend,
     sql_literal,
@@ -31,7 +29,8 @@ DAY_MS = 86_400_000
 
 
 def forget_old(tx: Tx, keep_ms: int = 30 * DAY_MS, *, limit: int = 500) -> int:
-    """Deletes runs that ended longer ago than `keep_ms`, with all that belongs to them; returns how many."""
+    """Deletes runs that ended longer ago than `keep_ms`, with all that belongs to them, and what was said in
+    conversations that ended then; returns how many runs and items."""
     limit_at = tx.now - keep_ms
     unsettled = exists().where(and_(calls.c.run_id == runs.c.id, calls.c.status == "unknown"))
     old = (
@@ -41,6 +40,7 @@ def forget_old(tx: Tx, keep_ms: int = 30 * DAY_MS, *, limit: int = 500) -> int:
             runs.c.ended_at < limit_at,
             runs.c.outcome != "dead_letter",
             ~unsettled,
+            may_be_forgotten(limit_at),
         )
         .order_by(runs.c.ended_at)
         .limit(limit)
@@ -53,25 +53,7 @@ def forget_old(tx: Tx, keep_ms: int = 30 * DAY_MS, *, limit: int = 500) -> int:
     without_run = and_(events.c.run_id.is_(None), events.c.held == 0, events.c.received_at < limit_at)
     tx.execute(delete(events).where(without_run))
     tx.execute(delete(slots).where(slots.c.settled_at < limit_at))
-    _forget_said(tx, limit_at, limit)
-    return len(ids)
-
-
-def _forget_said(tx: Tx, limit_at: int, limit: int) -> None:
-    """What was said before that time, unless its run is kept; a session itself stays, with what was set."""
-    kept = exists().where(runs.c.id == session_items.c.run_id)
-    place = tuple_(session_items.c.session_key, session_items.c.position)
-    old = select(session_items.c.session_key, session_items.c.position).where(
-        session_items.c.created_at < limit_at, ~kept
-    )
-    tx.execute(delete(session_items).where(place.in_(old.limit(limit))))
-    said = exists().where(session_items.c.transcript == archives.c.id)
-    tx.execute(delete(archives).where(archives.c.ended_at < limit_at, ~said))
-    used = exists().where(session_items.c.session_key == sessions.c.key)
-    at_work = exists().where(runs.c.session_key == sessions.c.key)
-    tx.execute(
-        delete(sessions).where(sessions.c.hidden == 1, sessions.c.updated_at < limit_at, ~used, ~at_work)
-    )
+    return len(ids) + forget_items(tx, limit_at)
 
 
 def _delete_runs(tx: Tx, ids: list[str], event_ids: list[str]) -> None:

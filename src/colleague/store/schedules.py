@@ -81,35 +81,29 @@ def fire_slot(tx: Tx, arrival: Arrival, slot: int) -> Accepted | None:
     """The accept of one slot, and its row, together. None when it was settled before.
 
     A schedule that has caught up with itself is not queued without end: the slot is skipped, visibly."""
-    if _is_settled(tx, arrival, slot):
+    if is_settled(tx, arrival.expert, arrival.trigger, slot):
         return None
     if is_full(tx, arrival):
         return skip_slot(tx, arrival, slot, "queue full: earlier runs of this trigger still wait")
     accepted = accept(tx, arrival)
-    _settle(tx, arrival, slot, accepted.event_id)
+    settle_slot(tx, arrival.expert, arrival.trigger, slot, accepted.event_id)
     return accepted
 
 
 def skip_slot(tx: Tx, arrival: Arrival, slot: int, reason: str) -> Accepted | None:
     """A slot that does not run leaves an event that says why."""
-    if _is_settled(tx, arrival, slot):
+    if is_settled(tx, arrival.expert, arrival.trigger, slot):
         return None
     event_id = skip(tx, arrival, reason)
-    _settle(tx, arrival, slot, event_id)
+    settle_slot(tx, arrival.expert, arrival.trigger, slot, event_id)
     return Accepted(event_id, None)
 
 
-def _is_settled(tx: Tx, arrival: Arrival, slot: int) -> bool:
-    this = {"expert": arrival.expert, "trigger_name": arrival.trigger, "slot": slot}
-    return bool(tx.find(SlotRow, slots, this))
+def is_settled(tx: Tx, expert: str, trigger: str, slot: int) -> bool:
+    return bool(tx.find(SlotRow, slots, {"expert": expert, "trigger_name": trigger, "slot": slot}))
 
 
-def _settle(tx: Tx, arrival: Arrival, slot: int, event_id: str) -> None:
-    tx.insert(
-        slots,
-        expert=arrival.expert,
-        trigger_name=arrival.trigger,
-        slot=slot,
-        event_id=event_id,
-        settled_at=tx.now,
-    )
+def settle_slot(tx: Tx, expert: str, trigger: str, slot: int, event_id: str) -> None:
+    """Takes down which event came of a time. Unique: no time has two."""
+    row = {"expert": expert, "trigger_name": trigger, "slot": slot}
+    tx.insert(slots, **row, event_id=event_id, settled_at=tx.now)

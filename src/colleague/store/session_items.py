@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 
 from colleague.store.record import columns_of, record
 from colleague.store.session_entry import next_position
@@ -31,6 +31,8 @@ class NewItem:
     run_position: int | None = None
     """The place of the answer among the messages of its run, which its calls share."""
     event_id: str | None = None
+    hidden: int = 0
+    """1 for what is kept and not shown."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,8 @@ def add_items(tx: Tx, session_key: str, items: Sequence[NewItem]) -> None:
 def items_of(
     tx: Tx, session_key: str, *, transcript: str | None = None, after: int = 0, limit: int = 200
 ) -> list[SessionItem]:
-    """The oldest first, from a position on; of one transcript, or of all."""
-    query = select(*_COLUMNS).where(session_items.c.session_key == session_key)
+    """What people are shown, the oldest first, from a position on; of one transcript, or of all."""
+    query = select(*_COLUMNS).where(session_items.c.session_key == session_key, session_items.c.hidden == 0)
     query = query.where(session_items.c.position > after)
     if transcript is not None:
         query = query.where(session_items.c.transcript == transcript)
@@ -77,15 +79,30 @@ def items_of(
 
 def latest_items(tx: Tx, session_key: str, transcript: str, *, limit: int) -> list[SessionItem]:
     """The last of a transcript, the oldest of them first."""
-    query = select(*_COLUMNS).where(
-        session_items.c.session_key == session_key, session_items.c.transcript == transcript
-    )
+    here = session_items.c.session_key == session_key, session_items.c.transcript == transcript
+    query = select(*_COLUMNS).where(*here, session_items.c.hidden == 0)
     rows = tx.all(query.order_by(session_items.c.position.desc()).limit(limit))
     return [record(SessionItem, row) for row in reversed(rows)]
 
 
 def items_of_run(tx: Tx, run_id: str) -> list[SessionItem]:
     return tx.find(SessionItem, session_items, {"run_id": run_id}, order=("position",))
+
+
+def last_said_at(tx: Tx, transcript: str) -> int | None:
+    """When somebody last said something in a transcript that people see; None when nobody has."""
+    said = session_items.c.transcript == transcript, session_items.c.hidden == 0
+    query = select(session_items.c.created_at).where(*said, session_items.c.role != "event")
+    row = tx.one(query.order_by(session_items.c.position.desc()).limit(1))
+    return int(row[0]) if row else None
+
+
+def reveal(tx: Tx, item: SessionItem, text: str) -> None:
+    """Shows a hidden item with this text. Written anew: the search index follows inserts and deletes."""
+    place = session_items.c.session_key == item.session_key, session_items.c.position == item.position
+    tx.execute(delete(session_items).where(*place))
+    tx.insert(session_items, **vars(replace(item, hidden=0, text=text)))
+    tx.after_commit(lambda: tx.tell_watchers(item.session_key))
 
 
 def events_before(tx: Tx, item: SessionItem) -> list[SessionItem]:

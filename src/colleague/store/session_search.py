@@ -25,13 +25,14 @@ _SQLITE = f"""
     JOIN search_rows r ON r.id = session_search.rowid
     JOIN session_items i ON i.session_key = r.session_key AND i.position = r.position
     JOIN sessions s ON s.key = i.session_key
-    WHERE session_search MATCH :words AND s.hidden = 0 AND (:every = 1 OR i.session_key = :key)
+    WHERE session_search MATCH :words AND s.hidden = 0 AND i.hidden = 0
+    AND (:every = 1 OR i.session_key = :key)
     ORDER BY session_search.rowid DESC LIMIT :limit
 """  # noqa: S608 - columns of ours
 _POSTGRESQL = f"""
     SELECT {_COLUMNS} FROM session_items i
     JOIN sessions s ON s.key = i.session_key
-    WHERE colleague_words(i.text) @@ to_tsquery('simple', :words) AND s.hidden = 0
+    WHERE colleague_words(i.text) @@ to_tsquery('simple', :words) AND s.hidden = 0 AND i.hidden = 0
     AND (:every = 1 OR i.session_key = :key)
     ORDER BY i.created_at DESC, i.session_key, i.position DESC LIMIT :limit
 """  # noqa: S608 - columns of ours

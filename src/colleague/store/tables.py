@@ -125,7 +125,13 @@ session_items = _table(
     "session_items",
     key="session_key position",
     text="session_key transcript role text reasoning source attachments run_id event_id",
-    number="position run_position created_at",
+    number="position run_position created_at hidden",
+)
+reminders = _table(
+    "reminders",
+    key="agent_id name",
+    text="agent_id name session_key message kind schedule zone made_by",
+    number="created_at next_at",
 )
 inbox = _table("inbox", key="event_id", text="event_id session_key mode arrival", number="due_at")
 delegations = _table(

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, cast
 
 from colleague.experts.bindings import TriggerBinding
+from colleague.session_key import ChatType
+from colleague.sessions.routing import ChatPlace
 from colleague.triggers.errors import BadPayload
 
+CHAT_TYPES = ("dm", "direct", "group", "channel")
 _LONGEST_ID = 500
 
 
@@ -24,6 +27,24 @@ class ChannelMessage:
     conversation_id: str = ""
     thread_id: str = ""
     sender_name: str = ""
+    chat_type: str = ""
+    """dm, group or channel; by the conversation when not given."""
+    account_id: str = ""
+    """Of ours, where a channel has several."""
+
+    @property
+    def place(self) -> ChatPlace:
+        """Where it was written."""
+        apart = self.conversation_id and self.conversation_id != self.sender_id
+        chat_type = self.chat_type or ("group" if apart else "dm")
+        return ChatPlace(
+            self.channel_name,
+            self.sender_id,
+            cast("ChatType", "dm" if chat_type == "direct" else chat_type),
+            self.conversation_id,
+            self.thread_id,
+            self.account_id,
+        )
 
     def payload(self) -> dict[str, Any]:
         """As a trigger sees it: empty ids are left out, so that a key on one counts as unresolved."""
@@ -44,11 +65,21 @@ def read_message(raw: Mapping[str, Any]) -> ChannelMessage:
         conversation_id=_id(raw, "conversation_id"),
         thread_id=_id(raw, "thread_id"),
         sender_name=_label(raw.get("sender_name")),
+        chat_type=_chat_type(raw.get("chat_type")),
+        account_id=_id(raw, "account_id"),
     )
     for name in ("sender_id", "channel_name"):
         if not getattr(message, name):
             raise BadPayload(f"a channel message has no {name}", hint=f"send {name} with each message")
     return message
+
+
+def _chat_type(value: Any) -> str:
+    if value in (None, ""):
+        return ""
+    if value not in CHAT_TYPES:
+        raise BadPayload(f"chat_type is {str(value)[:40]!r}", hint=f"one of: {', '.join(CHAT_TYPES)}")
+    return str(value)
 
 
 def matches(binding: TriggerBinding | None, message: ChannelMessage) -> bool:

@@ -9,6 +9,7 @@ from colleague.store.tables import triggers
 from colleague.store.tx import Tx
 from colleague.triggers.intake import rebuild_arrival
 from colleague.triggers.registry import BoundTrigger, TriggerRegistry
+from colleague.triggers.reminders import is_agent
 
 
 def pause(tx: Tx, bound_trigger: BoundTrigger, by: str) -> bool:
@@ -39,7 +40,11 @@ def end_removed(tx: Tx, registry: TriggerRegistry) -> list[tuple[str, str]]:
     As long as some expert cannot be read nobody knows what is there, so nothing is ended."""
     known = {bound_trigger.key for bound_trigger in registry.all()}
     states = trigger_states(tx).items()
-    gone = [key for key, state in states if state.paused_at is not None and key not in known]
+    gone = [
+        key
+        for key, state in states
+        if state.paused_at is not None and key not in known and not is_agent(key[0])
+    ]
     if not gone or registry.problems:
         return []
     for expert, trigger in sorted(gone):

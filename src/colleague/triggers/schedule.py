@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice, takewhile
+from typing import Protocol
 
 from colleague.experts.bindings import CatchUp, CatchUpPolicy
-from colleague.packages.cron import Cron
 
 GRACE_MS = 30_000
 MOST_FIRED = 1000
@@ -18,6 +18,14 @@ MOST_COUNTED = 10_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _FIRED: dict[CatchUpPolicy, int] = {"once": 1, "all": MOST_FIRED, "skip": 0}
+
+
+class Recurrence(Protocol):
+    """When something happens: a cron expression, each so many minutes, or once."""
+
+    def after(self, moment: datetime) -> Iterator[datetime]:
+        """The times later than `moment`, in order."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -45,17 +53,17 @@ class Due:
         return max(newest, default=None)
 
 
-def slots(cron: Cron, after_ms: int, until_ms: int, limit: int) -> list[int]:
+def slots(cron: Recurrence, after_ms: int, until_ms: int, limit: int) -> list[int]:
     """The first `limit` times it fires, later than `after_ms` and not later than `until_ms`."""
     return list(islice(takewhile(lambda slot: slot <= until_ms, _after(cron, after_ms)), limit))
 
 
-def next_slot(cron: Cron, after_ms: int) -> int | None:
+def next_slot(cron: Recurrence, after_ms: int) -> int | None:
     """The first time later than `after_ms`; None when it never fires again."""
     return next(_after(cron, after_ms), None)
 
 
-def due(cron: Cron, catch_up: CatchUp, last_slot_ms: int, now_ms: int) -> Due:
+def due(cron: Recurrence, catch_up: CatchUp, last_slot_ms: int, now_ms: int) -> Due:
     """What became of the slots after `last_slot_ms`: the last one settled, or when the trigger was turned on.
 
     A slot no older than the grace is on time. For older ones the policy counts, as far back as its window
@@ -70,7 +78,7 @@ def due(cron: Cron, catch_up: CatchUp, last_slot_ms: int, now_ms: int) -> Due:
     return Due((*caught_up, *on_time), tuple(missed), gap)
 
 
-def _after(cron: Cron, after_ms: int) -> Iterator[int]:
+def _after(cron: Recurrence, after_ms: int) -> Iterator[int]:
     """Later than `after_ms` and each later than the one before, also where a clock shows an hour twice."""
     last = after_ms
     try:
@@ -83,7 +91,7 @@ def _after(cron: Cron, after_ms: int) -> Iterator[int]:
         return
 
 
-def _newest(cron: Cron, after_ms: int, until_ms: int, count: int) -> list[int]:
+def _newest(cron: Recurrence, after_ms: int, until_ms: int, count: int) -> list[int]:
     """The last `count` slots, found by halving: never by walking through all of them."""
     found = slots(cron, after_ms, until_ms, count + 1)
     if len(found) <= count:
@@ -98,7 +106,7 @@ def _newest(cron: Cron, after_ms: int, until_ms: int, count: int) -> list[int]:
     return slots(cron, enough, until_ms, count)
 
 
-def _gap(cron: Cron, after_ms: int, until_ms: int) -> Gap | None:
+def _gap(cron: Recurrence, after_ms: int, until_ms: int) -> Gap | None:
     counted = slots(cron, after_ms, until_ms, MOST_COUNTED + 1)
     if not counted:
         return None

@@ -23,6 +23,7 @@ from colleague.store.schedules import (
 )
 from colleague.store.tx import Database, Tx
 from colleague.store.worker import is_outside_trouble
+from colleague.triggers.agent_schedules import AgentSchedules
 from colleague.triggers.intake import arrival_of
 from colleague.triggers.registry import BoundTrigger, TriggerRegistry
 from colleague.triggers.schedule import GRACE_MS, Due, due, next_slot
@@ -41,6 +42,8 @@ class Scheduler:
     registry: TriggerRegistry
     clock: Clock
     dedupe_window: str = "7d"
+    agents: AgentSchedules | None = None
+    """What agents planned themselves."""
     _looked_at: dict[tuple[str, str], int] = field(default_factory=dict)
     """When this process looked at a trigger last."""
     _failed_looks: int = 0
@@ -78,6 +81,7 @@ class Scheduler:
             for bound_trigger in self._active()
             if bound_trigger.trigger.cron
         ]
+        times.append(self.agents.soonest if self.agents else None)
         soonest = min((slot for slot in times if slot is not None), default=None)
         return LONGEST_SLEEP if soonest is None else max(0.01, min(LONGEST_SLEEP, (soonest - now) / 1000))
 
@@ -91,6 +95,10 @@ class Scheduler:
                 begun += await self._look_at(bound_trigger)
             except Exception as error:  # noqa: BLE001 - raised below
                 failed.append(error)
+        try:
+            begun += await self.agents.fire_due() if self.agents else 0
+        except Exception as error:  # noqa: BLE001 - raised below
+            failed.append(error)
         if failed:
             raise ExceptionGroup("some schedules could not be looked at", failed)
         return begun

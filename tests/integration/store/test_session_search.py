@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import pytest
@@ -120,7 +121,8 @@ class TestFinding:
 
 def test_retention_keeps_the_index_in_step(opener: Opener) -> None:
     clock = MovableClock()
-    on(opener, clock, say("old apple"), say("old pear", key=OTHER, hidden=True))
+    anew = partial(begin_transcript, key=KEY, by="ann")
+    on(opener, clock, say("old apple"), anew, say("old pear", key=OTHER, hidden=True))
     clock.move(days=40)
 
     def left(tx: Tx) -> tuple[int, list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -56,6 +57,8 @@ class Screen:
         self.asking = ""
         """Words before the prompt, when what is typed is no message."""
         self._last_interrupt = 0.0
+        self._aside: list[str] | None = None
+        """What is to be shown when another program gives the terminal back."""
         history.touch(mode=0o600)
         history.chmod(0o600)
         self._session: PromptSession[str] = PromptSession(
@@ -76,6 +79,22 @@ class Screen:
         with patch_stdout(raw=True):
             yield
 
+    def _write(self, text: str) -> None:
+        """Above the prompt. The terminal stays as it is, so that no key is lost that is typed meanwhile."""
+        app = self._session.app
+        if self._aside is not None:
+            self._aside.append(text)
+        elif app.is_running:
+            app.renderer.erase()
+            app.output.write_raw(text.replace("\n", "\r\n"))
+            app.output.flush()
+            app.renderer.reset()
+            app.renderer.request_absolute_cursor_position()
+            app.invalidate()
+        else:
+            app.output.write_raw(text)
+            app.output.flush()
+
     async def read(self) -> str:
         """What was typed. Raises EOFError when the person leaves."""
         typed = await self._session.prompt_async()
@@ -93,7 +112,9 @@ class Screen:
 
     def show(self, what: RenderableType) -> None:
         """Above the prompt, as wide as the terminal is now."""
-        Console(force_terminal=True, width=self._width, highlight=False).print(what)
+        paper = io.StringIO()
+        Console(file=paper, force_terminal=True, width=self._width, highlight=False).print(what)
+        self._write(paper.getvalue())
 
     def under_way(self, text: str) -> None:
         self._under_way = text
@@ -115,7 +136,13 @@ class Screen:
 
     async def aside(self, work: Callable[[], object]) -> object:
         """Gives the terminal to another program for a while, such as an editor."""
-        return await run_in_terminal(work, in_executor=True)
+        self._aside = []
+        try:
+            return await run_in_terminal(work, in_executor=True)
+        finally:
+            shown, self._aside = self._aside, None
+            for text in shown:
+                self._write(text)
 
     @property
     def _width(self) -> int:

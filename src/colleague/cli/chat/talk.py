@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from colleague.agent.silent import shown_answer
 from colleague.cli.approval_view import question_lines
 from colleague.cli.approve_each import CHOICES, decision_of
 from colleague.cli.argument_edit import edited_changes
@@ -26,7 +27,6 @@ from colleague.cli.session_view import call_text, model_text, stopped_text
 from colleague.errors import ColleagueError, DatabaseUnavailable
 from colleague.run_document import ApprovalDocument, RunDocument, short
 from colleague.runtime.requests import DecisionRequest, MessageRequest, SentMessage
-from colleague.sessions.silent import shown_answer
 from colleague.sessions.slash_command import Message, parse_line
 
 if TYPE_CHECKING:
@@ -162,6 +162,8 @@ class Chat:
             self.screen.busy("thinking")
         if sent.queued != "started":
             self.screen.line(f"  {await self._what_became(sent)}")
+        for problem in sent.problems:
+            self.screen.line(f"  {CROSS} {problem}")
 
     async def _what_became(self, sent: SentMessage) -> str:
         if sent.queued in WHAT_BECAME:
@@ -224,6 +226,8 @@ class Chat:
             self.screen.line(f"{CROSS} {document['error']}", "red")
         elif (shown := shown_answer(document["narrative"] or "")).silent:
             self.screen.line(f"  the agent has nothing to say ({shown.token})")
+        elif document["kind"] == "expert" and document["status"] == "done" and shown.text:
+            self.screen.answer(shown.text)
         await self._look_for_questions()
 
     async def _show_items(self) -> None:

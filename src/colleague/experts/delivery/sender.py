@@ -16,7 +16,7 @@ from colleague.experts.workspace.workspace import Workspace
 from colleague.failpoints import failpoint
 from colleague.main_names import MAIN_CHANNEL
 from colleague.store.activity_lines import tell_delivered, tell_unread
-from colleague.store.announce import announce_all
+from colleague.store.announce import TIMEOUT_MS, announce_all
 from colleague.store.approvals import LEARNINGS
 from colleague.store.main_news import arrive_in_main
 from colleague.store.outbox import (
@@ -76,6 +76,7 @@ class OutboxSender:
     channels: Channels
     main_turn: Literal["notify", "relay"] = "notify"
     """Whether the main agent takes a turn on what is for main."""
+    announce_timeout_ms: int = TIMEOUT_MS
     _unrecorded: set[str] = field(default_factory=set)
     """Messages that were sent while the database could not take it down."""
 
@@ -83,7 +84,7 @@ class OutboxSender:
         """Everything that can be sent now, or left to be read; returns how much it was."""
         for message_id in tuple(self._unrecorded):
             await self._record(message_id)
-        told = await announce_all(self.database)
+        told = await announce_all(self.database, timeout_ms=self.announce_timeout_ms)
         messages = await self.database.read(waiting_outbox)
         to_read = [message for message in messages if self.channels.get(message.channel, message) is None]
         done = told + (await self._leave_in_main(to_read) if to_read else 0)

@@ -10,6 +10,8 @@ from fastapi import APIRouter, Body
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.schemas import EventAccepted, EventsAccepted, JsonObject
+from colleague.runtime.requests import MessageRequest
+from colleague.sessions.routing import session_for
 from colleague.store.accept import Arrival
 from colleague.triggers.channel import ChannelMessage, matches, read_message
 from colleague.triggers.intake import arrival_of, fire_all
@@ -27,13 +29,16 @@ async def message(
     here: GatewayDep,
     raw: Annotated[JsonObject, Body(description="sender_id, message_text, ...")],
 ) -> EventsAccepted:
-    """One message: an event for each trigger that it wakes; an empty list when there is none."""
+    """One message: an event for each trigger that it wakes. One that wakes none is said to the main agent, in
+    the session that `session.scope` and `session.dmScope` give it."""
     told = read_message({**raw, "channel_name": raw.get("channel_name") or channel})
     woken = [
         bound_trigger
         for bound_trigger in here.registry.of_type("channel")
         if not bound_trigger.problem and matches(bound_trigger.binding, told)
     ]
+    if not woken:
+        return EventsAccepted(events=[await _say(here, told)])
     arrivals = await asyncio.to_thread(
         lambda: [_arrival(here, bound_trigger, told) for bound_trigger in woken]
     )
@@ -53,6 +58,29 @@ async def message(
             )
             for arrival, each in zip(arrivals, found, strict=True)
         ]
+    )
+
+
+async def _say(here: Gateway, told: ChannelMessage) -> EventAccepted:
+    """To a session of the main agent. Raises UsageError when there is no text."""
+    place = {"channel": told.channel_name, "account": told.account_id, "thread": told.thread_id}
+    place |= {"group": told.conversation_id if told.place.chat_type != "dm" else ""}
+    sender = {"id": told.sender_id, "name": told.sender_name}
+    request = MessageRequest(
+        told.message_text,
+        sender={name: value for name, value in sender.items() if value},
+        place={name: value for name, value in place.items() if value},
+        dedupe_key=f"message:{told.channel_name}:{told.message_id}" if told.message_id else None,
+    )
+    key = session_for(here.live.settings.session, told.place)
+    sent = await here.service.send(str(key), request)
+    here.metrics.event("duplicate" if sent.duplicate else "accepted")
+    return EventAccepted(
+        event_id=sent.event_id,
+        run_id=sent.run_id,
+        duplicate=sent.duplicate,
+        session_key=sent.session_key,
+        queued=sent.queued,
     )
 
 

@@ -22,6 +22,7 @@ from colleague.store.overview import (
     unsent,
 )
 from colleague.store.tx import Tx
+from colleague.triggers.agent_schedules import agent_documents
 from colleague.triggers.trigger_list import trigger_documents
 
 router = APIRouter(prefix="/api", tags=["status"])
@@ -36,7 +37,8 @@ async def status(here: GatewayDep) -> dict[str, Any]:
 
 
 def _document(tx: Tx, here: Gateway) -> dict[str, Any]:
-    coming = [each for each in trigger_documents(tx, here.registry, here.trigger_problems) if each["next_at"]]
+    triggers = trigger_documents(tx, here.registry, here.trigger_problems)
+    coming = [each for each in [*triggers, *agent_documents(tx, here.live.settings)] if each["next_at"]]
     listening = here.live.listening
     return {
         "gateway": {

@@ -53,11 +53,15 @@ def shown_heartbeat(answer: str, *, ack_max_chars: int = ACK_MAX_CHARS) -> Shown
 def shown_so_far(answer: str) -> str:
     """The part of an unfinished answer that is shown whatever follows: a beginning of what will be shown."""
     body = answer.rstrip()
-    start = max(body.rfind(each) for each in (" ", "\t", "\n")) + 1
-    word = body[start:].strip(_AROUND)
-    if any(token.startswith(word) for token in _TOKENS):
-        body = body[:start]
-    return shown_answer(body).text.rstrip()
+    line = body.rfind("\n") + 1
+    word = max(body.rfind(each) for each in (" ", "\t", "\n")) + 1
+    start = next((place for place in (line, word) if _may_be_token(body[place:])), len(body))
+    return shown_answer(body[:start]).text.rstrip()
+
+
+def _may_be_token(text: str) -> bool:
+    """Whether it is a token, or may become one when more comes."""
+    return any(token.startswith(text.strip(_AROUND)) for token in _TOKENS)
 
 
 class AnswerStream:

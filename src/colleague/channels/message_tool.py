@@ -1,0 +1,172 @@
+"""The tool with which an agent writes to people elsewhere than in its answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import cast, get_args
+
+from colleague.agent.tool import Tool, ToolOutput, ToolRequest, ToolSpec, UnknownEnd
+from colleague.agent.tools.arguments import Arguments, number, parameters, text
+from colleague.channels.channel import (
+    Capability,
+    ChannelError,
+    MessageChannel,
+    Outgoing,
+    Target,
+    require_capable,
+)
+from colleague.config import Settings
+from colleague.errors import ColleagueError, UsageError
+from colleague.session_key import SessionKey
+from colleague.store.run import Run
+from colleague.store.session_entry import SessionEntry
+
+NAMES = ("message", "group:messaging", "group:openclaw", "*")
+"""Each of these in `tools.alsoAllow` gives the tool."""
+PROFILES = ("messaging", "full")
+MOST_READ, USUAL_READ = 100, 20
+_DESCRIPTION = (
+    "Writes to people elsewhere than in your answer, which they see anyway. channel and to say where; "
+    "without them it is this session's own place. read returns the last messages there. Connected: "
+    "{channels}."
+)
+THREAD_HINT = (
+    " This session is in the middle of a thread and knows nothing of what was said in it before: read it "
+    "first, with action read."
+)
+EXPLICIT = " Name channel and to: a sub-agent has no place of its own."
+
+
+@dataclass(frozen=True)
+class MessageTools:
+    """Gives `message` where `tools.profile` or `tools.alsoAllow` says so."""
+
+    channels: Mapping[str, MessageChannel]
+
+    async def tools(self, run: Run, entry: SessionEntry, settings: Settings) -> Sequence[Tool]:  # noqa: ARG002
+        return (MessageTool(self.channels, entry),) if is_offered(settings) else ()
+
+
+def is_offered(settings: Settings) -> bool:
+    tools = settings.tools
+    return tools.profile in PROFILES or any(name in NAMES for name in tools.also_allow)
+
+
+@dataclass(frozen=True)
+class MessageTool:
+    """`message`: send, read, react, thread-create, thread-reply."""
+
+    channels: Mapping[str, MessageChannel]
+    entry: SessionEntry
+
+    @property
+    def spec(self) -> ToolSpec:
+        key = SessionKey.parse(self.entry.key)
+        fresh_thread = key.thread_id is not None and self.entry.positions <= 1
+        hint = THREAD_HINT if fresh_thread else EXPLICIT if key.is_subagent else ""
+        return ToolSpec(
+            name="message",
+            description=_DESCRIPTION.format(channels=", ".join(self.channels)) + hint,
+            parameters=_PARAMETERS,
+            repeatable=True,
+            told=True,
+        )
+
+    async def call(self, request: ToolRequest) -> ToolOutput:
+        try:
+            return await self._act(Arguments.of(self.spec, request.arguments), request.key)
+        except ColleagueError as error:
+            hint = f" ({error.hint})" if error.hint else ""
+            return ToolOutput(f"{error.message}{hint}", is_error=True)
+
+    async def _act(self, arguments: Arguments, key: str) -> ToolOutput:
+        action = cast("Capability", arguments.text("action"))
+        if action not in get_args(Capability):
+            raise UsageError(
+                f"there is no action {action!r}", hint=f"one of: {', '.join(get_args(Capability))}"
+            )
+        channel, target = self._place(arguments)
+        require_capable(channel, action)
+        if action == "read":
+            limit = arguments.number("limit", USUAL_READ, most=MOST_READ)
+            return await _read(channel, target, limit)
+        what = Outgoing(
+            target,
+            key,
+            text=arguments.text("text", ""),
+            message_id=arguments.text("message_id", ""),
+            emoji=arguments.text("emoji", ""),
+            name=arguments.text("name", ""),
+        )
+        _check(action, what)
+        return await _do(channel, action, what)
+
+    def _place(self, arguments: Arguments) -> tuple[MessageChannel, Target]:
+        """The channel and the place in it: as said, else the session's own. Raises UsageError."""
+        key = SessionKey.parse(self.entry.key)
+        wanted = arguments.text("channel", "").strip().casefold()
+        to, thread = arguments.text("to", "").strip(), arguments.text("thread", "").strip()
+        if key.is_subagent and not (wanted and to):
+            raise UsageError(
+                "channel and to are missing", hint="a sub-agent names both, or returns plain text"
+            )
+        name = wanted or key.channel or "main"
+        channel = self.channels.get(name)
+        if channel is None:
+            known = ", ".join(self.channels)
+            raise UsageError(f"the channel {name!r} cannot be written to here", hint=f"connected: {known}")
+        if not to and key.kind == "chat":
+            to = (key.peer_id or "") if name == key.channel else ""
+            thread = thread or (key.thread_id or "")
+        return channel, Target(self.entry.agent_id, self.entry.key, to, thread)
+
+
+def _check(action: Capability, what: Outgoing) -> None:
+    """Raises UsageError for what is missing."""
+    needed = {
+        "send": ("text", what.text),
+        "react": ("emoji", what.emoji),
+        "thread-create": ("name", what.name),
+        "thread-reply": ("text", what.text),
+    }
+    name, value = needed[action]
+    if not value.strip():
+        raise UsageError(f"{name} is missing", hint=f"{action} needs it")
+    if action == "react" and not what.message_id:
+        raise UsageError("message_id is missing", hint="read shows the ids")
+    if action == "thread-reply" and not what.target.thread:
+        raise UsageError("thread is missing", hint="thread-create returns its id")
+
+
+async def _do(channel: MessageChannel, action: Capability, what: Outgoing) -> ToolOutput:
+    try:
+        made = await channel.act(action, what)
+    except ChannelError:
+        raise
+    except OSError as error:
+        raise UnknownEnd(f"the channel {channel.name} gave no answer: {error}") from error
+    return ToolOutput(f"Done on {channel.name}: {action} ({made}).")
+
+
+async def _read(channel: MessageChannel, target: Target, limit: int) -> ToolOutput:
+    found = await channel.read(target, limit)
+    if not found:
+        return ToolOutput("There are no messages there.")
+    lines = json.dumps([asdict(each) for each in found], ensure_ascii=False, indent=1)
+    return ToolOutput(lines, source=f"channel:{channel.name}")
+
+
+_PARAMETERS = parameters(
+    "action",
+    action={"type": "string", "enum": list(get_args(Capability)), "description": "What to do."},
+    channel=text("The channel; this session's own when not given"),
+    to=text("The person, group, channel or session there"),
+    thread=text("The thread there"),
+    text=text("For send and thread-reply: what is said"),
+    message_id=text("For react and thread-create: the message it is about"),
+    emoji=text("For react"),
+    name=text("For thread-create: the title"),
+    limit=number(f"For read: how many messages; {USUAL_READ} when not given"),
+)
