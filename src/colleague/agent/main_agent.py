@@ -62,6 +62,11 @@ NOTES = ("EXPERTS.md", "MEMORY.md")
 """Written by the runtime from what packages say of themselves, and by the agent: data, with their source."""
 MOST_CHARS = 12_000
 DRAFTS_TO = "main"
+DENIED_TO_SUBAGENTS = (
+    *("sessions_send", "gateway", "agents_list", "whatsapp_login", "session_status", "cron"),
+    *("memory_search", "memory_get"),
+)
+"""What no sub-agent has, whatever a higher room gives to agents."""
 
 
 class MoreTools(Protocol):
@@ -145,7 +150,8 @@ class MainAgent:
 
     async def _tools(self, run: Run, entry: SessionEntry) -> list[Tool]:
         more = [await each.tools(run, entry, self.settings) for each in self.more_tools]
-        given = [tool for tools in more for tool in tools]
+        denied = DENIED_TO_SUBAGENTS if run.kind == "subagent" else ()
+        given = [tool for tools in more for tool in tools if tool.spec.name not in denied]
         return [*self._file_tools(run), *given, *await self._served_tools()]
 
     def _system(self, run: Run, entry: SessionEntry, inputs: TurnInputs, toolbox: Toolbox) -> str:

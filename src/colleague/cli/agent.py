@@ -26,8 +26,10 @@ def agent(
 
 
 async def _turn(using: Client, message: str, model: str, as_json: bool) -> int:
+    from colleague.cli.handed_over import say_handed_over
     from colleague.cli.run_view import say_documents
 
     accepted = await using.service.say(message, model=model)
     documents = await using.follow([str(accepted.run_id)], quiet=as_json)
-    return await say_documents(using.service, documents, as_json=as_json)
+    code = await say_documents(using.service, documents, as_json=as_json)
+    return code if as_json else code or await say_handed_over(using, documents[0])
