@@ -72,6 +72,8 @@ def test_a_child_that_needs_a_yes_does_not_hold_the_conversation(sales: Office) 
     said = colleague("agent", "Move Acme", "--model", main)
     assert "It waits for your yes." in said.out, said.err
     [question] = sales.pending()
+    assert said.code == 4
+    assert question["id"][-8:] in said.err
 
     colleague("approve", question["id"])
 
@@ -96,7 +98,7 @@ def test_sub_agents_tell_what_they_came_to_as_turns_of_their_own(colleague: Coll
     said = colleague("agent", "What is A?", "--model", main)
 
     assert said.code == 0, said.err
-    assert "I am on it." in said.out
+    assert said.out.splitlines() == ["I am on it.", "A is one.", "A is one."]
     found = runs_of(colleague)
     assert [each["kind"] for each in found].count("subagent") == 2
     turns = [each["narrative"] for each in found if each["kind"] == "agent"]
@@ -124,3 +126,101 @@ def test_what_cannot_be_sent_is_said_in_words(
     [refused] = office.last_run()["calls"]
     assert refused["status"] == "not_run"
     assert why in refused["result"]["text"]
+
+
+def test_a_persistent_expert_remembers_what_was_asked_before(sales: Office) -> None:
+    colleague = sales.colleague
+    bind_model(
+        sales,
+        sales.play({"text": "Five deals."}, {"text": "As I said: five."}, name="expert"),
+        session="persistent",
+    )
+    main = sales.play(
+        call("sessions_send", label=f"expert:{SALES}", message="How many?"),
+        {"text": "Five."},
+        call("sessions_send", label=f"expert:{SALES}", message="How many again?"),
+        {"text": "Still five."},
+        name="main",
+    )
+    assert colleague("agent", "How many deals?", "--model", main).code == 0
+    assert colleague("agent", "And again?", "--model", main).code == 0
+
+    tasks = [each for each in runs_of(colleague) if each["kind"] == "expert"]
+    assert [each["narrative"] for each in tasks] == ["Five deals.", "As I said: five."]
+    assert {each["session_key"] for each in tasks} == {f"agent:main:expert:{SALES}"}
+
+
+def test_an_agent_kills_and_steers_what_it_started(colleague: Colleague) -> None:
+    office = Office.open(colleague)
+    slow = office.play(
+        {"delay": 60, "text": "too late"}, {"when": "Stop", "text": "stopped early"}, name="slow"
+    )
+    main = office.play(
+        calls(
+            ("sessions_spawn", {"task": "Take long", "model": slow, "label": "one"}),
+            ("sessions_spawn", {"task": "Take long", "model": slow, "label": "two"}),
+        ),
+        calls(
+            ("subagents", {"action": "list"}),
+            ("subagents", {"action": "kill", "target": "one"}),
+            ("subagents", {"action": "kill", "target": "two"}),
+            ("subagents", {"action": "kill", "target": "three"}),
+        ),
+        {"text": "Both are ended."},
+        name="main",
+    )
+
+    assert colleague("agent", "go", "--model", main).code == 0
+
+    turn, *children = runs_of(colleague)
+    assert {(each["kind"], each["outcome"]) for each in children} == {("subagent", "cancelled")}
+    listed, *_, missing = turn["calls"][2:]
+    assert "(one)" in listed["result"]["text"]
+    assert "no sub-agent 'three'" in missing["result"]["text"]
+
+
+def test_a_leaf_cannot_spawn(colleague: Colleague) -> None:
+    office = Office.open(colleague)
+    child = office.play(call("sessions_spawn", task="More"), {"text": "I did it myself."}, name="child")
+    main = office.play(
+        call("sessions_spawn", task="Do it", model=child),
+        {"text": "Started."},
+        {"when": "did it myself", "text": "Done."},
+        name="main",
+    )
+    assert colleague("agent", "go", "--model", main).code == 0
+    [leaf] = [each for each in runs_of(colleague) if each["kind"] == "subagent"]
+    assert "there is no tool 'sessions_spawn'" in leaf["calls"][0]["result"]["text"]
+
+
+def test_what_is_for_main_arrives_in_the_main_session_and_is_read_there(sales: Office) -> None:
+    colleague = sales.colleague
+    model = sales.play({"text": "Three deals moved."}, name="expert")
+    started = colleague.ok("expert", "run", SALES, "Scan", "--model", model, "--no-wait", "--json").json
+    assert started
+    colleague.ok("run", "resume", sales.last_run()["id"])
+    main = sales.play({"when": "Three deals moved", "text": "News: three deals moved."}, name="main")
+    said = colleague("agent", "Anything new?", "--model", main)
+    assert "News: three deals moved." in said.out, said.err
+
+
+def test_a_steered_sub_agent_keeps_what_it_knows_and_tells_once(colleague: Colleague) -> None:
+    office = Office.open(colleague)
+    slow = office.play(
+        {"when": "Stop", "text": "stopped early"}, {"delay": 60, "text": "too late"}, name="slow"
+    )
+    main = office.play(
+        call("sessions_spawn", task="Take long", model=slow, label="one"),
+        call("subagents", action="steer", target="one", message="Stop and say what you have."),
+        {"when": "begins anew", "text": "I told it."},
+        {"when": "stopped early", "text": "It stopped."},
+        name="main",
+    )
+
+    said = colleague("agent", "go", "--model", main)
+
+    assert said.code == 0, said.err
+    assert said.out.splitlines() == ["I told it.", "It stopped."]
+    found = [(each["kind"], each["outcome"]) for each in runs_of(colleague)]
+    assert found.count(("agent", "completed")) == 2
+    assert found.count(("subagent", "completed")) == 1

@@ -63,6 +63,11 @@ BOOTSTRAP = ("AGENTS.md", "SOUL.md", "IDENTITY.md", "USER.md", "TOOLS.md")
 NOTES = ("EXPERTS.md", "MEMORY.md")
 """Written by the runtime from what packages say of themselves, and by the agent: data, with their source."""
 MOST_CHARS = 12_000
+DENIED_TO_SUBAGENTS = (
+    *("sessions_send", "gateway", "agents_list", "whatsapp_login", "session_status", "cron"),
+    *("memory_search", "memory_get"),
+)
+"""What no sub-agent has, whatever a higher room gives to agents."""
 
 
 class MoreTools(Protocol):
@@ -150,8 +155,10 @@ class MainAgent:
 
     async def _tools(self, run: Run, entry: SessionEntry) -> list[Tool]:
         more = [await each.tools(run, entry, self.settings) for each in self.more_tools]
-        given = [tool for tools in more for tool in tools]
-        return [*self._file_tools(run), *self._memory_tools(), *given, *await self._served_tools()]
+        given = [*self._memory_tools(), *(tool for tools in more for tool in tools)]
+        denied = DENIED_TO_SUBAGENTS if run.kind == "subagent" else ()
+        allowed = [tool for tool in given if tool.spec.name not in denied]
+        return [*self._file_tools(run), *allowed, *await self._served_tools()]
 
     def _bootstrap(self, run: Run, inputs: TurnInputs) -> BootstrapOnce | None:
         """BOOTSTRAP.md is for the first turn with a person: no sub-agent reads it, no reminder uses it up."""

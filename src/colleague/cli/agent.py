@@ -71,6 +71,7 @@ def chosen_session(home: Home, session: str, agent_id: str = "", expert: str = "
 
 async def one_turn(using: Client, session: str, request: MessageRequest, *, as_json: bool) -> int:
     """Says something and shows the turn that answers it; the exit code."""
+    from colleague.cli.handed_over import say_handed_over
     from colleague.cli.output import note
     from colleague.cli.run_view import say_documents
 
@@ -82,7 +83,8 @@ async def one_turn(using: Client, session: str, request: MessageRequest, *, as_j
     else:
         async with using.working() as working:
             documents = [await _waited_for(working, sent, as_json)]
-    return await say_documents(using.service, documents, as_json=as_json)
+    code = await say_documents(using.service, documents, as_json=as_json)
+    return code if as_json else code or await say_handed_over(using, documents[0])
 
 
 async def _waited_for(using: Client, sent: SentMessage, as_json: bool) -> RunDocument:

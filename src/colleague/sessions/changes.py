@@ -51,7 +51,7 @@ def _value(name: str, value: Any) -> dict[str, Any]:
     if value is not None and not isinstance(value, str):
         raise UsageError(f"{name} takes a text", hint="null clears it")
     if name == "model":
-        return _model(value)
+        return model_columns(value)
     if name == "label":
         return {"label": parse_label(value) if value else None}
     words = _WORDS[name]
@@ -60,7 +60,7 @@ def _value(name: str, value: Any) -> dict[str, Any]:
     return {_COLUMNS.get(name, name): value}
 
 
-def _model(value: str | None) -> dict[str, str | None]:
+def model_columns(value: str | None) -> dict[str, str | None]:
     """`provider/model`, or an alias, which has no provider."""
     provider, slash, model = (value or "").partition("/")
     if not value:

@@ -40,6 +40,9 @@ class _Activity:
     def start(self, label: str) -> None:
         self._display.busy(label)
 
+    def keep(self, label: str) -> None:
+        self._display.busy(label)
+
     def stop(self) -> None:
         pass  # the turn goes on until its run is done
 

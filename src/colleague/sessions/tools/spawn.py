@@ -12,6 +12,7 @@ from colleague.config.agents import NEAREST_LEVEL, Subagents
 from colleague.errors import ColleagueError, NotFound
 from colleague.session_key import SessionKey
 from colleague.session_label import parse_label
+from colleague.sessions.changes import model_columns
 from colleague.sessions.envelope import envelope
 from colleague.sessions.messages import SessionMessage, send_message
 from colleague.sessions.tools.send import EACH_BY_ITSELF
@@ -77,7 +78,8 @@ class SessionsSpawnTool(DelegatingTool):
             self._require_room(tx, label)
             origin = json.dumps(self._origin(given, label), ensure_ascii=False)
             known = {"spawned_by": self.entry.key, "spawn_depth": self.entry.spawn_depth + 1}
-            open_session(tx, str(key), agent, label=label, origin=origin, **known)
+            chosen = {**model_columns(message.model or None), "thinking_level": message.thinking or None}
+            open_session(tx, str(key), agent, label=label, origin=origin, **known, **chosen)
             sent = send_message(tx, self.settings, key, message, EACH_BY_ITSELF)
             if sent.queued == "denied":
                 raise NotSent("the send policy of this home denies messages to sub-agents")
