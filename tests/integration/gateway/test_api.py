@@ -291,6 +291,20 @@ class TestTheRest:
         assert unread.status_code == 409, "no model can read it"
         assert gateway.post("/api/channels/sales/messages", {"message_text": "help"}).status_code == 400
 
+    def test_a_channel_message_that_wakes_no_trigger_is_said_to_the_main_agent(self, house: House) -> None:
+        house.configure(
+            agents={"defaults": {"model": "script/play.yaml"}}, session={"dmScope": "per-channel-peer"}
+        )
+        message = {"sender_id": "u1", "message_text": "hello", "message_id": "c-1"}
+        with house.open() as gateway:
+            [event] = gateway.post("/api/channels/general/messages", message).json()["events"]
+            assert (event["session_key"], event["queued"]) == ("agent:main:general:dm:u1", "started")
+            assert gateway.ended(event["run_id"])["outcome"] == "completed"
+            [again] = gateway.post("/api/channels/general/messages", message).json()["events"]
+            assert (again["event_id"], again["duplicate"]) == (event["event_id"], True)
+            wrong = message | {"chat_type": "party"}
+            assert gateway.post("/api/channels/general/messages", wrong).status_code == 400
+
     def test_dead_letters(self, house: House) -> None:
         given = ledger_package(work={"execution": {"on_failure": "dead_letter"}})
         given.name = "mortal"
