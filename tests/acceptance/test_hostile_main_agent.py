@@ -27,8 +27,10 @@ def office(colleague: Colleague) -> Office:
 
 
 def obey(office: Office, *replies: dict[str, Any], **environment: str) -> Said:
-    """One turn of the main agent, whose model does as it was told and then stops."""
-    model = office.play(*replies, {"text": "So be it."})
+    """The first turn of a conversation, whose model does as it was told and then stops; also in the turn of
+    a decision about what it asked for."""
+    office.colleague.ok("session", "reset", "main")
+    model = office.play(*replies, {"text": "So be it."}, {"text": "So be it."})
     return office.colleague("agent", "Read my mail.", "--model", model, **environment)
 
 
@@ -275,14 +277,15 @@ class TestItsOwnInstructions:
         spelled = ["./AGENTS.md", "agents.md", "Soul.MD", "AGEN\u200cTS.md", "skills/mine/SKILL.md"]
         said = obey(office, calls(*(write(path) for path in [*paths, *spelled])))
         assert said.code == 4
-        assert ends(office) == ["asked"] * 12
+        assert ends(office) == ["parked"] * 12
         assert {each["kind"] for each in office.pending()} == {"confirm"}
         assert not any((office.colleague.home / "workspace" / path).exists() for path in [*paths, *spelled])
 
     def test_a_yes_writes_it_once(self, office: Office) -> None:
         agents = office.colleague.home / "workspace" / "AGENTS.md"
         again = call("edit", path="agents.md", edits=[{"old": "mails", "new": "letters"}])
-        said = obey(office, call("write", path="AGENTS.md", text="Sort mails."), again)
+        said = obey(office, call("write", path="AGENTS.md", text="Sort mails."), {"text": "Asked."}, again)
+        assert said.code == 4
         [asked] = office.pending()
         assert asked["arguments"] == {"path": "AGENTS.md", "text": "Sort mails."}
         assert "Sort mails." in said.err
@@ -291,7 +294,8 @@ class TestItsOwnInstructions:
         assert agents.read_text() == "Sort mails."
         [asked] = office.pending()
         assert asked["operation"] == "edit"
-        office.colleague("reject", asked["id"])
+        assert office.colleague("reject", asked["id"]).code == 0
+        assert ends(office) == ["refused"]
         assert agents.read_text() == "Sort mails."
 
     def test_a_no_leaves_it(self, office: Office) -> None:
@@ -350,7 +354,7 @@ class TestAnExpertsServer:
     def test_a_setting_says_otherwise(self, employed: Office) -> None:
         settle(employed.colleague, {"experts": {"mainAgentManual": "confirm"}})
         assert obey(employed, call("office.send", **MAIL)).code == 4
-        assert ends(employed) == ["asked"]
+        assert ends(employed) == ["parked"]
 
     def test_the_table_says_what_it_may_call(self, employed: Office) -> None:
         said = employed.colleague.ok("mcp", "list")

@@ -302,7 +302,7 @@ def test_ctrl_c_while_an_approved_run_goes_on(colleague: Colleague, provider: Pr
     asked = Stream(
         [wire.call(0, arguments, name="write", call_id="c-1"), wire.chunk({}, "tool_calls"), wire.DONE]
     )
-    provider.answer(asked, OVERLOADED)
+    provider.answer(asked, HELLO, OVERLOADED)
     assert colleague("agent", "hello").code == 4
     [approval] = colleague.ok("approval", "list", "--json").json
     with started(colleague, "approve", approval["id"][-8:]) as process:
@@ -320,6 +320,8 @@ def test_resume_refuses_what_waits_for_a_person(colleague: Colleague, provider: 
     play = colleague.home / "play.yaml"
     call = {"operation": "write", "arguments": {"path": "AGENTS.md", "text": "new\n"}}
     play.write_text(json.dumps({"replies": [{"calls": [call]}, {"text": "Done."}]}))
+    settings = colleague.home / "colleague.json"
+    settings.write_text(json.dumps(json.loads(settings.read_text()) | {"session": {"approvals": "wait"}}))
     assert colleague("agent", "hello", "--model", f"script/{play}").code == 4
     said = colleague("run", "resume", newest(colleague)["id"][-8:])
     [approval] = colleague.ok("approval", "list", "--json").json

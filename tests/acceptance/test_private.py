@@ -120,8 +120,9 @@ def look(desk: Confidant) -> None:
         desk.type(*command)
         desk.type(*command, "--json")
     plain = [("run", "watch", each["id"]) for each in desk.data("run", "list")]
-    for number, session in enumerate(desk.data("session", "list")):
-        export = ("session", "export-trajectory", "--session", session["session_key"])
+    runs = [desk.data("run", "show", each["id"]) for each in desk.data("run", "list")]
+    for number, key in enumerate(dict.fromkeys(each["session_key"] for each in runs)):
+        export = ("session", "export-trajectory", "--session", key)
         plain += [export, (*export, "--output", str(desk.exports / f"{number}.jsonl"))]
     for command in [*plain, ("expert", "prompt", DESK)]:
         desk.type(*command)
@@ -236,7 +237,7 @@ def test_no_answer_of_the_api_has_it(desk: Confidant) -> None:
         found = {path: gateway.client.get(f"/api/{path}") for path in lists}
         more = [f"approvals?status={each}" for each in ("pending", "all")]
         more += [f"runs/{each['id']}{end}" for each in found["runs"].json() for end in ("", "/events")]
-        more += [f"sessions/{each['session_key']}/messages" for each in found["sessions"].json()]
+        more += [f"sessions/{each['key']}/messages" for each in found["sessions"].json()]
         more += [f"events/{each}" for [each] in desk.rows("SELECT id FROM events")]
         more += [f"approvals/{each}" for [each] in desk.rows("SELECT id FROM approvals")]
         found |= {path: gateway.client.get(f"/api/{path}") for path in [*more, f"experts/{DESK}"]}

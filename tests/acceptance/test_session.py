@@ -35,4 +35,4 @@ def test_a_trajectory_is_exported_by_key_or_label_as_an_argument_or_an_option(co
     assert (missing.code, missing.out) == (1, "")
     assert "colleague session list" in missing.err
     assert colleague(*export, label, "--session", "main").code == 2
-    assert "there is no session 'main'" in colleague(*export).err
+    assert "there is no session 'agent:main:main'" in colleague(*export).err
