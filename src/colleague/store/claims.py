@@ -82,8 +82,9 @@ def room_of(tx: Tx, limits: KindLimits, *, lock: bool = False) -> dict[RunKind, 
     if lock and tx.locks_rows and tx.one(ready) is not None:
         lock_lane(tx, COUNTING)
     at_work = runs.c.status == sql_literal("running"), runs.c.kind.in_(list(limits))
-    rows = tx.all(select(runs.c.kind, func.count()).where(*at_work).group_by(runs.c.kind))
-    working = {row[0]: int(row[1]) for row in rows}
+    count = func.count().label("working")
+    rows = tx.all(select(runs.c.kind, count).where(*at_work).group_by(runs.c.kind))
+    working = {row.kind: int(row.working) for row in rows}
     return {kind: most - working.get(kind, 0) for kind, most in limits.items()}
 
 
