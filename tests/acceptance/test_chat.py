@@ -12,7 +12,7 @@ import pytest
 from tests.acceptance.test_with_gateway import serving
 from tests.conftest import Colleague
 from tests.office import Office, call
-from tests.typist import ALT_ENTER, CTRL_C, CTRL_D, ENTER, typing
+from tests.typist import ALT_ENTER, CTRL_C, CTRL_D, ENTER, Typist, typing
 
 GREETING = "Ctrl-D leaves"
 CHOICES = "[s]kip"
@@ -28,6 +28,16 @@ def ready(office: Office, *replies: dict[str, Any]) -> Colleague:
     """A home whose main session has a script for its model."""
     office.colleague.ok("session", "set", "main", "--model", office.play(*replies))
     return office.colleague
+
+
+def leave(person: Typist) -> None:
+    """Once the turn is committed, not only shown."""
+    while True:
+        person.type("/status", ENTER)
+        if "idle" in person.until("compacted"):
+            break
+    person.type(CTRL_D)
+    assert person.end() == 0
 
 
 def said(colleague: Colleague, session: str = "main") -> list[tuple[str, str]]:
@@ -53,8 +63,7 @@ class TestOnATerminal:
                 person.until("Noted: blue.")
                 person.type("which colour was it", ENTER)
                 person.until("You said blue.")
-                person.type(CTRL_D)
-                assert person.end() == 0
+                leave(person)
 
         if served:
             with serving(colleague):
@@ -82,8 +91,7 @@ class TestOnATerminal:
             person.until("So be it.")
             person.type("thanks", ENTER)
             person.until("Fine.")
-            person.type(CTRL_D)
-            assert person.end() == 0
+            leave(person)
         assert office.pending() == []
         runs = [
             colleague.ok("run", "show", each["id"], "--json").json
@@ -104,8 +112,7 @@ class TestOnATerminal:
             person.until("It still waits.")
             person.type("/status", ENTER)
             person.until("1 to decide")
-            person.type(CTRL_D)
-            assert person.end() == 0
+            leave(person)
         assert len(office.pending()) == 1
 
     def test_a_response_takes_the_place_of_the_tool(self, office: Office) -> None:
@@ -118,8 +125,7 @@ class TestOnATerminal:
             person.until("Tell the agent:")
             person.type("It is kind already", ENTER)
             person.until("Understood.")
-            person.type(CTRL_D)
-            assert person.end() == 0
+            leave(person)
         assert any("It is kind already" in each for each in asked(office))
 
     def test_ctrl_c_stops_the_turn_and_then_leaves(self, office: Office) -> None:
@@ -152,8 +158,7 @@ class TestOnATerminal:
             person.type("only the first", ENTER)
             person.until("steered: the turn at work reads it next")
             person.until("Only the first, then.")
-            person.type(CTRL_D)
-            assert person.end() == 0
+            leave(person)
         assert len(colleague.ok("run", "list", "--json").json) == 1
         assert ("user", "only the first") in said(colleague)
 
@@ -166,8 +171,7 @@ class TestOnATerminal:
             person.paste("a\nb\nc")
             person.type(ENTER)
             person.until("Pasted.")
-            person.type(CTRL_D)
-            assert person.end() == 0
+            leave(person)
         assert [text for role, text in said(colleague) if role == "user"] == ["one\ntwo\nthree", "a\nb\nc"]
 
     def test_slash_commands(self, office: Office) -> None:
@@ -193,8 +197,7 @@ class TestOnATerminal:
             }.items():
                 person.type(typed, ENTER)
                 person.until(shown)
-            person.type("/quit", ENTER)
-            assert person.end() == 0
+            leave(person)
         entry = colleague.ok("session", "show", "--json").json
         assert (entry["queue_mode"], entry["thinking_level"], entry["verbose_level"]) == (
             "collect",
@@ -215,8 +218,7 @@ class TestOnATerminal:
             person.resize(80)
             person.type("and now", ENTER)
             person.until("Wide again.")
-            person.type(CTRL_D)
-            assert person.end() == 0
+            leave(person)
 
     def test_the_words_of_others_do_not_move_the_terminal(self, office: Office) -> None:
         colleague = ready(office, {"text": "Fine \x1b]0;owned\x07\x1b[2Jhere."})
@@ -224,8 +226,7 @@ class TestOnATerminal:
             person.until(GREETING)
             person.type("hi", ENTER)
             person.until("\\u001b]0;owned\\u0007")
-            person.type(CTRL_D)
-            assert person.end() == 0
+            leave(person)
         assert "\x1b]0;owned" not in person.raw
 
     def test_history_is_kept_and_only_for_its_owner(self, office: Office) -> None:
@@ -234,18 +235,17 @@ class TestOnATerminal:
             person.until(GREETING)
             person.type("remember me", ENTER)
             person.until("First.")
-            person.type(CTRL_D)
-            person.end()
+            leave(person)
         file = colleague.home / "state" / "chat-history"
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         with typing(colleague, "chat") as person:
             person.until(GREETING)
-            person.type("\x1b[A")
+            person.until("First.")
+            person.type("\x1b[A", "\x1b[A")
             person.until("remember me")
             person.type(ENTER)
             person.until("Again.")
-            person.type(CTRL_D)
-            assert person.end() == 0
+            leave(person)
 
     def test_leaving_during_a_turn_says_how_it_goes_on(self, office: Office) -> None:
         colleague = ready(office, {"text": "Late.", "delay": 300})

@@ -131,7 +131,9 @@ class Host:
     async def working(self) -> AsyncIterator[RunWatchers]:
         """Works on every run of the home while the block lasts, also on those that begin meanwhile, and
         delivers what they tell. Leaving the block gives back what is under way."""
-        worker = Worker(self.database, self.advancer, limit=self.limit, keep_ms=self.keep_ms)
+        worker = Worker(
+            self.database, self.advancer, limit=self.limit, limits=self.limits, keep_ms=self.keep_ms
+        )
         watchers = RunWatchers(self.bus)
         tasks = [asyncio.create_task(worker.run()), asyncio.create_task(self._deliver_often())]
         try:

@@ -97,15 +97,17 @@ class Chat:
         """In one session; the name of the one to go on in, or nothing."""
         self._begin(key)
         await self._greet()
-        watching = [
-            asyncio.create_task(each) for each in (self._watch(), self._watch_questions(), self._turn())
-        ]
+        reading = asyncio.create_task(self._read())
+        tasks = [reading, *map(asyncio.create_task, (self._watch(), self._watch_questions(), self._tick()))]
         try:
-            return await self._read()
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+            return reading.result()
         finally:
-            for task in [*watching, *self._tasks]:
+            for task in [*tasks, *self._tasks]:
                 task.cancel()
-            await asyncio.gather(*watching, *self._tasks, return_exceptions=True)
+            await asyncio.gather(*tasks, *self._tasks, return_exceptions=True)
             self.screen.ask({})
             self.screen.busy("")
             self.screen.under_way("")
@@ -251,7 +253,7 @@ class Chat:
         for call in item["calls"]:
             self.screen.line(f"  {call_text(call)}")
 
-    async def _turn(self) -> None:
+    async def _tick(self) -> None:
         while True:
             await asyncio.sleep(TICK_SECONDS)
             self.screen.tick()

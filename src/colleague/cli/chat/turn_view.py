@@ -8,6 +8,7 @@ from colleague.cli.approval_view import summary
 from colleague.cli.chat.blocks import AnswerBlocks
 from colleague.cli.output import CROSS, TICK, plain
 from colleague.cli.run_view import QUIET, RunView, ShownRun
+from colleague.cli.spinner import Spinner
 
 if TYPE_CHECKING:
     from colleague.run_document import RunDocument
@@ -31,13 +32,15 @@ class Display(Protocol):
         ...
 
 
-class _Activity:
-    """What a run view does with its spinner, told to the display."""
+class _Activity(Spinner):
+    """Tells the display what is waited for, and draws nothing itself. The turn goes on when it stops."""
 
     def __init__(self, display: Display) -> None:
+        super().__init__()
         self._display = display
 
     def start(self, label: str) -> None:
+        super().start(label)
         self._display.busy(label)
 
     def keep(self, label: str) -> None:
@@ -56,7 +59,7 @@ class TurnView(RunView):
     def __init__(self, display: Display, *, works: bool) -> None:
         super().__init__(quiet=False, works=works)
         self._display = display
-        self._spinner = _Activity(display)  # type: ignore[assignment] # draws elsewhere
+        self._spinner = _Activity(display)
         self._blocks = AnswerBlocks()
         self._thought = ""
         self._arguments: dict[str, str] = {}
