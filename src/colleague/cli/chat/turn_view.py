@@ -43,15 +43,6 @@ class _Activity(Spinner):
         super().start(label)
         self._display.busy(label)
 
-    def keep(self, label: str) -> None:
-        self._display.busy(label)
-
-    def stop(self) -> None:
-        pass  # the turn goes on until its run is done
-
-    def clear(self) -> None:
-        pass
-
 
 class TurnView(RunView):
     """Shows the events of one turn after another. `reasoning` and `verbose` are what the session has set."""
