@@ -179,7 +179,7 @@ async def check_limits(session: Session) -> None:
     if conversation.turns >= run_spec.max_turns:
         raise Failed(f"no final answer after {run_spec.max_turns} turns", retry=False)
     if _repeats(session):
-        raise Failed(f"the same call succeeded {run_spec.same_call_limit} times in a row", retry=False)
+        raise Failed(f"the same call was made {run_spec.same_call_limit} times in a row", retry=False)
     if run_spec.run_budget == run_spec.day_budget == Budget():
         await conversation.require_hold()
         return
@@ -191,11 +191,12 @@ async def check_limits(session: Session) -> None:
 
 
 def _repeats(session: Session) -> bool:
-    last = session.conversation.calls[-session.run_spec.same_call_limit :]
+    """Whether the model makes no headway: the same call succeeds, or is refused, again and again."""
+    limit = session.run_spec.same_call_limit
+    last = session.conversation.calls[-limit:]
     same = {(call.operation, json.dumps(json.loads(call.arguments), sort_keys=True)) for call in last}
-    return (
-        len(last) == session.run_spec.same_call_limit and len(same) == 1 and not any(c.is_error for c in last)
-    )
+    settled = not any(call.is_error for call in last) or all(call.status == "refused" for call in last)
+    return len(last) == limit and len(same) == 1 and settled
 
 
 def _over(used: Spent, budget: Budget) -> str:

@@ -260,7 +260,7 @@ def test_the_same_call_again_and_again_is_stopped(opener: Opener, tmp_path: Path
     async def acts(stage: Stage) -> None:
         stage.run_spec = {"same_call_limit": 3}
         run = await stage.begin()
-        assert "the same call succeeded 3 times" in str(run.error)
+        assert "the same call was made 3 times" in str(run.error)
         assert stage.ledger.lines == ["x"] * 3
 
     play(opener, tmp_path, acts, f"replies:\n{replies}\n")

@@ -260,5 +260,5 @@ async def test_a_model_that_says_the_same_for_ever_is_stopped(stage: Stage) -> N
     stage.play({"when": "/./", **call("ledger.put", line="again")})
     await stage.ask()
     await stage.go_on()
-    await ends(stage, "dead_letter", "the same call succeeded 5 times in a row")
+    await ends(stage, "dead_letter", "the same call was made 5 times in a row")
     assert stage.book == ["again"] * 5
