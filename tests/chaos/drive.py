@@ -8,39 +8,39 @@ import argparse
 import asyncio
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from colleague.config import load_settings
+from colleague.config import Settings, load_settings
 from colleague.home import Home
 from colleague.runtime.host import Host, open_host
+from colleague.session_key import SessionKey
+from colleague.sessions.messages import SessionMessage, send_message
 from colleague.store import lease, sweep
-from colleague.store.accept import Arrival, accept
 from colleague.store.approvals import Answer, Approval, decide, pending_approvals
 from colleague.store.grants import give_grant
 from colleague.store.journal import read_messages
 from colleague.store.tx import Tx
 from tests.grants import call_target
 
-ARRIVAL = Arrival(
-    kind="agent",
-    expert="main",
-    trigger="test",
-    source="test",
-    payload="{}",
-    inputs=json.dumps({"message": "go"}),
-    session_key="agent:main:main",
-    lane="agent:main:main",
-    dedupe_keys=("the only turn",),
-)
+MESSAGE = SessionMessage("go", source="test", dedupe_key="the only turn")
+
+
+def blocking(settings: Settings) -> Settings:
+    """A turn that waits for its answers, so that one run is the whole story."""
+    session = settings.session.model_copy(update={"approvals": "wait"})
+    return settings.model_copy(update={"session": session})
 
 
 async def drive(home: Home, model: str, *, decides: bool) -> dict[str, Any]:
-    settings = load_settings(home)
-    arrival = Arrival(**{**ARRIVAL.__dict__, "model": model})
+    settings = blocking(load_settings(home))
+    message = replace(MESSAGE, model=model)
     async with open_host(home, settings) as host:
-        accepted = await host.database.write(lambda tx: accept(tx, arrival))
-        run_ids = [str(accepted.run_id)]
+        sent = await host.database.write(
+            lambda tx: send_message(tx, settings, SessionKey.for_main(), message)
+        )
+        run_ids = [str(sent.run_id)]
         while True:
             [run] = await host.advance_only(run_ids)
             pending = await host.database.read(pending_approvals)
