@@ -76,7 +76,8 @@ class Screen:
 
     @contextlib.contextmanager
     def open(self) -> Iterator[None]:
-        with patch_stdout(raw=True):
+        """Also between two lines the terminal is ours, so that no key is lost that is typed then."""
+        with self._session.app.input.raw_mode(), patch_stdout(raw=True):
             yield
 
     def _write(self, text: str) -> None:

@@ -202,8 +202,8 @@ class Chat:
         run_id = session["run_id"]
         if run_id is None or (session["status"] == "waiting" and run_id in self._followed):
             return False
-        await self._show_items()
         self._followed.add(run_id)
+        await self._show_items()
         self.run_id = run_id
         self.screen.busy("thinking")
         try:
