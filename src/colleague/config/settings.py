@@ -184,7 +184,7 @@ class AgentToAgent(Section):
     allow: Names = works(default=(), description="Agents that take part; empty means all.")
 
 
-class SessionTools(Section):
+class SessionVisibility(Section):
     passed_over = keys("allowThreadTargets")
 
     visibility: Literal["self", "tree", "agent", "all"] = works(
@@ -199,7 +199,7 @@ class Tools(AgentTools):
     )
 
     web: WebTools = Field(default_factory=WebTools, description="The web.")
-    sessions: SessionTools = Field(default_factory=SessionTools, description="Other sessions.")
+    sessions: SessionVisibility = Field(default_factory=SessionVisibility, description="Other sessions.")
     agent_to_agent: AgentToAgent = Field(default_factory=AgentToAgent, description="Other agents.")
     subagents: ToolLayer = not_yet(
         default_factory=ToolLayer, description="Tools of spawned agents.", tool="sessions_spawn"

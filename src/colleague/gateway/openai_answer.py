@@ -26,7 +26,7 @@ PATH = "/v1/chat/completions"
 
 
 @dataclass(frozen=True)
-class Accepted:
+class AcceptedTurn:
     """A request that is stored now."""
 
     turn: ChatTurn
@@ -46,19 +46,19 @@ class Accepted:
         return self.sent is not None and self.sent.queued in ("started", "interrupted")
 
 
-async def accept_turn(service: LocalService, turn: ChatTurn, model: str) -> Accepted:
+async def accept_turn(service: LocalService, turn: ChatTurn, model: str) -> AcceptedTurn:
     """Stores the message, or the task of an expert. Raises ApiError when it is not taken."""
     if turn.expert:
         started = await service.start(RunRequest(turn.expert, task=turn.task))
-        return Accepted(turn, model, started.event_id, started.run_id)
+        return AcceptedTurn(turn, model, started.event_id, started.run_id)
     sent = await service.send(turn.session, turn.message)
     if sent.queued in ("denied", "dropped"):
         status = 403 if sent.queued == "denied" else 429
         raise ApiError(status, f"message-{sent.queued}", f"the message was {sent.queued}: {sent.reason}")
-    return Accepted(turn, model, sent.event_id, sent.run_id, sent)
+    return AcceptedTurn(turn, model, sent.event_id, sent.run_id, sent)
 
 
-async def whole_answer(service: LocalService, accepted: Accepted) -> dict[str, Any]:
+async def whole_answer(service: LocalService, accepted: AcceptedTurn) -> dict[str, Any]:
     """The answer in one document. Raises ApiError."""
     answer = await _come_out(service, accepted)
     text = _paragraphs(shown_answer(answer.text).text, _questions(answer))
@@ -72,7 +72,7 @@ async def whole_answer(service: LocalService, accepted: Accepted) -> dict[str, A
     }
 
 
-async def answer_stream(service: LocalService, accepted: Accepted, *, usage: bool) -> AsyncIterator[str]:
+async def answer_stream(service: LocalService, accepted: AcceptedTurn, *, usage: bool) -> AsyncIterator[str]:
     """The answer as it comes, as chunks; an error that comes later is a chunk, too."""
     yield _chunk(accepted, {"role": "assistant", "content": ""})
     streamed = StreamedText()
@@ -139,7 +139,7 @@ async def _pieces(service: LocalService, run_id: str, streamed: StreamedText) ->
                 return
 
 
-async def _come_out(service: LocalService, accepted: Accepted) -> TurnAnswer:
+async def _come_out(service: LocalService, accepted: AcceptedTurn) -> TurnAnswer:
     """How it came out. Raises ApiError when it failed or takes too long.
 
     Clients send again what ends with 409 or from 500 on, and this was taken: so it is neither."""
@@ -200,7 +200,7 @@ def _question(approval: ApprovalDocument) -> str:
     return f"Waiting for a person: {approval['operation']} (approval {short(approval['id'])})."
 
 
-def _more(accepted: Accepted, answer: TurnAnswer) -> dict[str, Any]:
+def _more(accepted: AcceptedTurn, answer: TurnAnswer) -> dict[str, Any]:
     """Beside what OpenAI's answers have."""
     sent = accepted.sent
     return {
@@ -218,11 +218,13 @@ async def _usage(service: LocalService, run_id: str | None) -> dict[str, int]:
     return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
 
 
-def _head(accepted: Accepted, kind: str) -> dict[str, Any]:
+def _head(accepted: AcceptedTurn, kind: str) -> dict[str, Any]:
     return {"id": accepted.id, "object": kind, "created": accepted.created, "model": accepted.model}
 
 
-def _chunk(accepted: Accepted, delta: dict[str, Any], finish_reason: str | None = None, **more: Any) -> str:
+def _chunk(
+    accepted: AcceptedTurn, delta: dict[str, Any], finish_reason: str | None = None, **more: Any
+) -> str:
     choice = {"index": 0, "delta": delta, "finish_reason": finish_reason, "logprobs": None}
     return _data({**_head(accepted, "chat.completion.chunk"), "choices": [choice], **more})
 

@@ -37,7 +37,7 @@ class ModelList(BaseModel):
     data: list[ModelDocument]
 
 
-class Completion(BaseModel):
+class ChatCompletion(BaseModel):
     """As OpenAI answers; `colleague` has the session, the run and the questions that wait for a person."""
 
     model_config = ConfigDict(extra="allow")
@@ -77,7 +77,7 @@ async def _names(here: Gateway) -> list[str]:
 
 @router.post(
     "/chat/completions",
-    response_model=Completion,
+    response_model=ChatCompletion,
     responses={
         200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}},
         **with_token(404, 409),

@@ -32,7 +32,7 @@ _MODE_SPELLINGS = {"steer+backlog": "steer-backlog"}
 
 
 @dataclass(frozen=True)
-class Message:
+class PlainMessage:
     """No command: what is sent to the agent."""
 
     text: str
@@ -46,7 +46,7 @@ class NewSession:
 
 
 @dataclass(frozen=True)
-class Stop:
+class StopTurn:
     pass
 
 
@@ -75,7 +75,7 @@ class ListSessions:
 
 
 @dataclass(frozen=True)
-class Quit:
+class LeaveChat:
     pass
 
 
@@ -129,12 +129,12 @@ class Help:
 
 Command = (
     NewSession
-    | Stop
+    | StopTurn
     | ShowStatus
     | ShowContext
     | ListExperts
     | ListSessions
-    | Quit
+    | LeaveChat
     | ShowOption
     | SetOption
     | SetQueue
@@ -165,22 +165,22 @@ class CommandSpec:
         return " ".join([self.help, *(f"Also /{each}." for each in self.aliases)])
 
 
-def parse_line(line: str) -> Command | Message:
+def parse_line(line: str) -> Command | PlainMessage:
     """What a person means by a line. Raises UsageError for a command that cannot be understood.
 
     `//text` sends `/text`; a path such as `/etc/hosts` makes an ordinary message."""
     text = line.strip()
     if re.match(r"//\w", text):
-        return Message(text[1:])
+        return PlainMessage(text[1:])
     match = _WORD.fullmatch(text)
     if match is None:
-        return Message(line)
+        return PlainMessage(line)
     name, arguments = match[1].lower(), (match[2] or "").strip()
     spec = find_command(name)
     if spec is not None:
         return spec.parse(arguments)
     if arguments and not close_names(name, _names()):
-        return Message(line)
+        return PlainMessage(line)
     raise _unknown(name, text)
 
 
@@ -366,7 +366,7 @@ COMMANDS: tuple[CommandSpec, ...] = (
         NewSession,
         aliases=("reset",),
     ),
-    CommandSpec("stop", "", "Stop the run that is at work.", _alone("stop", Stop())),
+    CommandSpec("stop", "", "Stop the run that is at work.", _alone("stop", StopTurn())),
     CommandSpec(
         "status",
         "",
@@ -417,5 +417,5 @@ COMMANDS: tuple[CommandSpec, ...] = (
     CommandSpec("context", "", "What the model sees, and how much of it.", _alone("context", ShowContext())),
     CommandSpec("compact", "[WHAT MUST STAY]", "Shorten what the model sees.", Compact),
     CommandSpec("help", "[COMMAND]", "These commands, or one of them.", _help),
-    CommandSpec("quit", "", "Leave the chat.", _alone("quit", Quit()), aliases=("exit",)),
+    CommandSpec("quit", "", "Leave the chat.", _alone("quit", LeaveChat()), aliases=("exit",)),
 )

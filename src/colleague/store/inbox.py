@@ -66,7 +66,7 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Waiting:
+class WaitingMessage:
     """One row of `inbox`."""
 
     event_id: str
@@ -129,7 +129,7 @@ def _interrupt(tx: Tx, said: Said, event_id: str, running: Run | None) -> Sent:
     from colleague.store.cancel import cancel  # ending a run looks into the inbox
 
     key = said.arrival.session_key
-    tx.insert(inbox, **vars(Waiting(event_id, key, "collect", _stored(said), tx.now)))
+    tx.insert(inbox, **vars(WaitingMessage(event_id, key, "collect", _stored(said), tx.now)))
     if count_open(tx, key) <= 1:
         tx.update(inbox, {"session_key": key}, mode="collect", due_at=tx.now)
     if running is not None:
@@ -153,7 +153,7 @@ def _wait(tx: Tx, said: Said, event_id: str, rule: QueueRule, running: Run | Non
     if not _make_room(tx, key, event_id, rule):
         return Sent(event_id, None, "dropped")
     due = tx.now + (rule.debounce_ms if mode in DEBOUNCED else 0)
-    row = Waiting(event_id, key, mode, _stored(said), due)
+    row = WaitingMessage(event_id, key, mode, _stored(said), due)
     tx.insert(inbox, **vars(row))
     if running is None:
         start_waiting(tx, key)
@@ -200,7 +200,7 @@ def _skip(tx: Tx, event_id: str, reason: str) -> None:
     note_dropped(tx, event_id, reason)
 
 
-def _summarise(tx: Tx, row: Waiting) -> None:
+def _summarise(tx: Tx, row: WaitingMessage) -> None:
     """Keeps the first line of a dropped message, in a list that comes before the next turn."""
     said = row.said
     line = f"- {said.item.text.strip().partition(chr(10))[0][:LONGEST_LINE]}"
@@ -215,9 +215,9 @@ def _summarise(tx: Tx, row: Waiting) -> None:
     tx.update(inbox, {"event_id": found[0].event_id}, arrival=_stored(kept))
 
 
-def waiting_for(tx: Tx, key: str) -> list[Waiting]:
+def waiting_for(tx: Tx, key: str) -> list[WaitingMessage]:
     """What waits in a session, in the order in which it came."""
-    return tx.find(Waiting, inbox, {"session_key": key}, order=("event_id",))
+    return tx.find(WaitingMessage, inbox, {"session_key": key}, order=("event_id",))
 
 
 def count_waiting(tx: Tx, key: str) -> int:
@@ -245,7 +245,7 @@ def start_waiting(tx: Tx, key: str) -> bool:
     return True
 
 
-def _next_turn(rows: Sequence[Waiting]) -> list[Waiting]:
+def _next_turn(rows: Sequence[WaitingMessage]) -> list[WaitingMessage]:
     """The first message, with those after it that its mode makes one turn of; a summary leads the way."""
     found = list(rows[:1])
     for row in rows[1:]:
@@ -256,7 +256,7 @@ def _next_turn(rows: Sequence[Waiting]) -> list[Waiting]:
     return found
 
 
-def _remove(tx: Tx, rows: Sequence[Waiting]) -> None:
+def _remove(tx: Tx, rows: Sequence[WaitingMessage]) -> None:
     if rows:
         tx.execute(delete(inbox).where(inbox.c.event_id.in_([row.event_id for row in rows])))
 
@@ -288,8 +288,8 @@ def take_steered(tx: Tx, hold: Hold, key: str) -> list[SessionItem]:
     """Messages for the turn at work, which are part of it from this commit on. Raises Fenced."""
     run = fenced(tx, hold, lane=True)
     steering = inbox.c.session_key == key, inbox.c.mode.in_(STEERING)
-    query = select(*columns_of(Waiting, inbox)).where(*steering).order_by(inbox.c.event_id)
-    rows = [record(Waiting, row) for row in tx.all(query)]
+    query = select(*columns_of(WaitingMessage, inbox)).where(*steering).order_by(inbox.c.event_id)
+    rows = [record(WaitingMessage, row) for row in tx.all(query)]
     if not rows:
         return []
     _remove(tx, rows)

@@ -11,17 +11,17 @@ from colleague.sessions.slash_command import (
     Compact,
     Decide,
     Help,
+    LeaveChat,
     ListExperts,
     ListSessions,
-    Message,
     NewSession,
-    Quit,
+    PlainMessage,
     SetOption,
     SetQueue,
     ShowContext,
     ShowOption,
     ShowStatus,
-    Stop,
+    StopTurn,
     completions,
     find_command,
     help_text,
@@ -52,7 +52,7 @@ from colleague.sessions.slash_command import (
         ("/new", NewSession()),
         ("/reset", NewSession()),
         ("/new Plan\nmy week", NewSession("Plan\nmy week")),
-        ("  /stop ", Stop()),
+        ("  /stop ", StopTurn()),
         ("/status", ShowStatus()),
         ("/context", ShowContext()),
         ("/experts", ListExperts()),
@@ -64,7 +64,7 @@ from colleague.sessions.slash_command import (
         ("/reject 1f2e3d4c", Decide("reject", "1f2e3d4c")),
         ("/help", Help()),
         ("/help /think", Help("think")),
-        ("/exit", Quit()),
+        ("/exit", LeaveChat()),
     ],
 )
 def test_commands(line: str, command: Command) -> None:
@@ -91,12 +91,12 @@ def test_commands(line: str, command: Command) -> None:
     ],
 )
 def test_ordinary_messages_are_sent_as_they_are(line: str) -> None:
-    assert parse_line(line) == Message(line)
+    assert parse_line(line) == PlainMessage(line)
 
 
 def test_two_slashes_send_one() -> None:
-    assert parse_line("//model is a command") == Message("/model is a command")
-    assert parse_line("//new") == Message("/new")
+    assert parse_line("//model is a command") == PlainMessage("/model is a command")
+    assert parse_line("//new") == PlainMessage("/new")
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_names_and_aliases_are_unique_and_values_can_be_typed() -> None:
     assert len(names) == len(set(names))
     for spec in COMMANDS:
         for value in spec.values:
-            assert not isinstance(parse_line(f"/{spec.name} {value}"), Message)
+            assert not isinstance(parse_line(f"/{spec.name} {value}"), PlainMessage)
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ class Hit:
 
 
 @dataclass(frozen=True)
-class Found:
+class MemoryHits:
     """The best passages first. `notes` say what was not searched; `files` is how many there are."""
 
     hits: tuple[Hit, ...]
@@ -74,7 +74,7 @@ class MemoryIndex:
         self._file = file
         self._memory = memory
 
-    def search(self, words: Sequence[str], limit: int) -> Found:
+    def search(self, words: Sequence[str], limit: int) -> MemoryHits:
         """Passages with any of the words, those with more and rarer ones first."""
         try:
             return self._search(str(self._file), words, limit)
@@ -90,14 +90,14 @@ class MemoryIndex:
             with contextlib.suppress(OSError):
                 self._file.with_name(self._file.name + ending).unlink()
 
-    def _search(self, place: str, words: Sequence[str], limit: int) -> Found:
+    def _search(self, place: str, words: Sequence[str], limit: int) -> MemoryHits:
         with contextlib.closing(_opened(place)) as connection:
             files = self._memory.listed()
             self._refresh(connection, files)
             rows = connection.execute(_FIND, (match_text(words), limit)).fetchall()
             problems = connection.execute("SELECT problem FROM files WHERE problem != '' ORDER BY path")
             notes = (*files.notes, *(text for (text,) in problems))
-        return Found(tuple(map(_hit, rows)), notes, len(files.entries))
+        return MemoryHits(tuple(map(_hit, rows)), notes, len(files.entries))
 
     def _refresh(self, connection: sqlite3.Connection, files: MemoryList) -> None:
         """Reads what is new or changed, and forgets what is gone."""

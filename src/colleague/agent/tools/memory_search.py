@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from colleague.agent.tool import ToolOutput, ToolSpec
 from colleague.agent.tools.arguments import ArgumentError, Arguments, number, parameters, text
-from colleague.agent.tools.memory_index import Found, Hit, MemoryIndex
+from colleague.agent.tools.memory_index import Hit, MemoryHits, MemoryIndex
 from colleague.agent.tools.memory_passages import Passage
 from colleague.agent.tools.memory_tool import MemoryTool
 from colleague.agent.tools.path import escaped
@@ -60,7 +60,7 @@ def _words(query: str) -> list[str]:
     return list(dict.fromkeys(words))
 
 
-def _nothing(found: Found) -> str:
+def _nothing(found: MemoryHits) -> str:
     if found.files:
         return f"[nothing was found in {found.files:,} files; try other words]"
     return "[there is no memory yet: neither MEMORY.md nor a file in memory/ exists]"

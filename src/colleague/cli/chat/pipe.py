@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from colleague.cli.agent import one_turn
 from colleague.cli.chat.attachments import with_files
 from colleague.cli.chat.questions import Questions
-from colleague.cli.chat.slash import Reply, SlashCommands
+from colleague.cli.chat.slash import SlashCommands, SlashReply
 from colleague.cli.output import say, say_error
 from colleague.cli.run_view import WAITS, say_documents
 from colleague.errors import ColleagueError
 from colleague.runtime.requests import MessageRequest
-from colleague.sessions.slash_command import Message, parse_line
+from colleague.sessions.slash_command import PlainMessage, parse_line
 
 if TYPE_CHECKING:
     from colleague.cli.client import Client
@@ -62,7 +62,7 @@ class PipedTalk:
     async def take(self, line: str) -> int:
         """The exit code of the turn that came of it."""
         meant = parse_line(line)
-        if isinstance(meant, Message):
+        if isinstance(meant, PlainMessage):
             return await self._send(meant.text)
         key = (await self._using.service.session(self._name))["key"]
         questions = Questions(self._using.service, key)
@@ -75,7 +75,7 @@ class PipedTalk:
         request = MessageRequest(message.text, attachments=message.attachments)
         return await one_turn(self._using, self._name, request, as_json=False)
 
-    async def _follow(self, reply: Reply) -> int:
+    async def _follow(self, reply: SlashReply) -> int:
         for line in reply.lines:
             say(line)
         self.left = reply.leaves

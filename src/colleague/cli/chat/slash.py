@@ -21,17 +21,17 @@ from colleague.sessions.slash_command import (
     Compact,
     Decide,
     Help,
+    LeaveChat,
     ListExperts,
     ListSessions,
     NewSession,
     Option,
-    Quit,
     SetOption,
     SetQueue,
     ShowContext,
     ShowOption,
     ShowStatus,
-    Stop,
+    StopTurn,
     help_text,
 )
 
@@ -51,7 +51,7 @@ _FIELDS: Mapping[Option, str] = {
 
 
 @dataclass(frozen=True)
-class Reply:
+class SlashReply:
     """What a command says, and what follows from it."""
 
     lines: Sequence[str] = ()
@@ -74,27 +74,27 @@ class SlashCommands:
     questions: Questions
     by: str = field(default_factory=getpass.getuser)
 
-    async def run(self, command: Command) -> Reply:
+    async def run(self, command: Command) -> SlashReply:
         match command:
             case NewSession(message):
                 await self.service.reset_session(self.key, self.by)
-                return Reply([f"{TICK} a new conversation; the one before is archived"], message)
-            case Stop():
-                return Reply([stopped_text(await self.service.stop_session(self.key, self.by))])
+                return SlashReply([f"{TICK} a new conversation; the one before is archived"], message)
+            case StopTurn():
+                return SlashReply([stopped_text(await self.service.stop_session(self.key, self.by))])
             case Decide(decision, approval, note):
                 return await self._decide(DecisionRequest(approval, decision, self.by, note=note))
             case ListExperts(expert):
                 return self._experts(expert)
             case ListSessions(session):
                 return await self._sessions(session)
-            case Quit():
-                return Reply(leaves=True)
+            case LeaveChat():
+                return SlashReply(leaves=True)
             case Help(name):
-                return Reply(help_text(name).splitlines())
+                return SlashReply(help_text(name).splitlines())
             case ShowOption() | SetOption() | SetQueue():
-                return Reply(await self._option(command))
+                return SlashReply(await self._option(command))
             case ShowStatus() | ShowContext() | Compact():
-                return Reply(await self._about(command))
+                return SlashReply(await self._about(command))
 
     async def _about(self, command: ShowStatus | ShowContext | Compact) -> list[str]:
         session = await self.service.session(self.key)
@@ -138,7 +138,7 @@ class SlashCommands:
         await self.service.change_session(self.key, {"queue_mode": command.mode})
         return [f"{TICK} queue mode: {command.mode}"]
 
-    async def _decide(self, request: DecisionRequest) -> Reply:
+    async def _decide(self, request: DecisionRequest) -> SlashReply:
         [answer] = await self.service.decide([request])
         if answer.refusal is not None or answer.approval is None:
             refusal = answer.refusal
@@ -147,22 +147,22 @@ class SlashCommands:
             )
         did = WHAT_IT_DID[answer.approval["decision"] or ""]
         line = f"{TICK} {short(answer.approval['id'])} {plain(answer.approval['operation'])}: {did}"
-        return Reply([line], runs=decided_runs([answer]))
+        return SlashReply([line], runs=decided_runs([answer]))
 
-    def _experts(self, name: str) -> Reply:
+    def _experts(self, name: str) -> SlashReply:
         from colleague.experts.expert import find_expert, usable_experts
 
         if name:
-            return Reply(session=str(SessionKey.for_expert(find_expert(self.home, name).name)))
+            return SlashReply(session=str(SessionKey.for_expert(find_expert(self.home, name).name)))
         found = [(each.name, each.read_manifest()) for each in usable_experts(self.home)]
         lines = [f"{each}: {plain(manifest.description)}" if manifest else each for each, manifest in found]
-        return Reply(lines or ["There are no experts; install one: colleague expert install"])
+        return SlashReply(lines or ["There are no experts; install one: colleague expert install"])
 
-    async def _sessions(self, name: str) -> Reply:
+    async def _sessions(self, name: str) -> SlashReply:
         if name:
-            return Reply(session=(await self.service.session(name))["key"])
+            return SlashReply(session=(await self.service.session(name))["key"])
         found = await self.service.sessions(limit=50)
-        return Reply([f"{each['label'] or each['key']}: {status_text(each)}" for each in found])
+        return SlashReply([f"{each['label'] or each['key']}: {status_text(each)}" for each in found])
 
 
 def _name(option: Option) -> str:

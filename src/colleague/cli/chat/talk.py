@@ -19,7 +19,7 @@ from colleague.cli.chat.attachments import with_files
 from colleague.cli.chat.completer import ChatCompleter
 from colleague.cli.chat.questions import Questions
 from colleague.cli.chat.screen import Screen
-from colleague.cli.chat.slash import Reply, SlashCommands
+from colleague.cli.chat.slash import SlashCommands, SlashReply
 from colleague.cli.chat.turn_view import TurnView
 from colleague.cli.decide import WHAT_IT_DID
 from colleague.cli.output import CROSS, TICK, plain
@@ -27,7 +27,7 @@ from colleague.cli.session_view import call_text, model_text, stopped_text
 from colleague.errors import ColleagueError, DatabaseUnavailable
 from colleague.run_document import ApprovalDocument, RunDocument, short
 from colleague.runtime.requests import DecisionRequest, MessageRequest, SentMessage
-from colleague.sessions.slash_command import Message, parse_line
+from colleague.sessions.slash_command import PlainMessage, parse_line
 
 if TYPE_CHECKING:
     from colleague.cli.client import Client
@@ -136,12 +136,12 @@ class Chat:
                 return reply.session
             self._news.set()
 
-    async def _said(self, typed: str) -> Reply:
+    async def _said(self, typed: str) -> SlashReply:
         """What came of a line; what is wrong with it is said."""
-        reply = Reply()
+        reply = SlashReply()
         try:
             meant = parse_line(typed)
-            if isinstance(meant, Message):
+            if isinstance(meant, PlainMessage):
                 await self._send(meant.text)
             else:
                 reply = await self._commands.run(meant)
