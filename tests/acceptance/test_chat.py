@@ -129,14 +129,17 @@ class TestOnATerminal:
         assert any("It is kind already" in each for each in asked(office))
 
     def test_ctrl_c_stops_the_turn_and_then_leaves(self, office: Office) -> None:
-        colleague = ready(office, {"text": "Never.", "delay": 300}, {"text": "Here again."})
+        colleague = ready(
+            office,
+            {"when": "your time", "text": "Never.", "delay": 300},
+            {"when": "and now", "text": "Here again."},
+        )
         with typing(colleague, "chat") as person:
             person.until(GREETING)
             person.type("take your time", ENTER)
             person.until("thinking")
             person.type(CTRL_C)
             person.until("stopped run")
-            office.play({"text": "Here again."})
             person.type("and now", ENTER)
             person.until("Here again.")
             person.type("half a line", CTRL_C, CTRL_C)
