@@ -95,8 +95,7 @@ async def _waited_for(using: Client, sent: SentMessage, as_json: bool) -> RunDoc
         note(f"{sent.queued}: another turn is at work in {sent.session_key}; waiting for the answer")
     run_id = await turn_of(using, sent.event_id)
     while True:
-        before = [await using.service.run(run_id)]
-        [document] = await using.follow([run_id], quiet=as_json, before=before)
+        [document] = await using.follow([run_id], quiet=as_json)
         latest = await turn_of(using, sent.event_id)
         if latest == run_id:
             return document
