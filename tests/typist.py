@@ -20,7 +20,7 @@ from tests.forked import forked_command
 
 ENTER, CTRL_C, CTRL_D, ALT_ENTER = "\r", "\x03", "\x04", "\x1b\r"
 _CONTROL = re.compile(r"\x1b\][^\x07]*\x07|\x1b[\[(][0-9;?]*[A-Za-z]|\x1b[=>]|[\r\x00\x07]")
-SECONDS = 60
+SECONDS = 180
 
 
 @dataclass
@@ -57,6 +57,17 @@ class Typist:
         at = self.shown.index(text, self.looked) + len(text)
         found, self.looked = self.shown[self.looked : at], at
         return found
+
+    def repeat(self, keys: str, text: str, *, seconds: float = 5) -> None:
+        """Types the keys again and again, until this text is shown."""
+        deadline = time.monotonic() + SECONDS
+        while text not in self.shown[self.looked :]:
+            assert time.monotonic() < deadline, f"{text!r} was not shown:\n{self.shown}"
+            self.type(keys)
+            patience = time.monotonic() + seconds
+            while text not in self.shown[self.looked :] and time.monotonic() < patience:
+                self._read()
+        self.looked = self.shown.index(text, self.looked) + len(text)
 
     def end(self) -> int:
         """The exit code, once it has ended by itself."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import pyjson5
 import pytest
 
+from tests.acceptance.held_model import HeldModel, held_model
 from tests.acceptance.test_model_trouble import started
 from tests.acceptance.test_with_gateway import serving, with_and_without
 from tests.conftest import SALES, Colleague, Said
@@ -94,23 +97,37 @@ def test_sessions_are_named_by_key_label_agent_or_expert(office: Office) -> None
     assert [each["key"] for each in colleague.ok("session", "list", "--json").json] == [key]
 
 
+def use_held_model(colleague: Colleague, model: HeldModel) -> None:
+    file = colleague.home / "colleague.json"
+    settings = pyjson5.decode(file.read_text())
+    entry = {"baseUrl": f"{model.url}/v1", "apiKey": "sk-test", "api": "openai-completions"}
+    settings["models"] = {"providers": {"local": entry | {"models": [{"id": "m1"}]}}}
+    settings["agents"] = {"defaults": {"model": "local/m1"}}
+    file.write_text(json.dumps(settings))
+
+
 @pytest.mark.parametrize("mode", ["queue", "followup", "collect", "steer", "interrupt"])
 def test_a_message_during_a_turn_waits_for_its_own_answer(office: Office, mode: str) -> None:
     colleague = office.colleague
     colleague.ok("session", "set", "main", "--queue-mode", mode)
-    first = {"when": "slow", "text": "Slowly.", "delay": 6}
-    model = office.play(first, {"when": "quick", "text": "Quickly."})
-    with serving(colleague), started(colleague, "agent", "slow", "--model", model) as process:
-        process.until(lambda each: any(line.startswith("run ") for line in each.err))
-        said = colleague("agent", "quick", "--model", model)
-        process.child.wait(60)
-    assert (said.code, said.out.splitlines()[-1]) == (0, "Quickly."), said.err
+    with held_model() as model:
+        use_held_model(colleague, model)
+        with serving(colleague), started(colleague, "agent", "slow") as first:
+            model.asked(0)
+            with started(colleague, "agent", "quick") as second:
+                second.until(lambda each: any("at work" in line or "run " in line for line in each.err))
+                if mode != "interrupt":
+                    model.say(0, "Slowly.")
+                assert model.told(1) == ["slow", "quick"]
+                model.say(1, "Quickly.")
+                second.until(lambda each: "Quickly.\n" in each.out)
+                said = list(second.err)
+            first.child.wait(120)
     word = {"collect": "collected", "steer": "steered"}.get(mode, "queued")
-    assert mode == "interrupt" or f"{word}: another turn is at work" in said.err
+    assert mode == "interrupt" or any(f"{word}: another turn is at work" in line for line in said)
     runs = colleague.ok("run", "list", "--json").json
     expected = ["completed", "cancelled"] if mode == "interrupt" else ["completed", "completed"]
-    assert mode == "steer" or [run["outcome"] for run in runs] == expected
-    assert {run["outcome"] for run in runs} == set(expected), "steered: in the turn at work, or after it"
+    assert [run["outcome"] for run in runs] == expected
 
 
 def test_a_message_that_is_denied_says_why(office: Office) -> None:

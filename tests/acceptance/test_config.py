@@ -14,7 +14,7 @@ from tests.conftest import EXAMPLE, SALES, Colleague, Said
 from tests.forked import forked_command
 from tests.office import Office
 
-SCRIPT = "replies: [{text: hello}]"
+SCRIPT = "replies: [{when: /./, text: hello}]"
 
 
 @pytest.fixture
@@ -198,7 +198,7 @@ class TestCheck:
             "    remove tools.deny, or set it to []",
             "! These have no effect yet. They may stay in the file; do not rely on them.",
             f"  {file}:3:33: tools.exec.security has no effect yet: there is no tool exec",
-            f"  {file}:3:85: skills.load.watch has no effect yet",
+            f"  {file}:3:84: skills.load.watch has no effect yet",
             "! These are not known, or count for nothing.",
             f"  {file}:3:55: gatway is not a known key",
             "    did you mean 'gateway'?",

@@ -273,7 +273,7 @@ def test_a_package_put_in_by_hand_is_told_to_the_main_agent(colleague: Colleague
     file = colleague.home / "workspace" / "EXPERTS.md"
     colleague.ok("init")
     assert "No experts are installed." in file.read_text()
-    (colleague.home / "talk.yaml").write_text("- text: hello\n" * 3)
+    (colleague.home / "talk.yaml").write_text("- {when: /./, text: hello}\n")
     package.rename(colleague.expert())
     model = ("--model", f"script/{colleague.home}/talk.yaml")
     colleague.ok("agent", "hello", *model)

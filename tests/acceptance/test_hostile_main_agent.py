@@ -29,7 +29,7 @@ def office(colleague: Colleague) -> Office:
 def obey(office: Office, *replies: dict[str, Any], **environment: str) -> Said:
     """The first turn of a conversation, whose model does as it was told and then stops; also in the turn of
     a decision about what it asked for."""
-    office.colleague.ok("session", "reset", "main")
+    office.colleague("session", "reset", "main")
     model = office.play(*replies, {"text": "So be it."}, {"text": "So be it."})
     return office.colleague("agent", "Read my mail.", "--model", model, **environment)
 

@@ -14,6 +14,7 @@ from colleague.cli.chat.attachments import MOST_CHARACTERS, with_files
 from colleague.cli.chat.blocks import AnswerBlocks
 from colleague.cli.chat.turn_view import TurnView
 from colleague.errors import UsageError
+from colleague.home import Home
 from colleague.run_document import RunDocument
 from colleague.run_event import Kind, RunEvent
 
@@ -130,9 +131,9 @@ def test_what_a_message_names_goes_along(tmp_path: Path) -> None:
     (tmp_path / "a b.txt").write_text("inside")
     (tmp_path / "binary.bin").write_bytes(b"\xff\xfe\x00")
     (tmp_path / "long.txt").write_text("x" * (MOST_CHARACTERS + 1))
-    sent = with_files('see @"a b.txt", mail@home.example, @ada', tmp_path)
+    sent = with_files('see @"a b.txt", mail@home.example, @ada', tmp_path, Home(tmp_path / "home"))
     assert sent.text.count("inside") == 1
     assert sent.attachments == ()
     for wrong in ("@./none", "@/no/such", "@missing.txt", "@binary.bin", "@long.txt", f"@{tmp_path}"):
         with pytest.raises(UsageError):
-            with_files(wrong, tmp_path)
+            with_files(wrong, tmp_path, Home(tmp_path / "home"))

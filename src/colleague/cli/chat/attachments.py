@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from colleague.agent.pictures.media import keep_picture
+from colleague.agent.pictures.picture import MOST_BYTES
 from colleague.data_element import wrapped
 from colleague.errors import UsageError
+from colleague.home import Home
 
 MOST_CHARACTERS = 60_000
 _NAMED = re.compile(r'(?<!\S)@(?:"([^"\n]+)"|(\S+))')
@@ -25,8 +28,9 @@ class WrittenMessage:
     attachments: tuple[dict[str, Any], ...] = ()
 
 
-def with_files(text: str, folder: Path) -> WrittenMessage:
-    """The message with what its `@path` name. Raises UsageError for a file that cannot go along."""
+def with_files(text: str, folder: Path, home: Home) -> WrittenMessage:
+    """The message with what its `@path` name. Pictures are put into the home, where whoever gets the message
+    finds them. Raises UsageError for a file that cannot go along."""
     named = dict.fromkeys(first or second for first, second in _NAMED.findall(text))
     texts: list[str] = []
     pictures: list[dict[str, Any]] = []
@@ -36,10 +40,19 @@ def with_files(text: str, folder: Path) -> WrittenMessage:
         if not file.exists():
             _require_no_path(name)
         elif media_type.startswith("image/") and file.is_file():
-            pictures.append({"path": str(file.resolve()), "media_type": media_type})
+            pictures.append({"name": file.name, "url": _kept_url(home, file, media_type)})
         else:
             texts.append(wrapped(_text_of(file, name), f"file:{file.resolve()}"))
     return WrittenMessage("\n\n".join([text, *texts]), tuple(pictures))
+
+
+def _kept_url(home: Home, file: Path, media_type: str) -> str:
+    with file.open("rb") as opened:
+        data = opened.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        most = f"{MOST_BYTES / 1_000_000:.2f} MB"
+        raise UsageError(f"{file.name} is larger than {most}", hint="nothing was sent; make it smaller")
+    return keep_picture(home, data, media_type).url
 
 
 def _require_no_path(name: str) -> None:

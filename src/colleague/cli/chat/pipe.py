@@ -71,7 +71,7 @@ class PipedTalk:
         )
 
     async def _send(self, text: str) -> int:
-        message = with_files(text, Path.cwd())
+        message = with_files(text, Path.cwd(), self._home)
         request = MessageRequest(message.text, attachments=message.attachments)
         return await one_turn(self._using, self._name, request, as_json=False)
 

@@ -154,14 +154,16 @@ class Chat:
         return reply
 
     async def _send(self, text: str) -> None:
-        message = with_files(text, Path.cwd())
+        message = with_files(text, Path.cwd(), self._home)
         for each in message.attachments:
-            self.screen.line(f"  with {each['path']}")
+            self.screen.line(f"  with {each['name']}")
         request = MessageRequest(message.text, attachments=message.attachments)
         self._sent.append(message.text)
         sent = await self._service.send(self._key, request)
         if sent.run_id:
+            self.run_id = sent.run_id
             self.screen.busy("thinking")
+            self._news.set()
         if sent.queued != "started":
             self.screen.line(f"  {await self._what_became(sent)}")
         for problem in sent.problems:
