@@ -172,7 +172,7 @@ def test_an_interrupted_command_gives_its_run_back_and_resume_goes_on(
     assert f"run {ending} has ended: completed" in again.err
 
 
-def test_a_run_behind_another_says_so_and_what_that_one_waits_for(
+def test_a_message_behind_a_turn_in_trouble_says_so_and_what_that_one_waits_for(
     colleague: Colleague, provider: Provider
 ) -> None:
     with started(colleague, "agent", "first") as process:
@@ -180,18 +180,18 @@ def test_a_run_behind_another_says_so_and_what_that_one_waits_for(
         process.interrupt()
     first = newest(colleague)["id"][-8:]
     with started(colleague, "agent", "second") as process:
-        process.until(lambda each: f"… stands behind run {first}, which is " in "".join(each.err))
-        trouble = f"… stands behind run {first}: local/m1 answers 500 (Overloaded, come back later)"
+        waits = "steered: another turn is at work in agent:main:main; waiting for the answer\n"
+        process.until(lambda each: waits in each.err)
+        trouble = "local/m1 answers 500 (Overloaded, come back later)"
         process.until(lambda each: "".join(each.err).count(trouble) >= 2)
         process.interrupt()
-    second = newest(colleague)
-    assert (second["behind"], second["ahead"]["id"][-8:]) == (1, first)
-    shown = colleague.ok("run", "show", second["id"]).out
-    assert f"  stands behind run {first}, which is queued\n" in shown
-    assert f"run {second['id'][-8:]} is queued; nobody works on it" in shown
+    shown = colleague.ok("run", "show", first).out
+    assert f"run {first} is queued; nobody works on it" in shown
     provider.answer(HELLO)
-    assert colleague("run", "resume", second["id"]).out == "Good morning.\n"
-    assert [each["outcome"] for each in colleague.ok("run", "list", "--json").json] == ["completed"] * 2
+    assert colleague("run", "resume", first).out == "Good morning.\n"
+    assert [each["outcome"] for each in colleague.ok("run", "list", "--json").json] == ["completed"]
+    items = colleague.ok("session", "show", "--json").json["messages"]
+    assert [each["text"] for each in items] == ["first", "second", "Good morning."]
 
 
 def test_no_number_of_interruptions_counts_as_a_crash(colleague: Colleague, provider: Provider) -> None:

@@ -20,7 +20,7 @@ def hostile(colleague: Colleague) -> Colleague:
     """One run, whose model said what it should not."""
     colleague.ok("init")
     play = colleague.home / "play.yaml"
-    play.write_text(json.dumps({"replies": [{"text": f"Fine.\r\n{HOSTILE}"}]}))
+    play.write_text(json.dumps({"replies": [{"when": "/./", "text": f"Fine.\r\n{HOSTILE}"}]}))
     colleague.ok("agent", HOSTILE, "--model", f"script/{play}")
     return colleague
 
@@ -32,6 +32,8 @@ def commands(colleague: Colleague) -> list[list[str]]:
         ["run", "show", run["id"]],
         ["run", "show", run["id"], "--json"],
         ["run", "watch", run["id"]],
+        ["session", "show"],
+        ["session", "list"],
         ["status"],
         ["status", "--json"],
     ]
