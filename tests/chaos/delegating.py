@@ -13,7 +13,7 @@ from typing import Any
 
 from colleague.config import load_settings
 from colleague.home import Home
-from colleague.run_document import MAIN_SESSION
+from colleague.main_names import MAIN_SESSION
 from colleague.runtime.host import open_host
 from colleague.session_key import SessionKey
 from colleague.sessions.messages import SessionMessage, send_message

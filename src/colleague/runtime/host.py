@@ -45,6 +45,7 @@ from colleague.store.delegations import family_of
 from colleague.store.journal import finish_call, get_call
 from colleague.store.lanes import with_earlier
 from colleague.store.open_database import open_database
+from colleague.store.outbox import waiting_announcements
 from colleague.store.run import Run, get_run
 from colleague.store.sweep import release_all
 from colleague.store.tx import Database, Tx
@@ -116,11 +117,11 @@ class Host:
         pause = SHORTEST_LOOK
         while True:
             told = await announce_all(self.database)
-            runs = await self.database.read(lambda tx: [get_run(tx, each) for each in _family(tx, run_ids)])
+            runs, to_tell = await self.database.read(lambda tx: _standing(tx, run_ids))
             if joined := {run.id for run in runs} - only:
                 only |= joined
                 worker.wake()
-            if told or joined:
+            if told or joined or to_tell:
                 pause = SHORTEST_LOOK
             elif not worker.busy and not any(_can_go_on(run) for run in runs):
                 return
@@ -158,6 +159,11 @@ class Host:
 def _family(tx: Tx, run_ids: Collection[str]) -> list[str]:
     """The runs with all that they handed over, and whatever stands before one of them in its lane."""
     return with_earlier(tx, family_of(tx, list(run_ids)))
+
+
+def _standing(tx: Tx, run_ids: Collection[str]) -> tuple[list[Run], bool]:
+    """The runs with what they handed over, and whether something that came of it is still to be told."""
+    return [get_run(tx, each) for each in _family(tx, run_ids)], bool(waiting_announcements(tx))
 
 
 def _can_go_on(run: Run) -> bool:

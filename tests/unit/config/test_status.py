@@ -40,9 +40,7 @@ class TestWithoutEffect:
     def test_null_is_not_set(self, tmp_path: Path) -> None:
         text = "{agents: {defaults: {imageModel: null, userTimezone: null}}, session: {idleMinutes: null}}"
         assert idle(load(tmp_path, text)) == []
-        assert idle(load(tmp_path, "{session: {historyLimits: {group: null}}}")) == [
-            "session.historyLimits.group"
-        ]
+        assert idle(load(tmp_path, "{skills: {allowBundled: null}, tools: {exec: {ask: null}}}")) == []
 
     def test_what_is_below_a_key_with_a_status_belongs_to_it(self, tmp_path: Path) -> None:
         text = "{agents: {defaults: {contextPruning: {tools: {deny: ['x']}}, imageModel: 'a/b'}}}"
