@@ -50,8 +50,8 @@ def forget_old(tx: Tx, keep_ms: int = 30 * DAY_MS, *, limit: int = 500) -> int:
     if ids:
         _delete_runs(tx, ids, [row.event_id for row in rows if row.event_id])
     tx.execute(delete(dedupe).where(dedupe.c.expires_at < tx.now))
-    without_run = and_(events.c.run_id.is_(None), events.c.held == 0, events.c.received_at < limit_at)
-    tx.execute(delete(events).where(without_run))
+    settled = and_(events.c.run_id.is_(None), events.c.outcome.is_not(None), events.c.received_at < limit_at)
+    tx.execute(delete(events).where(settled))
     tx.execute(delete(slots).where(slots.c.settled_at < limit_at))
     return len(ids) + forget_items(tx, limit_at)
 

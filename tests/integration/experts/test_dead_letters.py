@@ -51,7 +51,8 @@ async def test_they_are_listed_the_oldest_first(stage: Stage) -> None:
     assert {run.error for run in found} == {"step 2 failed: the book is closed"}
     assert await stage.database.write(lambda tx: forget_old(tx, 0)) == 0
     stage.clock.move(days=100)
-    assert await stage.database.write(lambda tx: forget_old(tx, 1)) == 1
+    told_main = 3
+    assert await stage.database.write(lambda tx: forget_old(tx, 1)) == 1 + told_main
     assert len(await stage.database.read(all_dead_letters)) == 2
 
 
