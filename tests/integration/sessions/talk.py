@@ -87,6 +87,7 @@ class Talk:
     sent: dict[str, list[tuple[str, Sent]]] = field(default_factory=dict)
     approved: set[str] = field(default_factory=set)
     stopped: set[str] = field(default_factory=set)
+    expires_ms: int | None = None
     counts: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
@@ -181,7 +182,7 @@ class _Assembler:
             model=ResolvedModel("test", "listener", stand_in=Listener(talk.pace)),
             system="",
             toolbox=Toolbox([talk.ledger]),
-            gate=Tiers(),
+            gate=Tiers(expires_ms=talk.expires_ms),
             opening=opening,
             history=talk._histories[id(self.database)].before,
             steering=opening.render,
@@ -189,6 +190,24 @@ class _Assembler:
             decided_call=await self.database.read(lambda tx: decided_call(tx, run)),
             end_hooks=TurnEndHooks(),
         )
+
+
+async def settled(talk: Talk) -> None:
+    """Works until nothing can go on by itself."""
+    [database] = talk.databases
+    async with Connections() as connections:
+        advancer = Advancer(database, _Assembler(talk, database), Bus(), connections)
+        worker = Worker(database, advancer, limit=8)
+        working = asyncio.create_task(worker.run())
+        async with asyncio.timeout(90):
+            while await database.read(_at_work):
+                await asyncio.sleep(0.01)
+        worker.stop()
+        await working
+
+
+def _at_work(tx: Tx) -> bool:
+    return tx.one(select(runs.c.id).where(runs.c.status != "done").limit(1)) is not None
 
 
 def _unfinished(tx: Tx) -> bool:
