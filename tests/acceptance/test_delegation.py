@@ -46,6 +46,7 @@ def test_a_question_about_the_pipeline_is_answered_by_the_expert(sales: Office) 
     assert said.code == 0, said.err
     assert f"Your pipeline: {ANSWER}" in said.out
     turn, task = runs_of(colleague)
+    assert f"waits for run {task['id'][-8:]}, which it handed work to" in said.err
     assert task["parent_run"] == turn["id"]
     assert turn["child_runs"] == [task["id"]]
     assert task["session_key"].startswith(f"agent:main:expert:{SALES}:task:")

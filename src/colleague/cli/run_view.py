@@ -51,6 +51,8 @@ class ShownRun:
     trouble: str = ""
     ahead: str = ""
     """What was said of the run that it stands behind."""
+    child: str = ""
+    """The run that it handed work to and waits for, as was said."""
     retried: bool = False
     """Whether each failed try is told as it happens."""
 
@@ -211,6 +213,8 @@ class RunView:
             self._line(f"  {CROSS} {trouble_line(trouble)}")
         if data["status"] == "queued":
             self._queued(run, data["ahead"])
+        elif data["status"] == "waiting" and not data["waiting_on"] and data["child_runs"]:
+            self._handed_over(run, data["child_runs"][-1])
         elif data["status"] != "running":
             self._spinner.stop()
         elif self._spinner.label == TO_BEGIN:
@@ -226,6 +230,14 @@ class RunView:
             self._line(f"  … {ahead_line(ahead)}")
         run.ahead = told
         self._spinner.keep(f"waiting for run {short(ahead['id'])}")
+
+    def _handed_over(self, run: ShownRun, child: str) -> None:
+        """Says once whose work it waits for."""
+        if child != run.child:
+            look = f"colleague run watch {short(child)}"
+            self._line(f"  … waits for run {short(child)}, which it handed work to ({look})")
+        run.child = child
+        self._spinner.keep(f"waiting for run {short(child)}")
 
     def _gateway_lost(self, run: ShownRun, data: dict[str, Any]) -> None:
         run.text, run.whole, run.told = "", False, 0

@@ -307,6 +307,7 @@ def _status(document: RunDocument) -> dict[str, Any]:
         "retry_at": document["retry_at"],
         "ahead": document["ahead"],
         "blocked_by": document["blocked_by"],
+        "child_runs": document["child_runs"],
         "trouble": document["trouble"],
     }
 
