@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import random
 import re
 from collections import Counter
@@ -28,12 +29,16 @@ from colleague.config import Settings
 from colleague.session_key import SessionKey
 from colleague.sessions.changes import stop
 from colleague.sessions.messages import SessionMessage, send_message
+from colleague.sessions.tools.spawn import SessionsSpawnTool
+from colleague.store.announce import announce_all
 from colleague.store.approvals import AlreadyDecided, Answer, Approval, decide, pending_approvals
+from colleague.store.delegations import Delegation
 from colleague.store.inbox import Sent
+from colleague.store.outbox import waiting_announcements
 from colleague.store.run import Run
-from colleague.store.session_entry import QueueMode
+from colleague.store.session_entry import QueueMode, get_session
 from colleague.store.session_items import SessionItem, items_of
-from colleague.store.tables import events, inbox, runs
+from colleague.store.tables import delegations, events, inbox, runs
 from colleague.store.tx import Database, Tx
 from colleague.store.worker import Worker
 from tests.integration.agent.stage import Ledger, Tiers
@@ -60,6 +65,14 @@ class Listener:
         await asyncio.sleep(self.pace.randint(0, self.most_ms) / 1000)
         told = [part.content for each in messages for part in each.parts if part.part_kind == "user-prompt"]
         last = messages[-1].parts[-1]
+        if (
+            last.part_kind == "user-prompt"
+            and "please spawn" in last.content
+            and "come to its end" not in last.content
+        ):
+            task = json.dumps({"task": "please spawn" if "twice" in last.content else "count to three"})
+            yield {0: DeltaToolCall("sessions_spawn", task, tool_call_id=f"s{len(messages)}")}
+            return
         wanted = (
             MARK.findall(last.content)
             if last.part_kind == "user-prompt" and "please do" in last.content
@@ -92,7 +105,13 @@ class Talk:
 
     def __post_init__(self) -> None:
         self.pace = random.Random(self.seed)
-        self.settings = Settings.model_validate({"messages": {"queue": {"debounceMs": 0, "cap": 1000}}})
+        subagents = {"maxSpawnDepth": 2, "maxChildrenPerAgent": 20}
+        self.settings = Settings.model_validate(
+            {
+                "messages": {"queue": {"debounceMs": 0, "cap": 1000}},
+                "agents": {"defaults": {"subagents": subagents}},
+            }
+        )
         self.keys = [SessionKey.for_chat("test", "dm", f"p{number}") for number in range(self.sessions)]
         self._at_work: Counter[str] = Counter()
         self._histories = {id(each): SessionHistory(each) for each in self.databases}
@@ -101,18 +120,20 @@ class Talk:
         """Sends, interrupts, decides and restarts; then lets everything come to its end."""
         workers = [asyncio.create_task(self._work(each)) for each in self.databases]
         deciding = asyncio.create_task(self._decide_forever())
+        telling = [asyncio.create_task(self._tell_forever(each)) for each in self.databases]
         await asyncio.gather(*(self._talk(key, messages) for key in self.keys))
         await self._until_quiet()
-        deciding.cancel()
-        self._stopped = True
-        for worker in workers:
-            worker.cancel()
-        await asyncio.gather(*workers, deciding, return_exceptions=True)
+        for task in (*workers, *telling, deciding):
+            task.cancel()
+        await asyncio.gather(*workers, *telling, deciding, return_exceptions=True)
 
     async def _talk(self, key: SessionKey, messages: int) -> None:
         for number in range(messages):
             mark = f"#{number}"
-            text = f"{mark} please do" if self.pace.random() < 0.2 else mark
+            wish = self.pace.choices(
+                ("", " please do", " please spawn", " please spawn twice"), (70, 16, 8, 6)
+            )
+            text = mark + wish[0]
             said = SessionMessage(text, queue_mode=self.pace.choice(MODES))
             database = self.pace.choice(self.databases)
             sent = await database.write(lambda tx, said=said: send_message(tx, self.settings, key, said))
@@ -137,6 +158,12 @@ class Talk:
                     worker.stop()
                     await working
                 self.counts["restart"] += 1
+
+    async def _tell_forever(self, database: Database) -> None:
+        """What children came to, by every process at once."""
+        while True:
+            await announce_all(database)
+            await asyncio.sleep(0.005)
 
     async def _decide_forever(self) -> None:
         while True:
@@ -177,12 +204,14 @@ class _Assembler:
     async def assemble(self, run: Run) -> RunSpec:
         talk = self.talk
         opening = TurnOpening(self.database)
+        entry = await self.database.read(lambda tx: get_session(tx, run.session_key))
+        spawn = SessionsSpawnTool(self.database, talk.settings, run, entry)
         return RunSpec(
             owner="main",
             model=ResolvedModel("test", "listener", stand_in=Listener(talk.pace)),
             system="",
-            toolbox=Toolbox([talk.ledger]),
-            gate=Tiers(expires_ms=talk.expires_ms),
+            toolbox=Toolbox([talk.ledger, spawn]),
+            gate=Tiers({"sessions_spawn": "auto"}, expires_ms=talk.expires_ms),
             opening=opening,
             history=talk._histories[id(self.database)].before,
             steering=opening.render,
@@ -212,11 +241,12 @@ def _at_work(tx: Tx) -> bool:
 
 def _unfinished(tx: Tx) -> bool:
     open_run = tx.one(select(runs.c.id).where(runs.c.status != "done").limit(1))
-    return (
-        open_run is not None
-        or tx.one(select(inbox.c.event_id).limit(1)) is not None
-        or bool(pending_approvals(tx))
-    )
+    waiting = tx.one(select(inbox.c.event_id).limit(1)) is not None
+    return open_run is not None or waiting or bool(pending_approvals(tx)) or bool(waiting_announcements(tx))
+
+
+async def handed_over(database: Database) -> list[Delegation]:
+    return await database.read(lambda tx: tx.find(Delegation, delegations, {}, order=("created_at",)))
 
 
 async def outcomes(database: Database) -> list[tuple[str, str | None, str | None]]:

@@ -9,7 +9,8 @@ import os
 import pytest
 
 from colleague.clock import MovableClock
-from tests.integration.sessions.talk import MARK, Talk, outcomes
+from colleague.store.session_items import items_of
+from tests.integration.sessions.talk import MARK, Talk, handed_over, outcomes
 from tests.integration.store.databases import Opener
 
 LONG = bool(os.environ.get("COLLEAGUE_LONG"))
@@ -49,6 +50,7 @@ async def check(talk: Talk) -> None:
         steered = [event for event in arrived if event not in queued]
         assert steered == sorted(steered), "what was steered keeps its order"
         check_model_saw(items)
+    await check_children(talk)
     decided = {f"approval:{approval}" for approval in talk.approved}
     turns = [item for key in talk.keys for item in await talk.items(key) if item.source in decided]
     assert len(turns) == len(talk.approved)
@@ -57,6 +59,18 @@ async def check(talk: Talk) -> None:
     least = len(talk.approved) - stopped - asked_about
     assert least <= len(talk.ledger.lines) <= len(talk.approved), "what a person approved is made once"
     assert len(talk.ledger.keys) == len(set(talk.ledger.keys)), "no call is made twice"
+
+
+async def check_children(talk: Talk) -> None:
+    """What each child came to was told exactly once, where the work was handed over."""
+    handed = await handed_over(talk.databases[0])
+    talk.counts["spawn"] = len(handed)
+    for parent in {each.parent_session for each in handed}:
+        items = await talk.databases[0].read(lambda tx, parent=parent: items_of(tx, parent, limit=100_000))
+        told = [item.source for item in items if item.source.startswith("session:")]
+        mine = [f"session:{each.child_session}" for each in handed if each.parent_session == parent]
+        assert sorted(told) == sorted(mine)
+    assert {each.status for each in handed} <= {"told"}
 
 
 def check_model_saw(items: list[object]) -> None:
@@ -75,5 +89,5 @@ def check_model_saw(items: list[object]) -> None:
 @pytest.mark.parametrize("seed", range(20 if LONG else 2))
 def test_a_random_talk_stays_in_order(opener: Opener, seed: int) -> None:
     talk = asyncio.run(live(opener, seed))
-    wanted = ("started", "steered", "queued", "collected", "interrupted", "restart")
+    wanted = ("started", "steered", "queued", "collected", "interrupted", "restart", "spawn")
     assert min(talk.counts[what] for what in wanted) > 0, talk.counts
