@@ -187,11 +187,17 @@ def test_the_view_is_the_same_with_and_without_a_gateway(colleague: Colleague) -
 def test_the_agent_streams_the_same_with_and_without_a_gateway(colleague: Colleague) -> None:
     office = Office.open(colleague)
     model = office.play(call("ls", "Let me look.", path="."), {"text": f"Here:\n{'word ' * 40_000}end."})
-    alone, asked = with_and_without(colleague, lambda: colleague("agent", "hi", "--model", model))
+
+    def turn() -> Said:
+        colleague.ok("session", "reset", "main")
+        return colleague("agent", "hi", "--model", model)
+
+    alone, asked = with_and_without(colleague, turn)
     assert (alone.code, alone.out) == (asked.code, asked.out)
     assert alone.out == f"Let me look.\nHere:\n{'word ' * 40_000}end.\n"
     assert no_ids(alone.err) == no_ids(asked.err)
     assert "\x1b" not in alone.err
+    colleague.ok("session", "reset", "main")
     document = colleague("agent", "hi", "--json", "--model", model)
     assert (document.json["outcome"], document.err) == ("completed", "")
 

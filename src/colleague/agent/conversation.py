@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from colleague.agent.models.messages import from_json, to_json
-from colleague.agent.silent import shown_answer
 from colleague.errors import CommitUnknown, DatabaseUnavailable
 from colleague.main_names import MAIN_TRANSCRIPT
+from colleague.silent_answer import shown_answer
 from colleague.store import journal
 from colleague.store.approvals import Approval, Ask, approvals_about, approvals_of, wait
 from colleague.store.claims import Taken, attempt_error, keep_progress

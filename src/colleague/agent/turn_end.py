@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from colleague.agent.bootstrap_once import BootstrapOnce
-from colleague.agent.silent import shown_heartbeat
 from colleague.main_names import MAIN_TRANSCRIPT
+from colleague.silent_answer import shown_heartbeat
 from colleague.store.journal import read_calls
 from colleague.store.run import Outcome, Run
 from colleague.store.session_items import NewItem, add_item, events_before, items_of_run, reveal

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import typer
 
-from colleague.agent.silent import AnswerStream, shown_answer
 from colleague.cli.approval_view import question_lines
 from colleague.cli.output import CROSS, TICK, note, note_as_is, say, say_json
 from colleague.cli.run_text import MARKS, first_sentence, refused_text, usage_text
 from colleague.cli.spinner import Spinner
 from colleague.cli.trouble_text import ahead_line, retry_line, trouble_line
 from colleague.run_document import AheadDocument, ApprovalDocument, RunDocument, short
+from colleague.silent_answer import AnswerStream, shown_answer
 
 if TYPE_CHECKING:
     from colleague.run_event import RunEvent

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from colleague.agent.silent import shown_answer
 from colleague.cli.approval_view import summary
 from colleague.cli.output import plain
 from colleague.cli.times import moment
 from colleague.run_document import short
 from colleague.session_document import HitDocument, ItemCall, ItemDocument, SessionDocument, StoppedDocument
+from colleague.silent_answer import shown_answer
 
 ROW = ("SESSION", "LABEL", "STATUS", "LAST")
 _SET = {

@@ -10,7 +10,6 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from colleague.agent.silent import AnswerStream, shown_answer
 from colleague.errors import ColleagueError
 from colleague.gateway.api_error import ApiError, for_path, refusal_of
 from colleague.gateway.openai_request import ChatTurn
@@ -19,6 +18,7 @@ from colleague.run_document import ApprovalDocument, RunDocument, short
 from colleague.run_event import RunEvent
 from colleague.runtime.local_service import LocalService
 from colleague.runtime.requests import RunRequest, SentMessage, TurnAnswer
+from colleague.silent_answer import AnswerStream, shown_answer
 
 TURN_SECONDS = 3600.0
 """How long an answer is waited for; the work goes on after that."""

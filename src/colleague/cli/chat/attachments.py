@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from colleague.agent.pictures.media import keep_picture
-from colleague.agent.pictures.picture import MOST_BYTES
 from colleague.data_element import wrapped
 from colleague.errors import UsageError
 from colleague.home import Home
@@ -47,6 +45,9 @@ def with_files(text: str, folder: Path, home: Home) -> WrittenMessage:
 
 
 def _kept_url(home: Home, file: Path, media_type: str) -> str:
+    from colleague.agent.pictures.media import keep_picture
+    from colleague.agent.pictures.picture import MOST_BYTES
+
     with file.open("rb") as opened:
         data = opened.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:

@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from colleague.agent.silent import shown_answer
 from colleague.cli.approval_view import question_lines
 from colleague.cli.approve_each import CHOICES, decision_of
 from colleague.cli.argument_edit import edited_changes
@@ -28,6 +27,7 @@ from colleague.errors import ColleagueError, DatabaseUnavailable
 from colleague.run_document import ApprovalDocument, RunDocument, short
 from colleague.runtime.requests import DecisionRequest, MessageRequest, SentMessage
 from colleague.sessions.slash_command import PlainMessage, parse_line
+from colleague.silent_answer import shown_answer
 
 if TYPE_CHECKING:
     from colleague.cli.client import Client

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from colleague.agent.silent import AnswerStream, shown_answer, shown_heartbeat, shown_so_far
+from colleague.silent_answer import AnswerStream, shown_answer, shown_heartbeat, shown_so_far
 
 
 @pytest.mark.parametrize(
