@@ -127,8 +127,10 @@ class House:
 
     def configure(self, **settings: Any) -> None:
         self.settings |= settings
-        self.home.settings_file.write_text(json.dumps(self.settings))
-        self.home.settings_file.chmod(0o600)
+        written = self.root / "settings.new"  # renamed, so that a gateway never reads half of it
+        written.write_text(json.dumps(self.settings))
+        written.chmod(0o600)
+        written.replace(self.home.settings_file)
 
     def play(self, *replies: dict[str, Any]) -> None:
         (self.root / "play.yaml").write_text(json.dumps({"replies": list(replies)}))

@@ -80,7 +80,7 @@ def test_several_wait_and_each_is_decided_by_itself(opener: Opener) -> None:
         async with talking(opener) as talk:
             for number in (1, 2, 3):
                 await say(talk, f"#{number} please do")
-            first, second, third = await asked(talk)
+            first, second, third = sorted(await asked(talk), key=lambda each: each.arguments)
             await answer(talk, second, "approve")
             await answer(talk, third, "reject")
             assert (talk.ledger.lines, [each.id for each in await asked(talk)]) == (["#2"], [first.id])
