@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from colleague.config import Settings
@@ -32,13 +33,15 @@ def require_safe_workspace(home: Home, settings: Settings) -> None:
 
 def workspace_problem(home: Home, workspace: Path) -> str:
     """Why nobody may work in this workspace; empty when all is well."""
-    here = file_id(workspace)
-    around = _ids([workspace.resolve(), *workspace.resolve().parents])
+    inner = workspace.resolve()
+    real = {folder: folder.resolve() for folder in (home.root, *_folders(home))}
+    identify = cache(file_id)  # most of the folders around are the same
+    here, around = identify(inner), _ids(identify, inner)
     for folder in _folders(home):
-        if file_id(folder) in around or _is_inside(workspace, folder):
+        if identify(real[folder]) in around or _is_inside(inner, real[folder]):
             return f"{KEY} is {workspace}, which lies inside {folder}"
-    for folder in (home.root, *_folders(home)):
-        if here in _ids([folder.resolve(), *folder.resolve().parents]) or _is_inside(folder, workspace):
+    for folder, place in real.items():
+        if here in _ids(identify, place) or _is_inside(place, inner):
             return f"{KEY} is {workspace}, which contains {folder}"
     return ""
 
@@ -56,13 +59,15 @@ def _folders(home: Home) -> tuple[Path, ...]:
     return home.experts, home.state, home.skills, home.logs
 
 
-def _ids(paths: Iterable[Path]) -> set[FileId]:
-    return {found for found in map(file_id, paths) if found is not None}
+def _ids(identify: Callable[[Path], FileId | None], path: Path) -> set[FileId]:
+    """Of a folder and of all around it."""
+    return {found for found in map(identify, [path, *path.parents]) if found is not None}
 
 
 def _is_inside(path: Path, folder: Path) -> bool:
-    """By name, for what does not exist yet; a file system may take capitals for small letters."""
-    inner, outer = (os.path.realpath(each).casefold() for each in (path, folder))
+    """By name, both without links, for what does not exist yet; a file system may take capitals for small
+    letters."""
+    inner, outer = str(path).casefold(), str(folder).casefold()
     return inner == outer or inner.startswith(outer.rstrip("/") + "/")
 
 

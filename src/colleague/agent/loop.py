@@ -18,6 +18,7 @@ from colleague.agent.models.failure import ModelFailure
 from colleague.agent.models.reply import Reply
 from colleague.agent.models.request import ThinkRequest
 from colleague.agent.models.retry import RetryPolicy, Wait, think_with_retries
+from colleague.agent.pictures.request import has_pictures
 from colleague.agent.run_spec import RunSpec
 from colleague.agent.session import Session
 from colleague.budget import Budget
@@ -71,7 +72,7 @@ async def loop(session: Session) -> None:
 
 async def _with_pictures(run_spec: RunSpec, request: ThinkRequest) -> ThinkRequest:
     """As it is sent; what is stored and logged only names the pictures."""
-    if run_spec.pictures is None:
+    if run_spec.pictures is None or not has_pictures(request.messages):
         return request
     return replace(request, messages=await asyncio.to_thread(run_spec.pictures, request.messages))
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from colleague.agent.bootstrap_once import BootstrapOnce
 from colleague.agent.current_time import with_time
@@ -44,7 +44,7 @@ from colleague.protected import programs, protected_paths, require_safe_workspac
 from colleague.session_key import SessionKey
 from colleague.store.journal import NewCall
 from colleague.store.run import Run
-from colleague.store.session_entry import SessionEntry, open_session
+from colleague.store.session_entry import SessionEntry, find_session, open_session
 from colleague.store.tx import Database, Tx
 
 if TYPE_CHECKING:
@@ -90,17 +90,19 @@ class MainAgent:
     more_tools: Sequence[MoreTools] = ()
 
     async def assemble(self, run: Run) -> RunSpec:
-        entry, decided = await self.database.write(lambda tx: _stored_turn(tx, run))
+        turn = await self.database.read(lambda tx: _stored_turn(tx, run))
+        entry = turn.entry
+        if entry is None:
+            entry = await self.database.write(lambda tx: _opened(tx, run))
         settings = self.settings.for_agent(entry.agent_id)
         require_safe_workspace(self.home, settings)
         agent = replace(self, settings=settings)
         inputs = TurnInputs.of(run)
-        return await agent._run_spec(run, entry, inputs, decided)
+        return await agent._run_spec(run, entry, inputs, turn)
 
     async def _run_spec(
-        self, run: Run, entry: SessionEntry, inputs: TurnInputs, decided: NewCall | None
+        self, run: Run, entry: SessionEntry, inputs: TurnInputs, turn: _StoredTurn
     ) -> RunSpec:
-        now = await self.database.read(lambda tx: tx.now)
         opening = TurnOpening(self.database)
         level = inputs.thinking or entry.thinking_level
         bootstrap = self._bootstrap(run, inputs)
@@ -115,7 +117,7 @@ class MainAgent:
         spec = RunSpec(
             owner=MAIN_AGENT,
             model=model,
-            system=with_time(self._system(run, entry, inputs, toolbox, bootstrap), self.settings, now),
+            system=with_time(self._system(run, entry, inputs, toolbox, bootstrap), self.settings, turn.now),
             toolbox=toolbox,
             gate=MainAgentGate(await asyncio.to_thread(self.restrictions.draft_only)),
             draft_channel=MAIN_CHANNEL,
@@ -127,7 +129,7 @@ class MainAgent:
             steering=None if inputs.heartbeat else opening.render,
             pictures=partial(shown_pictures, self.home, sees=sees(model)),
             parks=self.settings.session.approvals == "park",
-            decided_call=decided,
+            decided_call=turn.decided,
             hidden=inputs.heartbeat,
             end_hooks=TurnEndHooks(self._heartbeat_end(inputs), bootstrap),
         )
@@ -246,10 +248,21 @@ def main_tree(home: Home, settings: Settings, restrictions: Restrictions) -> Tre
     return Tree({"": Root(settings.workspace, writable=True)}, fence=fence)
 
 
-def _stored_turn(tx: Tx, run: Run) -> tuple[SessionEntry, NewCall | None]:
-    """The session of a turn, and the parked call that it begins with."""
-    agent_id = SessionKey.parse(run.session_key).agent_id
-    return open_session(tx, run.session_key, agent_id), decided_call(tx, run)
+class _StoredTurn(NamedTuple):
+    """What the store has of a turn: its session, the parked call that it begins with, and the time."""
+
+    entry: SessionEntry | None
+    decided: NewCall | None
+    now: int
+
+
+def _stored_turn(tx: Tx, run: Run) -> _StoredTurn:
+    return _StoredTurn(find_session(tx, run.session_key), decided_call(tx, run), tx.now)
+
+
+def _opened(tx: Tx, run: Run) -> SessionEntry:
+    """A session that begins with this turn."""
+    return open_session(tx, run.session_key, SessionKey.parse(run.session_key).agent_id)
 
 
 def chosen_model(entry: SessionEntry) -> str:

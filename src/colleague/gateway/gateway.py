@@ -66,6 +66,7 @@ class Gateway:
             watchers=self.watchers,
             environ=self.environ,
             unenforced=self.live.unenforced,
+            enforced=True,
         )
 
     def trigger_problems(self, bound_trigger: BoundTrigger) -> list[TriggerProblem]:

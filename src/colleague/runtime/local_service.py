@@ -13,6 +13,7 @@ from sqlalchemy import select
 
 from colleague.agent.main_agent import chosen_model, main_tree
 from colleague.agent.pictures.message import MessagePictures
+from colleague.agent.pictures.references import references
 from colleague.config import Settings
 from colleague.config.agents import AnyLevel
 from colleague.config.status import require_enforced
@@ -137,11 +138,14 @@ class LocalService:
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     unenforced: ConfigError | None = None
     """A restriction in newer settings than these, which nothing enforces."""
+    enforced: bool = False
+    """Whether the settings were found to hold no such restriction when they were read."""
 
     def _require_enforced(self) -> None:
         if self.unenforced is not None:
             raise self.unenforced
-        require_enforced(self.settings)
+        if not self.enforced:
+            require_enforced(self.settings)
 
     @property
     def _preflight(self) -> Preflight:
@@ -187,13 +191,12 @@ class LocalService:
     async def send(self, session: str, message: MessageRequest) -> SentMessage:
         require_message(message.text)
         self._require_enforced()
-        key = await self.database.read(lambda tx: find_key(tx, session))
+        key, model = await self.database.read(lambda tx: _addressed(tx, session))
         if key.kind == "expert":
             return await self._send_to_expert(key, message)
-        said = _said(message, self.source)
-        agent_id = await self._check_model(session, message.model)
-        pictures = await asyncio.to_thread(self._pictures, agent_id, message)
-        said = replace(said, attachments=pictures.to_json())
+        self._check_model(key.agent_id, message.model or model)
+        pictures = await self._pictures(key.agent_id, message)
+        said = replace(_said(message, self.source), attachments=pictures.to_json())
 
         def work(tx: Tx) -> SentMessage:
             key = find_key(tx, session)
@@ -202,23 +205,19 @@ class LocalService:
         sent = await self.database.write(work)
         return replace(sent, problems=pictures.problems)
 
-    def _pictures(self, agent_id: str, message: MessageRequest) -> MessagePictures:
+    async def _pictures(self, agent_id: str, message: MessageRequest) -> MessagePictures:
+        if not message.attachments and not references(message.text):
+            return MessagePictures()
+        return await asyncio.to_thread(self._kept_pictures, agent_id, message)
+
+    def _kept_pictures(self, agent_id: str, message: MessageRequest) -> MessagePictures:
         settings = self.settings.for_agent(agent_id)
         tree = main_tree(self.home, settings, ExpertRestrictions(self.home, settings))
         return kept_attachments(self.home, tree, message.text, message.attachments)
 
-    async def _check_model(self, session: str, model: str) -> str:
-        """The agent of a session. Raises when there is none, or its model cannot be used."""
-
-        def work(tx: Tx) -> tuple[str, str]:
-            key = find_key(tx, session)
-            entry = find_session(tx, str(key))
-            return key.agent_id, model or (chosen_model(entry) if entry else "")
-
-        agent_id, wanted = await self.database.read(work)
-        preflight = replace(self._preflight, settings=self.settings.for_agent(agent_id))
-        await asyncio.to_thread(preflight.check_model, wanted)
-        return agent_id
+    def _check_model(self, agent_id: str, model: str) -> None:
+        """Raises when there is no such agent, or the model cannot be used."""
+        replace(self._preflight, settings=self.settings.for_agent(agent_id)).check_model(model)
 
     async def turn_answer(self, sent: SentMessage, seconds: float) -> TurnAnswer | None:
         """How the turn of a message came out; None when that takes longer."""
@@ -543,6 +542,13 @@ def _said(message: MessageRequest, source: Source) -> SessionMessage:
         earlier=message.earlier,
         hidden=message.hidden,
     )
+
+
+def _addressed(tx: Tx, session: str) -> tuple[SessionKey, str]:
+    """The key of a session, and the model that a person chose for it."""
+    key = find_key(tx, session)
+    entry = find_session(tx, str(key))
+    return key, chosen_model(entry) if entry else ""
 
 
 def _sent(tx: Tx, key: str, sent: Sent) -> SentMessage:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from sqlalchemy import delete
@@ -54,10 +54,16 @@ class ChildResult:
 
 
 async def announce_all(database: Database, *, timeout_ms: int = TIMEOUT_MS) -> int:
-    """Everything that sessions are to be told; returns how much it was. What fails, or takes longer than it
-    may, is tried again later."""
+    """Everything that sessions are to be told; returns how much it was."""
+    return await announce_each(database, await database.read(waiting_announcements), timeout_ms=timeout_ms)
+
+
+async def announce_each(
+    database: Database, messages: Iterable[OutboxMessage], *, timeout_ms: int = TIMEOUT_MS
+) -> int:
+    """Returns how much was told. What fails, or takes longer than it may, is tried again later."""
     done = 0
-    for message in await database.read(waiting_announcements):
+    for message in messages:
         failpoint("announce")
         try:
             async with asyncio.timeout(timeout_ms / 1000):

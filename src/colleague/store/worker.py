@@ -32,7 +32,7 @@ from colleague.store.claims import (
     take_some,
 )
 from colleague.store.notify import CHANNEL
-from colleague.store.run import Hold, fenced, get_run
+from colleague.store.run import Hold, RunKind, fenced, get_run
 from colleague.store.sweep import forget, sweep
 from colleague.store.tx import Database, Fenced, Tx
 from colleague.store.work_health import WorkHealth
@@ -82,6 +82,7 @@ class Worker:
         self._awake = asyncio.Event()
         self._taking = asyncio.Lock()
         self._held: dict[asyncio.Task[None], Taken] = {}
+        self._held_ids: set[str] = set()  # read by the thread that commits
         self._last_expert = ""
         self._stopping = self._on_hold = False
         self._rest, self._rests_until = SHORTEST_REST, 0.0
@@ -139,6 +140,8 @@ class Worker:
         """A run that a person ended is not worked on any longer than it takes to hear of it."""
 
         def stop(subject: str) -> None:
+            if subject not in self._held_ids:
+                return  # most news is of others: waking the loop for each costs more than looking
             with contextlib.suppress(RuntimeError):
                 loop.call_soon_threadsafe(self._stop_run, subject)
 
@@ -211,14 +214,24 @@ class Worker:
         before = list(self._held) if taken.alone else []
         task = asyncio.create_task(self._hold(taken, before), name=f"run {taken.run.id}")
         self._held[task] = taken
+        self._held_ids.add(taken.run.id)
         task.add_done_callback(self._let_go)
 
     def _let_go(self, task: asyncio.Task[None]) -> None:
         """A run that ends wakes its lane by itself; what had no room must be looked for."""
         full = len(self._held) >= self._limit or self._one_is_alone()
-        taken = self._held.pop(task, None)
-        if full or (taken is not None and taken.run.kind in self.limits):
+        taken = self._held.get(task)
+        if full or (taken is not None and self._kind_is_full(taken.run.kind)):
             self._awake.set()
+        if taken is not None:
+            del self._held[task]
+            self._held_ids.discard(taken.run.id)
+
+    def _kind_is_full(self, kind: RunKind) -> bool:
+        """Whether runs of this kind wait for one to end. Where there are other workers, theirs count, too."""
+        limit = self.limits.get(kind)
+        at_work = sum(taken.run.kind == kind for taken in self._held.values())
+        return limit is not None and (self._database.shared or at_work >= limit)
 
     async def _hold(self, taken: Taken, before: Collection[asyncio.Task[None]]) -> None:
         """One run, after those that it may not run beside, with its lease kept alive meanwhile."""

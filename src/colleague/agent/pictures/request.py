@@ -30,6 +30,10 @@ def shown_pictures(home: Home, messages: Sequence[ModelMessage], *, sees: bool) 
     return [gallery.message(message) for message in messages]
 
 
+def has_pictures(messages: Iterable[ModelMessage]) -> bool:
+    return any(_items(part) for message in messages for part in message.parts)
+
+
 def plain_text(content: str | Sequence[UserContent]) -> str:
     """What a person reads in place of a message's content: its text, and the names of its pictures."""
     if isinstance(content, str):

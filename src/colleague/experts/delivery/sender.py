@@ -16,7 +16,7 @@ from colleague.experts.workspace.workspace import Workspace
 from colleague.failpoints import failpoint
 from colleague.main_names import MAIN_CHANNEL
 from colleague.store.activity_lines import tell_delivered, tell_unread
-from colleague.store.announce import TIMEOUT_MS, announce_all
+from colleague.store.announce import TIMEOUT_MS, announce_each
 from colleague.store.approvals import LEARNINGS
 from colleague.store.main_news import arrive_in_main
 from colleague.store.outbox import (
@@ -25,6 +25,7 @@ from colleague.store.outbox import (
     not_sent,
     sent,
     start_sending,
+    waiting_announcements,
     waiting_outbox,
 )
 from colleague.store.tx import Database
@@ -84,8 +85,10 @@ class OutboxSender:
         """Everything that can be sent now, or left to be read; returns how much it was."""
         for message_id in tuple(self._unrecorded):
             await self._record(message_id)
-        told = await announce_all(self.database, timeout_ms=self.announce_timeout_ms)
-        messages = await self.database.read(waiting_outbox)
+        results, messages = await self.database.read(
+            lambda tx: (waiting_announcements(tx), waiting_outbox(tx))
+        )
+        told = await announce_each(self.database, results, timeout_ms=self.announce_timeout_ms)
         to_read = [message for message in messages if self.channels.get(message.channel, message) is None]
         done = told + (await self._leave_in_main(to_read) if to_read else 0)
         for message in messages:
