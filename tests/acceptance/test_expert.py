@@ -415,7 +415,7 @@ def test_new_validates_without_a_warning(colleague: Colleague, tmp_path: Path) -
 
 
 def test_the_demo_plays_to_the_end(colleague: Colleague) -> None:
-    said = colleague.ok("demo", "--yes", timeout=240)
+    said = colleague.ok("demo", "--yes", timeout=900)
     for words in (
         "next attempt in ",
         "waits for you",
