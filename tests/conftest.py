@@ -68,7 +68,7 @@ class Colleague:
         *arguments: str,
         stdin: str = "",
         cwd: Path | None = None,
-        timeout: float = 60,
+        timeout: float = 240,
         **environment: str,
     ) -> Said:
         done = run_forked(
@@ -86,7 +86,7 @@ class Colleague:
         }
         return kept | {"OPENCLAW_STATE_DIR": str(self.home), "HOME": str(self.home.parent)} | more
 
-    def ok(self, *arguments: str, timeout: float = 60, **environment: str) -> Said:
+    def ok(self, *arguments: str, timeout: float = 240, **environment: str) -> Said:
         said = self(*arguments, timeout=timeout, **environment)
         assert said.code == 0, f"{arguments} ended with {said.code}\n{said.out}\n{said.err}"
         return said

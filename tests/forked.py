@@ -41,7 +41,7 @@ def run_forked(
     environment: Mapping[str, str],
     cwd: Path,
     stdin: str = "",
-    timeout: float = 90,
+    timeout: float = 240,
     program: str = "colleague",
 ) -> subprocess.CompletedProcess[str]:
     """As subprocess.run would run `python -m PROGRAM ARGUMENTS`."""

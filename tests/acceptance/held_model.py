@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.integration.models import openai_wire
 
-PATIENCE = 60.0
+PATIENCE = 240.0
 Format = Callable[[bool], list[str]]
 """The lines of an answer: one that calls a tool, or one in words."""
 

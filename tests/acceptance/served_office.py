@@ -124,7 +124,7 @@ class ServedOffice:
 
         return self.until(look)
 
-    def until(self, look: Callable[[], Any], seconds: float = 60.0) -> Any:
+    def until(self, look: Callable[[], Any], seconds: float = 240.0) -> Any:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if found := look():

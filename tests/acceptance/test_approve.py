@@ -170,7 +170,7 @@ class Person:
 
     def reads(self, text: str) -> str:
         """Waits for a text; what stood before it."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 240
         while text not in self.seen and time.monotonic() < deadline:
             self._look()
         assert text in self.seen, self.seen

@@ -21,7 +21,7 @@ from tests.conftest import SALES, Colleague, Said
 from tests.forked import forked_command
 from tests.office import SERVER, Office, call
 
-PATIENCE = 60.0
+PATIENCE = 240.0
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ class Started:
             assert stream is not None
             threading.Thread(target=_read, args=(stream, lines), daemon=True).start()
 
-    def until(self, condition: Callable[[Started], object], seconds: float = 90) -> None:
+    def until(self, condition: Callable[[Started], object], seconds: float = 240) -> None:
         _until(lambda: condition(self), seconds, lambda: f"{self.out}\n{self.err}")
 
     def interrupt(self, number: int = signal.SIGINT) -> tuple[int, float]:

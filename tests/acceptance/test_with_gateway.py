@@ -48,7 +48,7 @@ def serving(colleague: Colleague) -> Iterator[None]:
             yield
         finally:
             process.terminate()
-            assert process.wait(30) == 0
+            assert process.wait(120) == 0
 
 
 def story(office: Office) -> list[Any]:
@@ -247,7 +247,7 @@ def test_a_gateway_that_is_killed_while_it_is_followed(colleague: Colleague) -> 
     gateway = start_gateway(colleague)
     with following(colleague, office.play(SLOW)) as process:
         end(gateway)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=240)
     assert (process.returncode, out) == (3, "")
     run_id = office.last_run()["id"][-8:]
     assert "the gateway is gone" in err
@@ -270,7 +270,7 @@ def test_two_commands_follow_one_run(colleague: Colleague) -> None:
     office = Office.open(colleague)
     with serving(colleague), following(colleague, office.play(SLOW)) as process:
         watched = colleague("run", "watch", office.last_run()["id"][-8:])
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=240)
     assert (process.returncode, out) == (0, "At last.\n")
     assert (watched.code, watched.out) == (0, "At last.\n")
 

@@ -19,7 +19,7 @@ LONG = bool(os.environ.get("COLLEAGUE_LONG"))
 EVENTS = 10_000 if LONG else 150
 KEYS = 500 if LONG else 12
 KILLS = [0, 12] if LONG else [3]
-SECONDS = 3600 if LONG else 90
+SECONDS = 3600 if LONG else 240
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

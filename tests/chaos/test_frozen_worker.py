@@ -32,7 +32,7 @@ def begin(home: Path, slow: str) -> subprocess.Popen[str]:
 
 
 def wait_for_line(ledger: Path, line: str) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while not (ledger.exists() and line in ledger.read_text().split("\n")):
         assert time.monotonic() < deadline, "the effect never came"
         time.sleep(0.02)
@@ -52,7 +52,7 @@ def freeze_and_thaw(home: Path) -> None:
     assert other.returncode == 0, errors[-1000:]
     assert json.loads(said)["outcome"] == "completed"
     frozen.send_signal(signal.SIGCONT)
-    woken, errors = frozen.communicate(timeout=60)
+    woken, errors = frozen.communicate(timeout=240)
     assert frozen.returncode == 0, errors[-1000:]
     assert json.loads(woken)["outcome"] == "completed"
     lines = Counter((home / "ledger.txt").read_text().splitlines())

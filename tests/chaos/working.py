@@ -31,7 +31,7 @@ from tests.forked import FORKED
 
 KILLED = -9
 LEASE_MS, GRACE_MS, SEND_MS = 3000, 500, 2000
-SECONDS = 90
+SECONDS = 240
 
 
 @dataclass(frozen=True)

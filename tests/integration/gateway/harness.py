@@ -96,7 +96,7 @@ class Running:
         found: dict[str, Any] = self.get(f"/api/runs/{run_id}").json()
         return found if found["status"] == "done" else None
 
-    def until(self, look: Callable[[], Any], seconds: float = 60.0) -> Any:
+    def until(self, look: Callable[[], Any], seconds: float = 240.0) -> Any:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if found := look():
@@ -189,7 +189,7 @@ class House:
         if failures:
             raise failures[0]
         try:
-            with httpx2.Client(base_url=told[0].url, timeout=30) as client:
+            with httpx2.Client(base_url=told[0].url, timeout=120) as client:
                 yield Running(self.home, told[0].url, told[0], stops[0], client, loops[0])
         finally:
             if thread.is_alive():

@@ -36,7 +36,7 @@ def say(house: House, *replies: dict[str, Any]) -> None:
 
 
 def client(gateway: Running, token: str = TOKEN) -> openai.OpenAI:
-    return openai.OpenAI(base_url=f"{gateway.url}/v1", api_key=token, timeout=60)
+    return openai.OpenAI(base_url=f"{gateway.url}/v1", api_key=token, timeout=240)
 
 
 def streamed(gateway: Running, **asked: Any) -> tuple[str, list[Any]]:

@@ -29,7 +29,7 @@ def test_hooks_runs_and_a_worker_beside_it(house: House, postgres_url: str) -> N
             assert gateway.client.get("/readyz").json()["ready"] is True
             assert gateway.get("/api/runs/aaaa%00").status_code == 404
             worker.send_signal(signal.SIGTERM)
-            assert worker.wait(30) == 0
+            assert worker.wait(120) == 0
 
 
 @contextmanager

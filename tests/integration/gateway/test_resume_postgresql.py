@@ -53,7 +53,7 @@ def test_an_interrupted_run_is_queued_and_resume_goes_on(
         worker.until(lambda each: any("goes on" in line for line in each.out))
         assert "nobody works" not in colleague.ok("run", "show", ending).out
         worker.child.send_signal(signal.SIGTERM)
-        assert worker.child.wait(30) == 0
+        assert worker.child.wait(120) == 0
         assert all(json.loads(line) for line in worker.out)
     provider.answer(HELLO)
     assert colleague("run", "resume", ending, timeout=90).out == "Good morning.\n"

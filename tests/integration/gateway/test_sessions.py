@@ -57,7 +57,7 @@ class TestWaiting:
             first = gateway.post(f"{MAIN}/messages", {"text": "Hello", "wait": 0.05})
             assert (first.status_code, first.json()["queued"]) == (202, "started")
             body = {"text": "And then?", "wait": 60, "queue_mode": "queue"}
-            second = gateway.post(f"{MAIN}/messages", body, timeout=60)
+            second = gateway.post(f"{MAIN}/messages", body, timeout=240)
             assert (second.status_code, second.json()["text"]) == (200, "Second.")
             assert second.json()["run_id"] != first.json()["run_id"]
 
@@ -125,7 +125,7 @@ class TestStream:
                 assert (number, kind, data["text"]) == ("2", "message", "First.")
 
     def say(self, gateway: Running, text: str) -> None:
-        with httpx2.Client(base_url=gateway.url, headers=BEARER, timeout=60) as client:
+        with httpx2.Client(base_url=gateway.url, headers=BEARER, timeout=240) as client:
             client.post(f"{MAIN}/messages", json={"text": text})
 
     def status(self, gateway: Running) -> dict[str, Any]:
@@ -167,10 +167,10 @@ def test_a_watcher_misses_nothing_while_the_gateway_is_started_again(house: Hous
     with house.open():
         watcher = threading.Thread(target=lambda: asyncio.run(watch()), daemon=True)
         watcher.start()
-        assert began.wait(30)
+        assert began.wait(120)
     with house.open() as gateway:
         gateway.post(f"{MAIN}/messages", {"text": "Missed?"})
-        assert ended.wait(30)
+        assert ended.wait(120)
     watcher.join(30)
     assert found == ["gateway_lost", "gateway_back", "Missed?"]
 

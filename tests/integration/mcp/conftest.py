@@ -14,7 +14,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
     """A bench that must be left clean: no process of the test, no zombie, no record."""
     bench = Bench(tmp_path)
     yield bench
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while (marked(bench.mark) or zombies()) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert marked(bench.mark) == []

@@ -115,7 +115,7 @@ def listening(port: int, script: list[str], *arguments: str, **env: str) -> Iter
             process.send_signal(signal.SIGHUP)  # ends it at once, and is waited for
 
 
-def wait_for_port(port: int, seconds: float = 20) -> None:
+def wait_for_port(port: int, seconds: float = 120) -> None:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
@@ -124,7 +124,7 @@ def wait_for_port(port: int, seconds: float = 20) -> None:
     raise AssertionError(f"nothing listens on {port}")
 
 
-async def until(condition: Callable[[], object], seconds: float = 10) -> None:
+async def until(condition: Callable[[], object], seconds: float = 120) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it did not come to pass"

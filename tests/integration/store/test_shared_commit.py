@@ -33,12 +33,12 @@ def test_a_refusal_is_told_after_the_commit_it_rests_on(tmp_path: Path) -> None:
     queued, last_begun, may_end = threading.Event(), threading.Event(), threading.Event()
 
     def first(tx: Tx) -> str:
-        queued.wait(10)
+        queued.wait(120)
         return accept_only_the_first(tx)
 
     def last(tx: Tx) -> None:
         last_begun.set()
-        may_end.wait(10)
+        may_end.wait(120)
 
     async def acts() -> None:
         database = SqliteDatabase(tmp_path / "db.sqlite", MovableClock())
