@@ -77,6 +77,7 @@ from colleague.store.approvals import (
     pending_approvals,
 )
 from colleague.store.cancel import cancel
+from colleague.store.cascade import end_stopped_children
 from colleague.store.event_report import get_event
 from colleague.store.grants import revoke_grant
 from colleague.store.inbox import Sent, send
@@ -280,7 +281,9 @@ class LocalService:
 
     async def stop_session(self, session: str, by: str) -> StoppedDocument:
         await self._open_main(session)
-        return await self.database.write(lambda tx: stop(tx, find_key(tx, session), by))
+        stopped = await self.database.write(lambda tx: stop(tx, find_key(tx, session), by))
+        await end_stopped_children(self.database)
+        return stopped
 
     async def reset_session(self, session: str, by: str) -> SessionDocument:
         await self._open_main(session)
@@ -288,7 +291,9 @@ class LocalService:
         def work(tx: Tx) -> SessionDocument:
             return session_document(tx, reset(tx, find_key(tx, session), by))
 
-        return await self.database.write(work)
+        found = await self.database.write(work)
+        await end_stopped_children(self.database)
+        return found
 
     async def items(
         self, session: str, *, after: int = 0, limit: int = 200, archive: str | None = None
@@ -407,7 +412,9 @@ class LocalService:
         return await self.database.write(lambda tx: resume(tx, self.home, bound))
 
     async def cancel(self, run: str, reason: str) -> bool:
-        return await self.database.write(lambda tx: cancel(tx, full_id(tx, runs, "run", run), reason))
+        done = await self.database.write(lambda tx: cancel(tx, full_id(tx, runs, "run", run), reason))
+        await end_stopped_children(self.database)
+        return done
 
     async def retry(self, run: str, changes: dict[str, Any] | None = None) -> str:
         self._require_enforced()

@@ -124,7 +124,7 @@ def _reset_if_due(tx: Tx, settings: Settings, key: SessionKey, entry: SessionEnt
     last = last_said_at(tx, entry.id)
     why = reset_due(settings, key, channel, last, tx.now) if last is not None else None
     if why is not None and head_of(tx, entry.key) is None and not count_waiting(tx, entry.key):
-        reset(tx, key, why)
+        reset(tx, key, why, ends_work=False)
 
 
 def _known(key: SessionKey) -> dict[str, str | None]:

@@ -209,7 +209,7 @@ def note_end(tx: Tx, run: Run) -> None:
     for each in found:
         ends = {"deferred": 1} if later else {"deferred": 0, "ended_at": tx.now}
         tx.update(delegations, {"call_id": each.call_id}, child_run=run.id, **ends)
-        if not later and each.status in OPEN:
+        if not later and (each.status in OPEN or each.cleanup == "delete"):
             put_in_outbox(tx, run.id, ANNOUNCEMENT, each.call_id, SESSIONS, "{}")
 
 
