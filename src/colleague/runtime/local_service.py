@@ -64,13 +64,14 @@ from colleague.sessions.attachments import kept_attachments
 from colleague.sessions.changes import change, reset, stop
 from colleague.sessions.messages import (
     SessionMessage,
+    denied_by_policy,
     find_key,
     queue_rule,
     require_session,
     send_message,
 )
 from colleague.sessions.report import archive_document, hit_document, item_documents, session_document
-from colleague.store.accept import Accepted, Arrival, accept
+from colleague.store.accept import Accepted, Arrival, accept, skip
 from colleague.store.approvals import (
     AlreadyDecided,
     get_approval,
@@ -118,6 +119,7 @@ from colleague.triggers.reminders import (
 
 Source = Literal["command", "api", "page", "chat", "link"]
 OFTEN = 0.3
+NO_PICTURES = "experts are sent text only; the attachments were left out"
 
 
 @dataclass(frozen=True)
@@ -189,7 +191,7 @@ class LocalService:
         require_message(message.text)
         self._require_enforced()
         key = await self.database.read(lambda tx: find_key(tx, session))
-        if key.kind == "expert":
+        if key.is_of_expert:
             return await self._send_to_expert(key, message)
         said = _said(message, self.source)
         agent_id = await self._check_model(session, message.model)
@@ -226,28 +228,26 @@ class LocalService:
         return await wait_for_turn(self.database, self.home, sent, seconds)
 
     async def _send_to_expert(self, key: SessionKey, message: MessageRequest) -> SentMessage:
-        """A task of the expert, in the session in which people talk to it."""
+        """A task of the expert, in a session in which people talk to it."""
         experts = ExpertMessages(self.home, self.settings, self.environ)
         said = await asyncio.to_thread(
-            experts.task,
-            str(key.expert),
-            key.agent_id,
-            message.text,
-            source=self.source,
-            delegated=False,
-            model=message.model,
+            experts.message, key, message.text, source=self.source, model=message.model
         )
         keys = (message.dedupe_key,) if message.dedupe_key else ()
         said = replace(said, arrival=replace(said.arrival, dedupe_keys=keys))
 
-        def work(tx: Tx) -> Sent:
+        def work(tx: Tx) -> SentMessage:
             self.settings.for_agent(key.agent_id)
             lock_lane(tx, str(key))
             entry = open_session(tx, str(key), key.agent_id)
-            return send(tx, said, queue_rule(self.settings, entry, _said(message, self.source)))
+            denied = denied_by_policy(self.settings, key, entry, message.place.get("channel"))
+            if denied is not None:
+                return _sent(tx, str(key), Sent(skip(tx, said.arrival, denied), None, "denied"))
+            rule = queue_rule(self.settings, entry, _said(message, self.source))
+            return _sent(tx, str(key), send(tx, said, rule))
 
         sent = await self.database.write(work)
-        return SentMessage(sent.event_id, sent.run_id, sent.queued, str(key), sent.duplicate)
+        return replace(sent, problems=(NO_PICTURES,) if message.attachments else ())
 
     async def sessions(self, *, limit: int = 200, after: str | None = None) -> list[SessionDocument]:
         def work(tx: Tx) -> list[SessionDocument]:

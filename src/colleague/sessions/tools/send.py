@@ -75,7 +75,7 @@ class SessionsSendTool(DelegatingTool):
         if not name or ("label" in given and "sessionKey" in given):
             raise NotSent("sessions_send takes either a label or a sessionKey; give one of them")
         key = await self.database.read(lambda tx: key_of(tx, str(name)))
-        expert = key.expert if key.kind == "expert" else labelled_expert(str(name))
+        expert = key.expert or labelled_expert(str(name))
         wait_ms = round(float(given.get("timeoutSeconds", DEFAULT_SECONDS)) * 1000)
         if expert:
             return await self._to_expert(request, expert, wait_ms)
