@@ -81,6 +81,8 @@ def item_lines(item: ItemDocument) -> Iterator[str]:
     source = f" ({item['source']})" if item["source"] and item["source"] != "command" else ""
     yield f"{item['position']} {who}{source} {moment(item['at'])}"
     text = shown_answer(item["text"]).text if item["role"] == "assistant" else item["text"]
+    if item["role"] == "assistant" and not text and not item["calls"]:
+        text = "(no reply)"
     if item["reasoning"]:
         yield from (f"  ~ {plain(line)}".rstrip() for line in item["reasoning"].splitlines())
     yield from (f"  │ {plain(line)}".rstrip() for line in text.splitlines())
