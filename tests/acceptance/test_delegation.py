@@ -326,3 +326,52 @@ def test_the_main_agent_relays_what_is_for_main(sales: Office) -> None:
         ("event", "Three deals moved."),
         ("assistant", "Ann, three deals moved."),
     ]
+
+
+def test_a_sub_agent_that_stays_is_talked_to_again(colleague: Colleague) -> None:
+    office = Office.open(colleague)
+    child = office.play(
+        {"text": "Ready."}, {"text": "As I said: ready."}, {"text": "Hello, Ann."}, name="child"
+    )
+    main = office.play(
+        call("sessions_spawn", task="Be ready", model=child, label="helper", mode="session"),
+        {"text": "Started."},
+        {"text": "It is ready."},
+        call("sessions_send", label="helper", message="Are you?"),
+        {"text": "It is."},
+        name="main",
+    )
+    assert colleague.ok("agent", "go", "--model", main).out.splitlines() == ["Started.", "It is ready."]
+    assert colleague.ok("agent", "is it?", "--model", main).out == "It is.\n"
+    assert colleague.ok("agent", "hello", "--session", "helper").out == "Hello, Ann.\n"
+
+    answers = [
+        json.loads(line)["answers"] for line in (colleague.home / "child.log").read_text().splitlines()
+    ]
+    assert answers == [0, 1, 2], "it knows what was said before"
+    [kept] = [each for each in colleague.ok("session", "list", "--json").json if each["label"] == "helper"]
+    assert kept["spawned_by"] == "agent:main:main"
+
+
+def test_two_sessions_do_not_answer_each_other_for_ever(colleague: Colleague) -> None:
+    office = Office.open(colleague)
+    pingpong = {"agentToAgent": {"maxPingPongTurns": 2}}
+    settle(colleague, tools={"sessions": {"visibility": "all"}}, session=pingpong)
+    other = office.play({"text": "Pong."}, {"text": "Pong."}, {"text": "REPLY_SKIP"}, name="other")
+    colleague.ok("session", "set", "agent:main:test:dm:b", "--label", "b", "--model", other)
+    ping = call("sessions_send", label="b", message="Ping.")
+    later = call("sessions_send", label="b", message="Ping.", timeoutSeconds=0)
+    main = office.play(ping, later, {"text": "It goes on."}, ping, ping, {"text": "Enough."}, name="main")
+
+    said = colleague.ok("agent", "go", "--model", main)
+
+    assert said.out.splitlines() == ["It goes on.", "Enough."]
+    results = [
+        each["result"]["text"]
+        for run in runs_of(colleague)
+        if run["session_key"] == "agent:main:main"
+        for each in run["calls"]
+    ]
+    assert [each.splitlines()[-1] for each in results[2:3]] == ["It is done, without a word."]
+    assert "you have answered agent:main:test:dm:b 2 times in a row" in results[3]
+    assert len(results) == 4

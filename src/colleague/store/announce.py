@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from colleague.errors import DatabaseUnavailable
 from colleague.failpoints import failpoint
+from colleague.silent_answer import shown_answer
 from colleague.store.accept import accept
 from colleague.store.approvals import can_go_on
 from colleague.store.cascade import remove_session, stop_child
@@ -140,7 +141,7 @@ def result_of(tx: Tx, delegation: Delegation) -> ChildResult:
     if child.outcome != "completed":
         why = f": {child.error}" if child.error else ""
         return ChildResult(f"It ended without a result: {child.outcome}{why}", True)
-    parts = [child.narrative or "", f"Outputs: {child.outputs}" if child.outputs else ""]
+    parts = [shown_answer(child.narrative or "").text, f"Outputs: {child.outputs}" if child.outputs else ""]
     return ChildResult("\n\n".join(part for part in parts if part) or "It is done, without a word.")
 
 
