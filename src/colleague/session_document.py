@@ -99,7 +99,8 @@ class HitDocument(TypedDict):
 
 
 class StoppedDocument(TypedDict):
-    """What a stop ended: the turn at work, and how many messages that waited."""
+    """What a stop ended: the turn at work, how many messages that waited, how much it had handed over."""
 
     run_id: str | None
     dropped: int
+    children: int

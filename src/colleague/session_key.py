@@ -2,7 +2,8 @@
 
 A key is `agent:<id>:` and then one of
 `main`, `<channel>:<dm|group|channel>:<id>[:thread:<id>|:topic:<id>]`, `subagent:<id>`, `acp:<id>`,
-`expert:<name>` and `expert:<name>:<process>:<run>`.
+`expert:<name>` and `expert:<name>:<process>:<run>`; a person's conversation with an expert over a channel is
+`expert:<name>:<channel>:<person>`.
 
 Imports nothing heavy, so that every room and the fast commands can use it."""
 
@@ -24,7 +25,7 @@ _CHAT_TYPES = {"dm": "dm", "direct": "dm", "group": "group", "channel": "channel
 """As they are written in keys; `direct` is OpenClaw's newer word for `dm`."""
 _FIRST_WORDS = {"agent", "main", "subagent", "acp", "expert", "thread", "topic", *_CHAT_TYPES}
 """No channel and no account is called so: a key could be read in two ways."""
-_PLAIN = ("agent_id", "channel", "child_id", "expert", "run_id")
+_PLAIN = ("agent_id", "channel", "child_id", "expert")
 """Fields that are words of ours, and never have to be escaped."""
 _FORMS = (
     "a key is agent:<id>: and then main, <channel>:<dm|group|channel>:<id>, <the same>:thread:<id>, "
@@ -83,6 +84,10 @@ class SessionKey:
         return (str(self), self.unscoped) if self.agent_id == MAIN_AGENT else (str(self),)
 
     @property
+    def is_of_expert(self) -> bool:
+        return self.expert is not None
+
+    @property
     def is_main(self) -> bool:
         return self.kind == "main"
 
@@ -123,6 +128,11 @@ class SessionKey:
     def for_process(cls, expert: str, process: str, run: str, *, agent: str = MAIN_AGENT) -> SessionKey:
         """The session of one run of a process."""
         return cls(agent, "expert_process", expert=expert, process=process, run_id=run)
+
+    @classmethod
+    def for_expert_chat(cls, expert: str, channel: str, peer: str, *, agent: str = MAIN_AGENT) -> SessionKey:
+        """The conversation of one person with an expert."""
+        return cls.for_process(expert, channel, peer, agent=agent)
 
     @classmethod
     def for_subagent(cls, child: str, *, agent: str = MAIN_AGENT) -> SessionKey:

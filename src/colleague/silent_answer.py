@@ -1,4 +1,5 @@
-"""Answers that are meant for nobody: `NO_REPLY`, and `HEARTBEAT_OK` after a regular check.
+"""Answers that are meant for nobody: `NO_REPLY`, `HEARTBEAT_OK` after a regular check, and the words by which
+agents that talk to each other say nothing more.
 
 The words are taken off the beginning and the end of an answer, never out of a sentence."""
 
@@ -9,7 +10,8 @@ from dataclasses import dataclass
 NO_REPLY = "NO_REPLY"
 HEARTBEAT_OK = "HEARTBEAT_OK"
 ACK_MAX_CHARS = 30
-_TOKENS = (NO_REPLY, HEARTBEAT_OK)
+REPLY_SKIP, ANNOUNCE_SKIP = "REPLY_SKIP", "ANNOUNCE_SKIP"
+_TOKENS = (NO_REPLY, HEARTBEAT_OK, REPLY_SKIP, ANNOUNCE_SKIP)
 _AROUND = "*_`\"'()[]<>.,!: \t\r\n"
 """What models put around a word: markup, quotes and punctuation."""
 _CONTEXT = 200

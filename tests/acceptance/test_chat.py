@@ -101,6 +101,29 @@ class TestOnATerminal:
         made = {each["status"] for run in runs for each in run["calls"]}
         assert made == {"parked", status}
 
+    def test_the_arguments_are_edited_and_what_was_edited_is_done(self, office: Office) -> None:
+        colleague = ready(office, WRITES, {"text": "It waits."}, {"text": "So be it."})
+        editor = "sed -i s/kind/brave/"
+        with typing(colleague, "chat", EDITOR=editor) as person:
+            person.until(GREETING)
+            person.type("be kind", ENTER)
+            person.until(CHOICES)
+            person.type("e")
+            person.until("So be it.")
+            leave(person)
+        assert (colleague.home / "workspace" / "SOUL.md").read_text() == "Be brave.\n"
+
+    def test_an_edit_that_changes_nothing_decides_nothing(self, office: Office) -> None:
+        colleague = ready(office, WRITES, {"text": "It waits."})
+        with typing(colleague, "chat") as person:
+            person.until(GREETING)
+            person.type("be kind", ENTER)
+            person.until(CHOICES)
+            person.type("e")
+            person.until("nothing was decided")
+            leave(person)
+        assert len(office.pending()) == 1
+
     def test_talking_goes_on_while_a_question_waits(self, office: Office) -> None:
         colleague = ready(office, WRITES, {"text": "It waits."}, {"text": "It still waits."})
         with typing(colleague, "chat") as person:
@@ -216,6 +239,9 @@ class TestOnATerminal:
         colleague = ready(office, {"text": text + "end."}, {"text": "Wide again."})
         with typing(colleague, "chat", columns=24) as person:
             person.until("Ctrl-D")
+            person.type("/help", ENTER)
+            listed = person.until("/help [COMMAND]")
+            assert max(len(line.strip("\b ")) for line in listed.splitlines()) <= 24
             person.type("say much", ENTER)
             shown = person.until("end.")
             assert max(len(line.strip("\b ")) for line in shown.splitlines() if "word" in line) <= 24

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import json5
 import pytest
 
 from tests.conftest import SALES, Colleague
@@ -25,6 +26,12 @@ def bind_model(office: Office, model: str, **more: Any) -> None:
     file.write_text(
         file.read_text() + f"\nmodel: {model}\n" + "".join(f"{k}: {v}\n" for k, v in more.items())
     )
+
+
+def settle(colleague: Colleague, **settings: Any) -> None:
+    """Lays settings over those of the home."""
+    file = colleague.home / "colleague.json"
+    file.write_text(json.dumps(json5.loads(file.read_text()) | settings))
 
 
 def runs_of(colleague: Colleague) -> list[dict[str, Any]]:
@@ -225,3 +232,146 @@ def test_a_steered_sub_agent_keeps_what_it_knows_and_tells_once(colleague: Colle
     found = [(each["kind"], each["outcome"]) for each in runs_of(colleague)]
     assert found.count(("agent", "completed")) == 2
     assert found.count(("subagent", "completed")) == 1
+
+
+def test_a_fork_knows_the_conversation_and_an_isolated_one_does_not(colleague: Colleague) -> None:
+    office = Office.open(colleague)
+    child = office.play({"text": "I looked."}, {"text": "I looked."}, name="child")
+    main = office.play(
+        {"text": "Blue it is."},
+        calls(
+            ("sessions_spawn", {"task": "Paint it", "model": child, "context": "fork"}),
+            ("sessions_spawn", {"task": "Paint it", "model": child, "context": "isolated"}),
+        ),
+        *[{"text": "On it."}] * 3,
+        name="main",
+    )
+    colleague.ok("agent", "My colour is blue.", "--model", main)
+    colleague.ok("agent", "Have it painted.", "--model", main)
+
+    asked = [json.loads(line) for line in (colleague.home / "child.log").read_text().splitlines()]
+    assert sorted(each["answers"] for each in asked) == [0, 1]
+    isolated, forked = sorted(asked, key=lambda each: each["answers"])
+    assert isolated["last"] == "Paint it"
+    assert forked["last"].startswith("Paint it")
+    assert "user: My colour is blue." in forked["last"]
+
+
+@pytest.mark.parametrize("announced", [True, False])
+def test_a_child_that_is_not_to_be_kept_leaves_no_session(colleague: Colleague, announced: bool) -> None:
+    office = Office.open(colleague)
+    child = office.play({"text": "A is 1."}, {"text": "B is 2."}, name="child")
+    told = {"expectsCompletionMessage": announced}
+    main = office.play(
+        calls(
+            ("sessions_spawn", {"task": "A", "model": child, "label": "gone", "cleanup": "delete", **told}),
+            ("sessions_spawn", {"task": "B", "model": child, "label": "kept", "cleanup": "keep", **told}),
+        ),
+        *[{"text": "Fine."}] * 4,
+        name="main",
+    )
+
+    said = colleague.ok("agent", "go", "--model", main)
+
+    labels = [each["label"] for each in colleague.ok("session", "list", "--json").json]
+    assert "kept" in labels
+    assert "gone" not in labels
+    runs = runs_of(colleague)
+    assert [each["outcome"] for each in runs if each["kind"] == "subagent"] == ["completed"] * 2
+    assert len([each for each in runs if each["kind"] == "agent"]) == (3 if announced else 1)
+    assert said.out.splitlines() == ["Fine."] * (3 if announced else 1)
+
+
+def test_a_circle_of_sends_is_refused_in_words_and_everybody_answers(colleague: Colleague) -> None:
+    office = Office.open(colleague)
+    settle(colleague, tools={"sessions": {"visibility": "all"}})
+    asks = {
+        "b": call("sessions_send", label="c", message="Ask A."),
+        "c": call("sessions_send", sessionKey="agent:main:main", message="What do you think?"),
+    }
+    for name, ask in asks.items():
+        model = office.play(ask, {"text": f"{name} has no other way."}, name=name)
+        colleague.ok("session", "set", f"agent:main:test:dm:{name}", "--label", name, "--model", model)
+    main = office.play(
+        call("sessions_send", label="b", message="Ask C."), {"text": "That was a circle."}, name="main"
+    )
+
+    said = colleague.ok("agent", "go round", "--model", main)
+
+    assert said.out == "That was a circle.\n"
+    turns = runs_of(colleague)
+    assert [each["outcome"] for each in turns] == ["completed"] * 3
+    [refused] = turns[-1]["calls"]
+    assert refused["status"] == "not_run"
+    assert "agent:main:main has asked you for this work; your answer goes back" in refused["result"]["text"]
+    assert "c has no other way." in turns[1]["calls"][0]["result"]["text"]
+    assert "b has no other way." in turns[0]["calls"][0]["result"]["text"]
+
+
+def test_the_main_agent_relays_what_is_for_main(sales: Office) -> None:
+    colleague = sales.colleague
+    main = sales.play({"when": "Three deals moved", "text": "Ann, three deals moved."}, name="main")
+    settle(colleague, agents={"defaults": {"model": main}}, experts={"mainTurn": "relay"})
+    model = sales.play({"text": "Three deals moved."}, name="expert")
+
+    colleague.ok("expert", "run", SALES, "Scan", "--model", model, "--no-wait")
+    colleague.ok("run", "resume", sales.last_run()["id"])
+    turn = sales.last_run()
+    if turn["status"] != "done":
+        colleague.ok("run", "resume", turn["id"])
+
+    assert (turn["kind"], turn["session_key"]) == ("agent", "agent:main:main")
+    items = colleague.ok("session", "show", "agent:main:main", "--json").json["messages"]
+    assert [(each["role"], each["text"].splitlines()[-1]) for each in items] == [
+        ("event", "Three deals moved."),
+        ("assistant", "Ann, three deals moved."),
+    ]
+
+
+def test_a_sub_agent_that_stays_is_talked_to_again(colleague: Colleague) -> None:
+    office = Office.open(colleague)
+    child = office.play(
+        {"text": "Ready."}, {"text": "As I said: ready."}, {"text": "Hello, Ann."}, name="child"
+    )
+    main = office.play(
+        call("sessions_spawn", task="Be ready", model=child, label="helper", mode="session"),
+        {"text": "Started."},
+        {"text": "It is ready."},
+        call("sessions_send", label="helper", message="Are you?"),
+        {"text": "It is."},
+        name="main",
+    )
+    assert colleague.ok("agent", "go", "--model", main).out.splitlines() == ["Started.", "It is ready."]
+    assert colleague.ok("agent", "is it?", "--model", main).out == "It is.\n"
+    assert colleague.ok("agent", "hello", "--session", "helper").out == "Hello, Ann.\n"
+
+    answers = [
+        json.loads(line)["answers"] for line in (colleague.home / "child.log").read_text().splitlines()
+    ]
+    assert answers == [0, 1, 2], "it knows what was said before"
+    [kept] = [each for each in colleague.ok("session", "list", "--json").json if each["label"] == "helper"]
+    assert kept["spawned_by"] == "agent:main:main"
+
+
+def test_two_sessions_do_not_answer_each_other_for_ever(colleague: Colleague) -> None:
+    office = Office.open(colleague)
+    pingpong = {"agentToAgent": {"maxPingPongTurns": 2}}
+    settle(colleague, tools={"sessions": {"visibility": "all"}}, session=pingpong)
+    other = office.play({"text": "Pong."}, {"text": "Pong."}, {"text": "REPLY_SKIP"}, name="other")
+    colleague.ok("session", "set", "agent:main:test:dm:b", "--label", "b", "--model", other)
+    ping = call("sessions_send", label="b", message="Ping.")
+    later = call("sessions_send", label="b", message="Ping.", timeoutSeconds=0)
+    main = office.play(ping, later, {"text": "It goes on."}, ping, ping, {"text": "Enough."}, name="main")
+
+    said = colleague.ok("agent", "go", "--model", main)
+
+    assert said.out.splitlines() == ["It goes on.", "Enough."]
+    results = [
+        each["result"]["text"]
+        for run in runs_of(colleague)
+        if run["session_key"] == "agent:main:main"
+        for each in run["calls"]
+    ]
+    assert [each.splitlines()[-1] for each in results[2:3]] == ["It is done, without a word."]
+    assert "you have answered agent:main:test:dm:b 2 times in a row" in results[3]
+    assert len(results) == 4

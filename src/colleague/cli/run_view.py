@@ -67,7 +67,7 @@ class ShownRun:
     @property
     def speaks(self) -> bool:
         """Of an expert's run the words are left for the end, when the whole result is known."""
-        return self.document["kind"] == "agent"
+        return self.document["kind"] != "expert"
 
 
 class RunView:

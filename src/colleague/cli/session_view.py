@@ -81,6 +81,8 @@ def item_lines(item: ItemDocument) -> Iterator[str]:
     source = f" ({item['source']})" if item["source"] and item["source"] != "command" else ""
     yield f"{item['position']} {who}{source} {moment(item['at'])}"
     text = shown_answer(item["text"]).text if item["role"] == "assistant" else item["text"]
+    if item["role"] == "assistant" and not text and not item["calls"]:
+        text = "(no reply)"
     if item["reasoning"]:
         yield from (f"  ~ {plain(line)}".rstrip() for line in item["reasoning"].splitlines())
     yield from (f"  │ {plain(line)}".rstrip() for line in text.splitlines())
@@ -106,7 +108,7 @@ def hit_lines(hits: Sequence[HitDocument]) -> Iterator[str]:
 def stopped_text(stopped: StoppedDocument) -> str:
     count = stopped["dropped"]
     waited = f"{count} {'message that waited is' if count == 1 else 'messages that waited are'} not run"
-    waited = waited if count else ""
-    if stopped["run_id"] is None:
-        return waited or "Nothing is at work."
-    return "; ".join(filter(None, (f"stopped run {short(stopped['run_id'])}", waited)))
+    turn = f"stopped run {short(stopped['run_id'])}" if stopped["run_id"] else ""
+    tasks = stopped["children"]
+    children = f"{tasks} {'task' if tasks == 1 else 'tasks'} that it handed over ended, too" if tasks else ""
+    return "; ".join(filter(None, (turn, waited if count else "", children))) or "Nothing is at work."

@@ -299,7 +299,10 @@ class HistoryLimits(Section):
 
 
 class PingPong(Section):
-    max_ping_pong_turns: Int = not_yet(default=5, description="Replies two agents may exchange in a row.")
+    max_ping_pong_turns: Int = works(
+        default=5,
+        description="How often an agent may answer back to another session before a person says something.",
+    )
 
 
 class SessionSettings(Section):

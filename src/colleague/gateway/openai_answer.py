@@ -7,7 +7,7 @@ import contextlib
 import json
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from colleague.errors import ColleagueError
@@ -42,16 +42,20 @@ class AcceptedTurn:
 
     @property
     def streams(self) -> bool:
-        """Whether the words of the run are those of this answer, from the first on."""
-        return self.sent is not None and self.sent.queued in ("started", "interrupted")
+        """Whether the words of the run are those of this answer, from the first on. An expert's answer is
+        what it completes its task with."""
+        return (
+            not self.turn.expert and self.sent is not None and self.sent.queued in ("started", "interrupted")
+        )
 
 
 async def accept_turn(service: LocalService, turn: ChatTurn, model: str) -> AcceptedTurn:
     """Stores the message, or the task of an expert. Raises ApiError when it is not taken."""
-    if turn.expert:
+    if turn.expert and not turn.kept:
         started = await service.start(RunRequest(turn.expert, task=turn.task))
         return AcceptedTurn(turn, model, started.event_id, started.run_id)
-    sent = await service.send(turn.session, turn.message)
+    message = replace(turn.message, text=turn.task) if turn.expert else turn.message
+    sent = await service.send(turn.session, message)
     if sent.queued in ("denied", "dropped"):
         status = 403 if sent.queued == "denied" else 429
         raise ApiError(status, f"message-{sent.queued}", f"the message was {sent.queued}: {sent.reason}")

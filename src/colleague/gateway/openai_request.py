@@ -11,7 +11,7 @@ from colleague.config import Settings
 from colleague.gateway.api_error import ApiError
 from colleague.main_names import MAIN_AGENT
 from colleague.runtime.requests import MessageRequest
-from colleague.session_key import SessionKey
+from colleague.session_key import SessionKey, is_key
 from colleague.store.ids import new_id
 
 CHANNEL = "openai"
@@ -86,7 +86,7 @@ class ChatTurn:
 
     @property
     def task(self) -> str:
-        """All of it in one text, for an expert, who has no session."""
+        """All of it in one text, for an expert."""
         lines = [f"{role}: {text}" for role, text in self.message.earlier]
         before = "\n".join(["The conversation so far:", *lines, ""]) if lines else ""
         system = self.message.extra_system_prompt
@@ -97,7 +97,8 @@ def read_turn(asked: ChatAsked, settings: Settings, session: str | None, repeat_
     """What a request means. Raises ApiError and UsageError."""
     _require_possible(asked)
     agent, expert = _addressee(asked.model, settings)
-    kept = session or (str(SessionKey.for_chat(CHANNEL, "dm", asked.user, agent=agent)) if asked.user else "")
+    kept = session or (str(_session_of(asked.user, agent, expert)) if asked.user else "")
+    _require_session_of(expert, session)
     name = kept or str(SessionKey.for_chat(CHANNEL, "dm", new_id(), agent=agent))
     last = max((place for place, each in enumerate(asked.messages) if each.role == "user"), default=-1)
     if last < 0 or not (asked.messages[last].said.strip() or asked.messages[last].pictures):
@@ -138,6 +139,19 @@ def _addressee(model: str, settings: Settings) -> tuple[str, str]:
         return agent, ""
     message = f"there is no model {model!r}; take main, agent:<id> or expert:<name> (GET /v1/models has them)"
     raise ApiError(404, "model_not_found", message, more={"param": "model"})
+
+
+def _session_of(user: str, agent: str, expert: str) -> SessionKey:
+    if expert:
+        return SessionKey.for_expert_chat(expert, CHANNEL, user, agent=agent)
+    return SessionKey.for_chat(CHANNEL, "dm", user, agent=agent)
+
+
+def _require_session_of(expert: str, session: str | None) -> None:
+    """A session that the caller names is one of the expert that it names."""
+    if expert and session and (not is_key(session) or SessionKey.parse(session).expert != expert):
+        message = f"{session!r} is no session of the expert {expert!r}; take expert:{expert}, or give a user"
+        raise ApiError(400, "bad-request", message)
 
 
 def _system(messages: list[ChatMessage]) -> str:

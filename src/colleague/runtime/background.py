@@ -15,8 +15,8 @@ from colleague.errors import DatabaseUnavailable
 from colleague.experts.workspace.snapshots import digests_in_use, forget_snapshots
 from colleague.home import Home
 from colleague.run_event import RunEvent
-from colleague.runtime.cleanup import remove_old_scratch
-from colleague.runtime.host import AssemblerByKind, Host, kind_limits
+from colleague.runtime.cleanup import remove_old_scratch, remove_unused_media
+from colleague.runtime.host import AssemblerByKind, Host, kind_limits, sender_with
 from colleague.store.claims import Taken
 from colleague.store.session_retention import archive_child, idle_children
 from colleague.store.worker import Worker, is_outside_trouble
@@ -67,6 +67,8 @@ class BackgroundServices:
         """New settings, for what begins from now on. Servers that are `held` wait for a yes."""
         self.settings = settings
         self.worker.limits = kind_limits(settings)
+        if self.host.sender is not None:
+            self.host = replace(self.host, sender=sender_with(self.host.sender, settings))
         agents = self._advancer.assembler
         if isinstance(agents, AssemblerByKind):
             self._advancer = replace(self._advancer, assembler=agents.with_settings(settings))
@@ -127,8 +129,7 @@ class BackgroundServices:
             self._post.set()
 
     async def _deliver(self) -> None:
-        sender = self.host.sender
-        while sender is not None:
+        while (sender := self.host.sender) is not None:
             self._post.clear()
             while await sender.deliver_all():
                 pass
@@ -147,6 +148,7 @@ class BackgroundServices:
             await remove_old_scratch(self.home, self.host.database, self.settings, self.clock)
             await self.host.database.write(lambda tx: end_removed(tx, self.registry))
             await self._archive_children()
+            await remove_unused_media(self.home, self.host.database, self.clock)
             needed = await self.host.database.read(digests_in_use)
             await asyncio.to_thread(forget_snapshots, self.home, needed, self.clock.now())
             await asyncio.sleep(CLEANUP_EVERY)

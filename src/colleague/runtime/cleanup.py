@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 
 from sqlalchemy import select
 
+from colleague.agent.pictures.media import old_media, remove_media
 from colleague.clock import Clock
 from colleague.config import Settings
 from colleague.duration import parse_duration
@@ -17,10 +19,13 @@ from colleague.experts.workspace.scratch import forget_scratch, scratchpad_path
 from colleague.experts.workspace.workspace import Workspace
 from colleague.home import Home
 from colleague.store.run import Run, get_run
-from colleague.store.tables import is_open, runs, sql_literal
+from colleague.store.tables import inbox, is_open, runs, session_items, sql_literal
 from colleague.store.tx import Database, Tx
 
 log = logging.getLogger(__name__)
+
+MEDIA_GRACE_SECONDS = 86_400
+_HASH = re.compile(r"\b[0-9a-f]{64}\b")
 
 
 async def remove_old_scratch(home: Home, database: Database, settings: Settings, clock: Clock) -> list[str]:
@@ -36,6 +41,26 @@ async def remove_old_scratch(home: Home, database: Database, settings: Settings,
             log.info("removed %d old working files of %s", len(gone), expert.name)
         removed += gone
     return removed
+
+
+async def remove_unused_media(home: Home, database: Database, clock: Clock) -> int:
+    """Removes pictures that no stored message names any more; those of the last day may get one yet."""
+    before = clock.wall() / 1000 - MEDIA_GRACE_SECONDS
+    old = await asyncio.to_thread(old_media, home, before)
+    if not old:
+        return 0
+    used = await database.read(media_in_use)
+    gone = await asyncio.to_thread(remove_media, home, set(old) - used, before)
+    if gone:
+        log.info("removed %d pictures that nothing names any more", gone)
+    return gone
+
+
+def media_in_use(tx: Tx) -> set[str]:
+    """The hashes that stand in stored messages, and in those that wait."""
+    kept = tx.all(select(session_items.c.attachments).where(session_items.c.attachments.is_not(None)))
+    waiting = tx.all(select(inbox.c.arrival))
+    return {found for row in (*kept, *waiting) for found in _HASH.findall(row[0])}
 
 
 def _needed(tx: Tx, expert: str) -> list[Run]:

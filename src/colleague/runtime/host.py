@@ -239,12 +239,7 @@ async def _served(
         payloads = PayloadLog.of(home.logs, environ)
         advancer = Advancer(database, AssemblerByKind(main, experts), bus, connections, payloads)
         keep_ms = parse_duration(settings.experts.retention).seconds * 1000
-        sender = OutboxSender(
-            database,
-            channels(settings.workspace),
-            settings.experts.main_turn,
-            settings.agents.defaults.subagents.announce_timeout_ms,
-        )
+        sender = sender_with(OutboxSender(database, channels(settings.workspace)), settings)
         yield Host(
             database,
             servers,
@@ -255,6 +250,12 @@ async def _served(
             sender,
             kind_limits(settings),
         )
+
+
+def sender_with(sender: OutboxSender, settings: Settings) -> OutboxSender:
+    """The same sender, for what is sent from now on."""
+    timeout_ms = settings.agents.defaults.subagents.announce_timeout_ms
+    return replace(sender, main_turn=settings.experts.main_turn, announce_timeout_ms=timeout_ms)
 
 
 def kind_limits(settings: Settings) -> KindLimits:

@@ -65,19 +65,21 @@ from colleague.sessions.attachments import kept_attachments
 from colleague.sessions.changes import change, reset, stop
 from colleague.sessions.messages import (
     SessionMessage,
+    denied_by_policy,
     find_key,
     queue_rule,
     require_session,
     send_message,
 )
 from colleague.sessions.report import archive_document, hit_document, item_documents, session_document
-from colleague.store.accept import Accepted, Arrival, accept
+from colleague.store.accept import Accepted, Arrival, accept, skip
 from colleague.store.approvals import (
     AlreadyDecided,
     get_approval,
     pending_approvals,
 )
 from colleague.store.cancel import cancel
+from colleague.store.cascade import end_stopped_children
 from colleague.store.event_report import get_event
 from colleague.store.grants import revoke_grant
 from colleague.store.inbox import Sent, send
@@ -118,6 +120,7 @@ from colleague.triggers.reminders import (
 
 Source = Literal["command", "api", "page", "chat", "link"]
 OFTEN = 0.3
+NO_PICTURES = "experts are sent text only; the attachments were left out"
 
 
 @dataclass(frozen=True)
@@ -192,7 +195,7 @@ class LocalService:
         require_message(message.text)
         self._require_enforced()
         key, model = await self.database.read(lambda tx: _addressed(tx, session))
-        if key.kind == "expert":
+        if key.is_of_expert:
             return await self._send_to_expert(key, message)
         self._check_model(key.agent_id, message.model or model)
         pictures = await self._pictures(key.agent_id, message)
@@ -224,28 +227,26 @@ class LocalService:
         return await wait_for_turn(self.database, self.home, sent, seconds)
 
     async def _send_to_expert(self, key: SessionKey, message: MessageRequest) -> SentMessage:
-        """A task of the expert, in the session in which people talk to it."""
+        """A task of the expert, in a session in which people talk to it."""
         experts = ExpertMessages(self.home, self.settings, self.environ)
         said = await asyncio.to_thread(
-            experts.task,
-            str(key.expert),
-            key.agent_id,
-            message.text,
-            source=self.source,
-            delegated=False,
-            model=message.model,
+            experts.message, key, message.text, source=self.source, model=message.model
         )
         keys = (message.dedupe_key,) if message.dedupe_key else ()
         said = replace(said, arrival=replace(said.arrival, dedupe_keys=keys))
 
-        def work(tx: Tx) -> Sent:
+        def work(tx: Tx) -> SentMessage:
             self.settings.for_agent(key.agent_id)
             lock_lane(tx, str(key))
             entry = open_session(tx, str(key), key.agent_id)
-            return send(tx, said, queue_rule(self.settings, entry, _said(message, self.source)))
+            denied = denied_by_policy(self.settings, key, entry, message.place.get("channel"))
+            if denied is not None:
+                return _sent(tx, str(key), Sent(skip(tx, said.arrival, denied), None, "denied"))
+            rule = queue_rule(self.settings, entry, _said(message, self.source))
+            return _sent(tx, str(key), send(tx, said, rule))
 
         sent = await self.database.write(work)
-        return SentMessage(sent.event_id, sent.run_id, sent.queued, str(key), sent.duplicate)
+        return replace(sent, problems=(NO_PICTURES,) if message.attachments else ())
 
     async def sessions(self, *, limit: int = 200, after: str | None = None) -> list[SessionDocument]:
         def work(tx: Tx) -> list[SessionDocument]:
@@ -279,7 +280,9 @@ class LocalService:
 
     async def stop_session(self, session: str, by: str) -> StoppedDocument:
         await self._open_main(session)
-        return await self.database.write(lambda tx: stop(tx, find_key(tx, session), by))
+        stopped = await self.database.write(lambda tx: stop(tx, find_key(tx, session), by))
+        await end_stopped_children(self.database)
+        return stopped
 
     async def reset_session(self, session: str, by: str) -> SessionDocument:
         await self._open_main(session)
@@ -287,7 +290,9 @@ class LocalService:
         def work(tx: Tx) -> SessionDocument:
             return session_document(tx, reset(tx, find_key(tx, session), by))
 
-        return await self.database.write(work)
+        found = await self.database.write(work)
+        await end_stopped_children(self.database)
+        return found
 
     async def items(
         self, session: str, *, after: int = 0, limit: int = 200, archive: str | None = None
@@ -406,7 +411,9 @@ class LocalService:
         return await self.database.write(lambda tx: resume(tx, self.home, bound))
 
     async def cancel(self, run: str, reason: str) -> bool:
-        return await self.database.write(lambda tx: cancel(tx, full_id(tx, runs, "run", run), reason))
+        done = await self.database.write(lambda tx: cancel(tx, full_id(tx, runs, "run", run), reason))
+        await end_stopped_children(self.database)
+        return done
 
     async def retry(self, run: str, changes: dict[str, Any] | None = None) -> str:
         self._require_enforced()

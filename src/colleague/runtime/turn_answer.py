@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from colleague.experts.runs.redacted_report import approval_report
 from colleague.home import Home
 from colleague.runtime.requests import SentMessage, TurnAnswer
 from colleague.runtime.session_news import session_news
-from colleague.store.approvals import approvals_of
+from colleague.store.approvals import Approval, approvals_of
 from colleague.store.event_report import get_event
 from colleague.store.run import Run, get_run
 from colleague.store.session_items import items_of_run
@@ -43,12 +44,15 @@ def turn_answer(tx: Tx, home: Home, event_id: str) -> TurnAnswer | None:
         skipped = event.outcome == "skipped"
         return TurnAnswer(None, "skipped", error=event.reason) if skipped else None
     run = get_run(tx, event.run_id)
-    return _answer(tx, home, run) if run.status in ("done", "waiting") else None
-
-
-def _answer(tx: Tx, home: Home, run: Run) -> TurnAnswer:
-    said = [each.text for each in items_of_run(tx, run.id) if each.role == "assistant" and each.text]
+    if run.status not in ("done", "waiting"):
+        return None
     asked = [each for each in approvals_of(tx, run.id) if each.status == "pending"]
+    waits_for_child = run.status == "waiting" and not asked
+    return None if waits_for_child else _answer(tx, home, run, asked)
+
+
+def _answer(tx: Tx, home: Home, run: Run, asked: Sequence[Approval]) -> TurnAnswer:
+    said = [each.text for each in items_of_run(tx, run.id) if each.role == "assistant" and each.text]
     return TurnAnswer(
         run.id,
         run.status,

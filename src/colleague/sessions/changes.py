@@ -11,6 +11,7 @@ from colleague.session_document import CHANGEABLE, StoppedDocument
 from colleague.session_key import SessionKey
 from colleague.session_label import parse_label
 from colleague.store.cancel import cancel
+from colleague.store.cascade import count_children, stop_children_of_session
 from colleague.store.inbox import TURNS, drop_waiting
 from colleague.store.lanes import head_of, lock_lane
 from colleague.store.run import get_run
@@ -69,21 +70,25 @@ def model_columns(value: str | None) -> dict[str, str | None]:
 
 
 def stop(tx: Tx, key: SessionKey, by: str) -> StoppedDocument:
-    """Ends the turn at work and what waits behind it; each event says so."""
+    """Ends the turn at work, what waits behind it and what the session handed over; each event says so."""
     name = str(key)
     lock_lane(tx, name)
     get_session(tx, name)
     dropped = drop_waiting(tx, name, f"{by} stopped the session")
     head = head_of(tx, name)
     stopped = head if head and get_run(tx, head).kind in TURNS else None
+    children = count_children(tx, name)
     if stopped is not None:
         cancel(tx, stopped, f"stopped by {by}")
+    stop_children_of_session(tx, name, f"{by} stopped {name}")
+    if stopped is not None:
         add_item(tx, name, NewItem("event", f"Stopped by {by}.", source="turn", run_id=stopped))
-    return {"run_id": stopped, "dropped": dropped}
+    return {"run_id": stopped, "dropped": dropped, "children": children}
 
 
-def reset(tx: Tx, key: SessionKey, by: str) -> SessionEntry:
-    """Ends the turn at work and begins another transcript; the one before stays as an archive."""
-    stop(tx, key, by)
+def reset(tx: Tx, key: SessionKey, by: str, *, ends_work: bool = True) -> SessionEntry:
+    """Ends what is at work and begins another transcript; the one before stays as an archive."""
+    if ends_work:
+        stop(tx, key, by)
     begin_transcript(tx, str(key), by)
     return get_session(tx, str(key))

@@ -93,13 +93,10 @@ def send_message(
     lock_lane(tx, name)
     entry = open_session(tx, name, key.agent_id, **_known(key), hidden=int(message.hidden))
     arrival = _arrival(key, message)
-    override: Action | None = (
-        "deny" if entry.send_policy == "deny" else "allow" if entry.send_policy else None
-    )
     channel = message.place.get("channel")
-    decision = resolve_send_policy(settings.session.send_policy, key, override=override, channel=channel)
-    if not decision.allowed:
-        return Sent(skip(tx, arrival, f"the send policy denies it: {decision.decided_by}"), None, "denied")
+    denied = denied_by_policy(settings, key, entry, channel)
+    if denied is not None:
+        return Sent(skip(tx, arrival, denied), None, "denied")
     if message.source in PEOPLE and not is_repeat(tx, arrival):
         said = after_trigger(settings, message.text)
         if said is not None:
@@ -113,6 +110,17 @@ def send_message(
     return send(tx, _said(key, message, arrival), rule or queue_rule(settings, entry, message))
 
 
+def denied_by_policy(
+    settings: Settings, key: SessionKey, entry: SessionEntry, channel: str | None
+) -> str | None:
+    """Why the send policy keeps a message out of a session; None when it does not."""
+    override: Action | None = (
+        "deny" if entry.send_policy == "deny" else "allow" if entry.send_policy else None
+    )
+    decision = resolve_send_policy(settings.session.send_policy, key, override=override, channel=channel)
+    return None if decision.allowed else f"the send policy denies it: {decision.decided_by}"
+
+
 def _said(key: SessionKey, message: SessionMessage, arrival: Arrival) -> Said:
     source, hidden = _sender(message), int(message.heartbeat)
     item = NewItem(message.role, message.text, source=source, attachments=message.attachments, hidden=hidden)
@@ -124,7 +132,7 @@ def _reset_if_due(tx: Tx, settings: Settings, key: SessionKey, entry: SessionEnt
     last = last_said_at(tx, entry.id)
     why = reset_due(settings, key, channel, last, tx.now) if last is not None else None
     if why is not None and head_of(tx, entry.key) is None and not count_waiting(tx, entry.key):
-        reset(tx, key, why)
+        reset(tx, key, why, ends_work=False)
 
 
 def _known(key: SessionKey) -> dict[str, str | None]:

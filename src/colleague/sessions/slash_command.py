@@ -5,8 +5,10 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, cast, get_args
 
 from colleague.errors import UsageError
@@ -25,6 +27,8 @@ DROPS = get_args(Drop)
 THINKING = ("off", "low", "medium", "high")
 _SWITCH = ("on", "off")
 _USAGE_WIDTH = 27
+_NARROW = 60
+"""Below so many columns, two do not stand beside each other."""
 _WORD = re.compile(r"/([A-Za-z][A-Za-z0-9_-]*)(?:\s+(.*))?", re.DOTALL)
 _TIME = re.compile(r"(\d{1,9})(ms|s|m)")
 _MILLISECONDS = {"ms": 1, "s": 1_000, "m": 60_000}
@@ -188,10 +192,11 @@ def find_command(name: str) -> CommandSpec | None:
     return next((each for each in COMMANDS if name == each.name or name in each.aliases), None)
 
 
-def help_text(command: str | None = None) -> str:
+def help_text(command: str | None = None, *, width: int = 80) -> str:
     """A line for each command, or for one of them. Raises UsageError when there is no such command."""
     if command is None:
-        return "\n".join(_help_line(each) for each in COMMANDS)
+        line = _help_line if width >= _NARROW else partial(_narrow_help, width=width)
+        return "\n".join(line(each) for each in COMMANDS)
     spec = find_command(command)
     if spec is None:
         raise _unknown(command, f"/{command}")
@@ -203,6 +208,13 @@ def _help_line(spec: CommandSpec) -> str:
     """A long usage has a line of its own, so that the list fits into a narrow terminal."""
     gap = " " * (_USAGE_WIDTH - len(spec.usage)) or "\n" + " " * _USAGE_WIDTH
     return f"{spec.usage}{gap}{spec.description}"
+
+
+def _narrow_help(spec: CommandSpec, *, width: int) -> str:
+    """What it does stands below how it is typed."""
+    usage = textwrap.wrap(spec.usage, width, subsequent_indent="    ")
+    told = textwrap.wrap(spec.description, width, initial_indent="  ", subsequent_indent="  ")
+    return "\n".join([*usage, *told])
 
 
 def completions(line: str, values: Mapping[str, Sequence[str]] | None = None) -> list[str]:

@@ -10,12 +10,12 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from sqlalchemy import delete
-
 from colleague.errors import DatabaseUnavailable
 from colleague.failpoints import failpoint
+from colleague.silent_answer import shown_answer
 from colleague.store.accept import accept
 from colleague.store.approvals import can_go_on
+from colleague.store.cascade import remove_session, stop_child
 from colleague.store.claims import wake_run
 from colleague.store.delegations import (
     GOES_ON,
@@ -30,11 +30,19 @@ from colleague.store.ids import short
 from colleague.store.inbox import turn_arrival
 from colleague.store.journal import get_call
 from colleague.store.lanes import lock_lane
-from colleague.store.outbox import ANNOUNCEMENT, OutboxMessage, is_sent, not_sent, sent, waiting_announcements
+from colleague.store.outbox import (
+    ANNOUNCEMENT,
+    CHILD_STOP,
+    OutboxMessage,
+    is_sent,
+    not_sent,
+    sent,
+    waiting_announcements,
+)
 from colleague.store.run import Run, lock_run_row
 from colleague.store.session_entry import open_session
 from colleague.store.session_items import NewItem, add_item
-from colleague.store.tables import delegations, runs, session_items, sessions
+from colleague.store.tables import delegations, runs
 from colleague.store.tx import Database, Tx
 
 log = logging.getLogger(__name__)
@@ -82,6 +90,8 @@ async def announce_each(
 
 def announce(tx: Tx, message: OutboxMessage) -> bool:
     """Ends the call that waits, or begins a turn with the result. False when it was told already."""
+    if message.kind == CHILD_STOP:
+        return stop_child(tx, message)
     delegation = get_delegation(tx, message.subject)
     if delegation is not None:
         lock_lane(tx, delegation.parent_session)
@@ -93,6 +103,8 @@ def announce(tx: Tx, message: OutboxMessage) -> bool:
             _tell_result(tx, delegation)
         elif delegation.status == "waiting":
             _wake_after(tx, delegation, lambda: detach(tx, delegation, _question_text(delegation, message)))
+    if delegation is not None and message.kind == ANNOUNCEMENT and delegation.cleanup == "delete":
+        remove_session(tx, delegation.child_session)
     sent(tx, message.id)
     return True
 
@@ -116,8 +128,6 @@ def _tell_result(tx: Tx, delegation: Delegation) -> None:
     else:
         turn = _begin_turn(tx, delegation, NewItem("event", result.text, source=source))
     tx.update(delegations, {"call_id": delegation.call_id}, status="told", turn_run=turn)
-    if delegation.cleanup == "delete":
-        _remove_session(tx, delegation.child_session)
 
 
 def _wake_after(tx: Tx, delegation: Delegation, end: Callable[[], None]) -> None:
@@ -137,7 +147,7 @@ def result_of(tx: Tx, delegation: Delegation) -> ChildResult:
     if child.outcome != "completed":
         why = f": {child.error}" if child.error else ""
         return ChildResult(f"It ended without a result: {child.outcome}{why}", True)
-    parts = [child.narrative or "", f"Outputs: {child.outputs}" if child.outputs else ""]
+    parts = [shown_answer(child.narrative or "").text, f"Outputs: {child.outputs}" if child.outputs else ""]
     return ChildResult("\n\n".join(part for part in parts if part) or "It is done, without a word.")
 
 
@@ -152,12 +162,6 @@ def _begin_turn(tx: Tx, delegation: Delegation, item: NewItem) -> str | None:
     accepted = accept(tx, replace(arrival, transcript=entry.id))
     add_item(tx, key, replace(item, run_id=accepted.run_id, event_id=accepted.event_id))
     return accepted.run_id
-
-
-def _remove_session(tx: Tx, key: str) -> None:
-    """The child was not to be kept. Its runs stay as long as any."""
-    tx.execute(delete(session_items).where(session_items.c.session_key == key))
-    tx.execute(delete(sessions).where(sessions.c.key == key))
 
 
 def look_at_child(tx: Tx, run: Run, call_id: str) -> None:

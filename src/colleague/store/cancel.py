@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from colleague.store.approvals import Ask, approvals_of, raise_asks
+from colleague.store.cascade import stop_children_of_run
 from colleague.store.claims import end_run
 from colleague.store.delegations import let_go
 from colleague.store.journal import Call, read_calls
@@ -14,15 +15,17 @@ from colleague.store.tables import approvals, calls
 from colleague.store.tx import Tx
 
 
-def cancel(tx: Tx, run_id: str, reason: str) -> bool:
+def cancel(tx: Tx, run_id: str, reason: str, *, awaited_only: bool = False) -> bool:
     """Ends a run at once, whatever it is doing, and frees its lane. False when it had ended already.
 
-    A call in flight becomes unknown: a person is asked what came of it, but it is not sent again."""
+    A call in flight becomes unknown: a person is asked what came of it, but it is not sent again. What it
+    handed over ends with it; `awaited_only`: what it waits for, and the rest goes on."""
     run = lock_run(tx, run_id)
     if run.status == "done":
         return False
     pending = {"run_id": run_id, "status": "pending", "parked": 0}
     tx.update(approvals, pending, status="withdrawn", decided_at=tx.now, note=reason)
+    stop_children_of_run(tx, run, reason, awaited_only=awaited_only)
     close_calls(tx, run, reason)
     end_run(tx, run, "cancelled", error=reason)
     tx.after_commit(lambda: tx.tell_watchers(run_id))

@@ -161,6 +161,19 @@ def asked_by(tx: Tx, run: Run) -> list[str]:
     return found
 
 
+def sends_in_a_row(tx: Tx, run: Run, child: str) -> int:
+    """How often a session has sent to another one since a person last began a turn of it: in this turn, and
+    in those that were begun with what came of earlier ones."""
+    count, seen = 0, set[str]()
+    while run.id not in seen:
+        seen.add(run.id)
+        count += sum(each.child_session == child for each in delegations_of(tx, run.id))
+        told = get_delegation(tx, json.loads(run.inputs).get("delegation") or "")
+        before = tx.find(Run, runs, {"id": told.parent_run}) if told else []
+        run = before[0] if before else run
+    return count
+
+
 def child_runs(tx: Tx, run_id: str) -> list[str]:
     """The runs that a run handed work to, in order."""
     query = select(runs.c.id).where(runs.c.parent_run == run_id).order_by(runs.c.id)
@@ -209,7 +222,7 @@ def note_end(tx: Tx, run: Run) -> None:
     for each in found:
         ends = {"deferred": 1} if later else {"deferred": 0, "ended_at": tx.now}
         tx.update(delegations, {"call_id": each.call_id}, child_run=run.id, **ends)
-        if not later and each.status in OPEN:
+        if not later and (each.status in OPEN or each.cleanup == "delete"):
             put_in_outbox(tx, run.id, ANNOUNCEMENT, each.call_id, SESSIONS, "{}")
 
 

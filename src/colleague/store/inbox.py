@@ -133,7 +133,8 @@ def _interrupt(tx: Tx, said: Said, event_id: str, running: Run | None) -> Sent:
     if count_open(tx, key) <= 1:
         tx.update(inbox, {"session_key": key}, mode="collect", due_at=tx.now)
     if running is not None:
-        cancel(tx, running.id, "a new message interrupted this turn")  # this starts what waits
+        interrupted = "a new message interrupted this turn"
+        cancel(tx, running.id, interrupted, awaited_only=True)  # this starts what waits
     else:
         start_waiting(tx, key)
     return Sent(event_id, _run_of(tx, event_id), "interrupted" if running is not None else "started")
@@ -311,6 +312,15 @@ def drop_waiting(tx: Tx, key: str, reason: str) -> int:
         )
         note_dropped(tx, row.event_id, reason)
     return len(rows)
+
+
+def drop_message(tx: Tx, event_id: str, reason: str) -> bool:
+    """A message that waits is not run after all. False when it does not wait. The lane is locked."""
+    rows = tx.find(WaitingMessage, inbox, {"event_id": event_id})
+    _remove(tx, rows)
+    for row in rows:
+        _skip(tx, row.event_id, reason)
+    return bool(rows)
 
 
 def turn_arrival(run: Run, trigger: str, inputs: dict[str, Any]) -> Arrival:

@@ -40,6 +40,8 @@ SESSIONS = "sessions"
 """The channel of what a run comes to, for the session that handed the work over."""
 ANNOUNCEMENT = "announcement"
 CHILD_QUESTION = "child question"
+CHILD_STOP = "child stop"
+"""What a run handed over is to end: it was ended itself."""
 UNREAD = "unread"
 """The status of what is where it should be and nobody has read."""
 NO_READER = f"{MAIN_CHANNEL} has no reader yet"
@@ -48,7 +50,7 @@ LONGEST_SEND_MS = 120_000
 LONGEST_PAUSE_MS = 3_600_000
 _COLUMNS = columns_of(OutboxMessage, outbox)
 TO_SEND = tuple(outbox.c.status != sql_literal(status) for status in ("sent", UNREAD))
-_NOT_FOR_PEOPLE = (ANNOUNCEMENT, CHILD_QUESTION)
+_NOT_FOR_PEOPLE = (ANNOUNCEMENT, CHILD_QUESTION, CHILD_STOP)
 _NO_QUESTION = tuple(outbox.c.kind != sql_literal(kind) for kind in (*QUESTIONS, *_NOT_FOR_PEOPLE))
 TO_READ = (outbox.c.status == sql_literal(UNREAD), *_NO_QUESTION)
 _READABLE = or_(
@@ -81,6 +83,11 @@ def waiting_outbox(tx: Tx, limit: int = 100) -> list[OutboxMessage]:
 def waiting_announcements(tx: Tx, limit: int = 100) -> list[OutboxMessage]:
     """What sessions are to be told of the work that they handed over, the oldest first."""
     return _waiting(tx, outbox.c.channel == SESSIONS, limit)
+
+
+def waiting_stops(tx: Tx, limit: int = 100) -> list[OutboxMessage]:
+    """The work that is to be ended because its parent was, the oldest first."""
+    return _waiting(tx, (outbox.c.channel == SESSIONS) & (outbox.c.kind == CHILD_STOP), limit)
 
 
 def _waiting(tx: Tx, where: ColumnElement[bool], limit: int) -> list[OutboxMessage]:

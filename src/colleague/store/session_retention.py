@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from sqlalchemy import ColumnElement, and_, delete, exists, or_, select
 
 from colleague.store.inbox import count_waiting
@@ -64,11 +66,10 @@ def _forget_hidden(tx: Tx, limit_at: int) -> None:
 
 
 def idle_children(tx: Tx, idle_ms: int) -> list[str]:
-    """The sub-agents in which nothing has happened for so long."""
+    """The sub-agents in which nothing has happened for so long; not those that are there to be talked to."""
     idle = sessions.c.spawned_by.is_not(None), sessions.c.updated_at < tx.now - idle_ms
-    return [
-        str(row.key) for row in tx.all(select(sessions.c.key).where(*idle).order_by(sessions.c.updated_at))
-    ]
+    rows = tx.all(select(sessions.c.key, sessions.c.origin).where(*idle).order_by(sessions.c.updated_at))
+    return [str(row.key) for row in rows if json.loads(row.origin or "{}").get("mode") != "session"]
 
 
 def archive_child(tx: Tx, key: str, idle_ms: int) -> bool:

@@ -170,6 +170,60 @@ class TestExperts:
                 assert done.choices[0].message.content == "It is done."
             assert [each["expert"] for each in gateway.get("/api/runs").json()] == [CLERK]
 
+    @pytest.mark.parametrize("stream", [True, False])
+    def test_with_a_user_the_conversation_goes_on(self, house: House, stream: bool) -> None:
+        with house.open() as gateway:
+            house.play({"text": "Noted."}, {"text": "It is blue."}, {"text": "Who are you?"})
+            model = f"expert:{CLERK}"
+
+            def ask(text: str, user: str) -> str:
+                messages: list[ChatCompletionMessageParam] = [{"role": "user", "content": text}]
+                if stream:
+                    return streamed(gateway, model=model, messages=messages, user=user)[0]
+                done = client(gateway).chat.completions.create(model=model, messages=messages, user=user)
+                return str(done.choices[0].message.content)
+
+            said = [ask("My colour is blue.", "ann@example.org"), ask("Which is it?", "ann@example.org")]
+            assert said == ["Noted.", "It is blue."]  # the script counts the answers before it
+            assert ask("And mine?", "a b:c") == "Noted."
+            key = f"agent:main:expert:{CLERK}:openai:"
+            assert set(keys(gateway)) == {f"{key}ann@example.org", f"{key}a%20b%3Ac"}
+            items = gateway.get(f"/api/sessions/{key}ann@example.org/messages").json()
+            assert [each["text"] for each in items] == [
+                "My colour is blue.",
+                "Noted.",
+                "Which is it?",
+                "It is blue.",
+            ]
+
+    def test_a_session_of_somebody_else_is_refused(self, house: House) -> None:
+        with house.open() as gateway:
+            headers = {"x-openclaw-session-key": "agent:main:main"}
+            with pytest.raises(openai.BadRequestError, match="no session of the expert"):
+                client(gateway).chat.completions.create(
+                    model=f"expert:{CLERK}", messages=HELLO, extra_headers=headers
+                )
+
+    @pytest.mark.parametrize("stream", [True, False])
+    def test_the_main_agent_hands_over_and_relays(self, house: House, stream: bool) -> None:
+        asks = {"label": f"expert:{CLERK}", "message": "Summarise the pipeline."}
+        say(house, {"calls": [{"operation": "sessions_send", "arguments": asks}]}, {"text": "Five deals."})
+        house.play({"text": "Five open deals, worth $212k."})
+        with house.open() as gateway:
+            question: list[ChatCompletionMessageParam] = [
+                {"role": "user", "content": "What's my pipeline looking like?"}
+            ]
+            if stream:
+                assert streamed(gateway, messages=question, user="ann")[0] == "Five deals."
+            else:
+                chat = client(gateway).chat.completions
+                done = chat.create(model="main", messages=question, user="ann")
+                assert done.choices[0].message.content == "Five deals."
+            task, turn = gateway.get("/api/runs").json()
+            child, parent = gateway.ended(task["id"]), gateway.ended(turn["id"])
+            assert (child["expert"], child["parent_run"]) == (CLERK, parent["id"])
+            assert "worth $212k" in parent["calls"][0]["result"]["text"]
+
 
 class TestModels:
     def test_agents_and_experts(self, house: House) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import sys
 from pathlib import Path
@@ -209,3 +210,19 @@ def test_old_working_files_are_removed_and_needed_ones_stay(house: House) -> Non
     assert asyncio.run(later(6)) == []
     assert asyncio.run(later(8)) == ["scratch/old.md"]
     assert not (scratch / "old.md").exists()
+
+
+def test_relaying_what_is_for_main_begins_without_a_restart(house: House) -> None:
+    (house.root / "talk.yaml").write_text('{"replies": [{"text": "Ann, the clerk is done."}]}')
+    house.configure(agents={"defaults": {"model": {"primary": "script/talk.yaml"}}})
+    with house.open() as gateway:
+        house.configure(experts={"mainTurn": "relay"})
+        numbers = itertools.count()
+
+        def relayed() -> bool:
+            started = gateway.hook(f"{CLERK}/order", {"id": str(next(numbers))}).json()
+            gateway.ended(started["run_id"])
+            items = gateway.get("/api/sessions/agent:main:main/messages").json()
+            return "Ann, the clerk is done." in [each["text"] for each in items]
+
+        assert gateway.until(relayed)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import os
 from pathlib import Path
 
+from colleague.agent.pictures.media import keep_picture
+from colleague.runtime.cleanup import remove_unused_media
 from colleague.store.retention import forget_old
 from tests.integration.sessions.room import (
     DAY,
@@ -12,6 +17,7 @@ from tests.integration.sessions.room import (
     acting,
     house,
 )
+from tests.unit.pictures.samples import png
 
 
 class TestRetention:
@@ -55,3 +61,30 @@ class TestRetention:
 async def forget(room: Room) -> None:
     while await room.database.write(lambda tx: forget_old(tx, 30 * DAY)):
         pass
+
+
+def test_a_picture_goes_when_no_message_names_it(tmp_path: Path) -> None:
+    place = house(tmp_path)
+    kept = {name: png(width=4, height=height) for name, height in (("old", 3), ("used", 5), ("fresh", 7))}
+    media = {name: place.folder / "state" / "media" / hashlib.sha256(kept[name]).hexdigest() for name in kept}
+
+    def attached(name: str) -> dict[str, str]:
+        return {"name": f"{name}.png", "data": base64.b64encode(kept[name]).decode()}
+
+    async def acts(room: Room) -> None:
+        other = "agent:main:test:dm:ann"
+        await room.say("look", other, attachments=(attached("old"),))
+        await room.say("look", attachments=(attached("used"),))
+        keep_picture(place.home, kept["fresh"], "image/png")
+        for name in ("old", "used"):
+            os.utime(media[name], (0, 0))
+        assert await remove_unused_media(place.home, room.database, place.clock) == 0
+        place.clock.move(days=40)
+        now = place.clock.now() / 1000
+        os.utime(media["fresh"], (now, now))
+        await room.say("again")
+        await forget(room)
+        assert await remove_unused_media(place.home, room.database, place.clock) == 1
+        assert [name for name in media if media[name].exists()] == ["used", "fresh"]
+
+    acting(place, acts)

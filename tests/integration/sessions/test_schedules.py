@@ -62,15 +62,20 @@ async def check(talk: Talk) -> None:
 
 
 async def check_children(talk: Talk) -> None:
-    """What each child came to was told exactly once, where the work was handed over."""
+    """What each child came to was told exactly once, where the work was handed over, and nothing of those
+    that were ended with their parents."""
     handed = await handed_over(talk.databases[0])
     talk.counts["spawn"] = len(handed)
     for parent in {each.parent_session for each in handed}:
         items = await talk.databases[0].read(lambda tx, parent=parent: items_of(tx, parent, limit=100_000))
         told = [item.source for item in items if item.source.startswith("session:")]
-        mine = [f"session:{each.child_session}" for each in handed if each.parent_session == parent]
+        mine = [
+            f"session:{each.child_session}"
+            for each in handed
+            if each.parent_session == parent and each.status == "told"
+        ]
         assert sorted(told) == sorted(mine)
-    assert {each.status for each in handed} <= {"told"}
+    assert {each.status for each in handed} <= {"told", "killed"}
 
 
 def check_model_saw(items: list[object]) -> None:

@@ -158,9 +158,10 @@ def test_an_idle_child_is_archived_unless_it_is_still_needed(tmp_path: Path) -> 
     place = house(tmp_path, PROPOSE)
 
     async def acts(room: Room) -> None:
-        children = {name: f"agent:main:subagent:{name}" for name in ("done", "asks")}
-        for key in children.values():
-            await room.database.write(lambda tx, key=key: open_session(tx, key, "main", spawned_by=MAIN))
+        children = {name: f"agent:main:subagent:{name}" for name in ("done", "asks", "stays")}
+        for name, key in children.items():
+            known = {"spawned_by": MAIN, "origin": '{"mode": "session"}' if name == "stays" else None}
+            await room.database.write(lambda tx, key=key, known=known: open_session(tx, key, "main", **known))
         await room.say("work", children["done"])
         await room.say("propose", children["asks"])
         assert await room.database.read(lambda tx: idle_children(tx, HOUR)) == []

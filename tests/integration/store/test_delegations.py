@@ -17,20 +17,20 @@ from colleague.store.accept import Arrival, accept
 from colleague.store.announce import announce, announce_all
 from colleague.store.approvals import Ask, wait
 from colleague.store.cancel import cancel
+from colleague.store.cascade import end_stopped_children
 from colleague.store.claims import end_run, take_some
 from colleague.store.delegations import (
     NewDelegation,
     add_delegation,
     asked_by,
-    family_of,
     get_delegation,
     waits_for,
 )
-from colleague.store.inbox import QueueRule, Said, send
+from colleague.store.inbox import QueueRule, Said, send, waiting_for
 from colleague.store.journal import DELEGATION, Call, Message, NewCall, read_calls
 from colleague.store.lanes import lock_lane
 from colleague.store.outbox import waiting_announcements
-from colleague.store.run import get_run, lock_run
+from colleague.store.run import Run, get_run, lock_run
 from colleague.store.session_items import NewItem, items_of
 from colleague.store.sweep import sweep
 from colleague.store.tables import runs
@@ -228,17 +228,81 @@ def test_a_child_that_needs_a_person_is_told_of_and_goes_on_later(opener: Opener
     on(opener, acts)
 
 
-def test_a_cancelled_parent_is_told_in_a_turn_of_its_own(opener: Opener) -> None:
+async def family(stage: Stage) -> list[Run]:
+    """Every run, in the order in which they began."""
+    return await stage.database.read(lambda tx: tx.find(Run, runs, {}, order=("id",)))
+
+
+def test_what_a_cancelled_parent_handed_over_ends_with_it(opener: Opener) -> None:
     async def acts(stage: Stage) -> None:
         call = await stage.hand_over()
         assert await stage.wait()
         assert await stage.database.write(lambda tx: cancel(tx, stage.taken.run.id, "stopped by ann"))
         assert "stopped by ann" in str((await stage.call(call)).result)
-        await stage.end_child()
+        assert [each.status for each in await family(stage)] == ["done", "queued"]
+        told = await asyncio.gather(*(end_stopped_children(stage.database) for _ in range(3)))
+        assert sum(told) == 1
+        assert [each.outcome for each in await family(stage)] == ["cancelled", "cancelled"]
+        assert await announce_all(stage.database) == 0
+        assert await stage.turns() == 1
+
+    on(opener, acts)
+
+
+def test_children_of_children_end_too_and_a_result_that_was_not_told_is_not_told(opener: Opener) -> None:
+    async def acts(stage: Stage) -> None:
+        parent = stage.taken
+        await stage.hand_over(seconds=0)
+        await stage.hand_over(seconds=0, child=f"{CHILD}-done")
+        stage.taken = await stage.take()
+        if stage.taken.run.session_key != CHILD:
+            first, stage.taken = stage.taken, await stage.take()
+        else:
+            first = await stage.take()
+        await stage.hand_over(seconds=0, child=f"{CHILD}-below")
+        await stage.database.write(lambda tx: end_run(tx, lock_run(tx, first.run.id), "completed"))
+        await stage.database.write(lambda tx: cancel(tx, parent.run.id, "stopped by ann"))
+        while await announce_all(stage.database):
+            pass
+        ended = {each.session_key: each.outcome for each in await family(stage)}
+        assert ended == {
+            PARENT: "cancelled",
+            CHILD: "cancelled",
+            f"{CHILD}-below": "cancelled",
+            f"{CHILD}-done": "completed",
+        }
+        assert await stage.turns() == 1
+
+    on(opener, acts)
+
+
+def test_an_interrupted_turn_ends_what_it_waits_for_and_nothing_else(opener: Opener) -> None:
+    async def acts(stage: Stage) -> None:
+        await stage.hand_over(seconds=0, child=f"{CHILD}-beside")
+        await stage.hand_over()
+        assert await stage.wait()
+        sent = await stage.database.write(lambda tx: send(tx, said(PARENT, "no"), QueueRule("interrupt")))
+        assert sent.queued == "interrupted"
         await announce_all(stage.database)
-        assert await stage.turns() == 2
-        family = await stage.database.read(lambda tx: family_of(tx, [stage.taken.run.id]))
-        assert len(family) == 3
+        ended = {each.session_key: each.outcome for each in await family(stage) if each.session_key != PARENT}
+        assert ended == {CHILD: "cancelled", f"{CHILD}-beside": None}
+
+    on(opener, acts)
+
+
+def test_in_a_session_of_others_only_what_was_handed_over_ends(opener: Opener) -> None:
+    async def acts(stage: Stage) -> None:
+        other = "agent:main:test:dm:bob"
+        at_work = await stage.database.write(lambda tx: send(tx, said(other, "his own"), QueueRule()))
+        await stage.hand_over(child=other)
+        await stage.database.write(lambda tx: send(tx, said(other, "and this"), QueueRule("queue")))
+        assert await stage.wait()
+        await stage.database.write(lambda tx: cancel(tx, stage.taken.run.id, "stopped by ann"))
+        await announce_all(stage.database)
+        waiting = await stage.database.read(lambda tx: waiting_for(tx, other))
+        assert [each.said.item.text for each in waiting] == ["and this"]
+        row = await stage.database.read(lambda tx: get_run(tx, str(at_work.run_id)))
+        assert row.status == "queued"
 
     on(opener, acts)
 

@@ -156,6 +156,15 @@ def test_help_names_every_command_once() -> None:
         help_text("thnk")
 
 
+@pytest.mark.parametrize("width", [20, 40, 59])
+def test_help_fits_into_a_narrow_terminal(width: int) -> None:
+    lines = help_text(width=width).splitlines()
+    assert [line.split()[0] for line in lines if line[0] == "/"] == [f"/{each.name}" for each in COMMANDS]
+    assert max(map(len, lines)) <= width
+    words = [word for each in COMMANDS for word in f"{each.usage} {each.description}".split()]
+    assert "".join(help_text(width=width).split()) == "".join(words)
+
+
 def test_names_and_aliases_are_unique_and_values_can_be_typed() -> None:
     names = [name for each in COMMANDS for name in (each.name, *each.aliases)]
     assert len(names) == len(set(names))

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,10 +40,13 @@ class MediaRef:
 def keep_picture(home: Home, data: bytes, media_type: str) -> MediaRef:
     """Writes a picture so that it survives a power cut; done once per content, whoever does it.
 
-    A message that names it is committed afterwards: what is never named costs only its bytes."""
+    A message that names it is committed afterwards: what is never named goes with `remove_media`."""
     ref = MediaRef(hashlib.sha256(data).hexdigest(), media_type)
+    file = _file(home, ref)
     if load_picture(home, ref) is None:
-        write_atomic(_file(home, ref), data, mode=0o600)
+        write_atomic(file, data, mode=0o600)
+    else:
+        os.utime(file)  # it is young again, and stays until its message is stored
     return ref
 
 
@@ -56,6 +60,26 @@ def load_picture(home: Home, ref: MediaRef) -> bytes | None:
         data = file.read(MOST_BYTES + 1)
         return data if hashlib.sha256(data).hexdigest() == ref.sha256 else None
     return None
+
+
+def old_media(home: Home, before: float) -> list[str]:
+    """The names of what was kept, or kept again, before a time in seconds."""
+    folder = home.state / "media"
+    if not folder.is_dir():
+        return []
+    return [each.name for each in folder.iterdir() if each.is_file() and each.stat().st_mtime < before]
+
+
+def remove_media(home: Home, names: Iterable[str], before: float) -> int:
+    """Removes those that were not kept again meanwhile; returns how many."""
+    gone = 0
+    for name in names:
+        file = home.state / "media" / name
+        with contextlib.suppress(FileNotFoundError):
+            if file.stat().st_mtime < before:
+                file.unlink()
+                gone += 1
+    return gone
 
 
 def _file(home: Home, ref: MediaRef) -> Path:

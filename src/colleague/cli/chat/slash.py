@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -90,7 +91,7 @@ class SlashCommands:
             case LeaveChat():
                 return SlashReply(leaves=True)
             case Help(name):
-                return SlashReply(help_text(name).splitlines())
+                return SlashReply(help_text(name, width=_width()).splitlines())
             case ShowOption() | SetOption() | SetQueue():
                 return SlashReply(await self._option(command))
             case ShowStatus() | ShowContext() | Compact():
@@ -163,6 +164,11 @@ class SlashCommands:
             return SlashReply(session=(await self.service.session(name))["key"])
         found = await self.service.sessions(limit=50)
         return SlashReply([f"{each['label'] or each['key']}: {status_text(each)}" for each in found])
+
+
+def _width() -> int:
+    """Of the terminal, as it is now."""
+    return max(20, shutil.get_terminal_size().columns)
 
 
 def _name(option: Option) -> str:

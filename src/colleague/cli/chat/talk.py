@@ -33,10 +33,15 @@ if TYPE_CHECKING:
     from colleague.cli.client import Client
     from colleague.home import Home
     from colleague.session_document import ItemDocument, SessionDocument
+    from colleague.session_event import SessionEvent
 
 TROUBLE = (ColleagueError, DatabaseUnavailable)
 SHORTEST_LOOK, LONGEST_LOOK = 0.1, 1.5
 QUESTION_SECONDS = 1.0
+TOLD_SECONDS, TOLD_QUESTION_SECONDS = 15.0, 3.0
+"""How long nothing is looked at while the session tells of itself. It does not tell of the questions of
+sub-agents that work beside it."""
+NEWS = ("message", "session_status", "approval_requested", "approval_decided", "run_status", "gateway_back")
 TICK_SECONDS = 0.5
 EARLIER = 6
 """How many items of the conversation so far are shown at the beginning."""
@@ -90,7 +95,9 @@ class Chat:
         self._done_here: set[str] = set()
         """Sources of items about what was decided or stopped here, which was said already."""
         self._trouble = ""
-        self._news = asyncio.Event()
+        self._news, self._question_news = asyncio.Event(), asyncio.Event()
+        self._is_told = False
+        """Whether the session tells of itself; else it is looked at again and again."""
         self.run_id = ""
 
     async def talk(self, key: str) -> str:
@@ -98,7 +105,8 @@ class Chat:
         self._begin(key)
         await self._greet()
         reading = asyncio.create_task(self._read())
-        tasks = [reading, *map(asyncio.create_task, (self._watch(), self._watch_questions(), self._tick()))]
+        beside = (self._listen(), self._watch(), self._watch_questions(), self._tick())
+        tasks = [reading, *map(asyncio.create_task, beside)]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -175,6 +183,29 @@ class Chat:
         event = await self._service.event(sent.event_id)
         return f"{CROSS} {sent.queued}: {event['reason']}"
 
+    async def _listen(self) -> None:
+        """News of the session wake those who show it."""
+        while True:
+            with contextlib.suppress(*TROUBLE):
+                async with contextlib.aclosing(self._service.watch_session(self._key)) as events:
+                    async for event in events:
+                        self._hear(event)
+            self._is_told = False
+            await asyncio.sleep(LONGEST_LOOK)
+
+    def _hear(self, event: SessionEvent) -> None:
+        self._is_told = event.kind != "gateway_lost"
+        if event.kind in NEWS:
+            self._news.set()
+            self._question_news.set()
+
+    async def _rest(self, news: asyncio.Event, pause: float, told: float) -> None:
+        """Until there are news, or for so long: `told` where the session tells of itself."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(told if self._is_told else pause):
+                await news.wait()
+        news.clear()
+
     async def _watch(self) -> None:
         """Shows one turn after another, whoever began it."""
         pause = SHORTEST_LOOK
@@ -190,12 +221,8 @@ class Chat:
             except TROUBLE as error:
                 self._say_trouble(error)
                 pause = LONGEST_LOOK
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(pause):
-                    await self._news.wait()
-                    self._news.clear()
-                    pause = SHORTEST_LOOK
-            pause = min(LONGEST_LOOK, pause * 1.5)
+            pause = SHORTEST_LOOK if self._news.is_set() else min(LONGEST_LOOK, pause * 1.5)
+            await self._rest(self._news, pause, TOLD_SECONDS)
 
     async def _follow_next(self, session: SessionDocument) -> bool:
         """False when there is no turn to follow now."""
@@ -264,7 +291,7 @@ class Chat:
         while True:
             with contextlib.suppress(*TROUBLE):
                 await self._look_for_questions()
-            await asyncio.sleep(QUESTION_SECONDS)
+            await self._rest(self._question_news, QUESTION_SECONDS, TOLD_QUESTION_SECONDS)
 
     async def _look_for_questions(self) -> None:
         fresh = await self._questions.new()

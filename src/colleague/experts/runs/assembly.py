@@ -36,7 +36,7 @@ from colleague.experts.privacy.redactor import PrivateText, private_text_of
 from colleague.experts.rehearsal.walkthrough import walkthrough_model
 from colleague.experts.runs.bound_tools import BoundTools, ToolUnavailable
 from colleague.experts.runs.completion import OutputCompletion
-from colleague.experts.runs.expert_sessions import is_persistent
+from colleague.experts.runs.expert_sessions import remembers
 from colleague.experts.runs.inputs import REHEARSAL
 from colleague.experts.runs.opening import FunctionOpening, ProcessOpening, TaskOpening
 from colleague.experts.runs.policy_gate import PolicyGate
@@ -140,7 +140,7 @@ class RunSpecBuilder:
         bindings = self.agent.bindings(expert.bindings_file)
         model_name = self.run.model or bindings.model
         rehearsal = model_name == REHEARSAL
-        lasting = self.run.transcript if is_persistent(bindings) else None
+        lasting = self.run.transcript if remembers(bindings, self.run) else None
         workspace, tree = await asyncio.to_thread(self._workspace, lasting or self.run.id)
         files = self._file_tools(tree, workspace)
         skills = skill_folders(self.agent.settings.workspace, self.agent.home.root)

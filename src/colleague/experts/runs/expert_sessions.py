@@ -14,14 +14,26 @@ from colleague.home import Home
 from colleague.session_key import SessionKey
 from colleague.store.ids import new_id
 from colleague.store.inbox import Said
+from colleague.store.run import Run
 from colleague.store.session_items import NewItem
 
 TASK = "task"
 """In the place of a process, in the key of a session that one task has for itself."""
 
 
+CHAT_CHANNELS = ("openai",)
+"""In the place of a process, too: a person's own conversation with an expert."""
+
+
 def is_persistent(bindings: Bindings) -> bool:
     return bindings.session == "persistent"
+
+
+def remembers(bindings: Bindings, run: Run) -> bool:
+    """Whether a run of an expert knows what was said before it in its session."""
+    if run.transcript is None:
+        return False
+    return is_persistent(bindings) or SessionKey.parse(run.session_key).process in CHAT_CHANNELS
 
 
 @dataclass(frozen=True)
@@ -36,20 +48,31 @@ class ExpertMessages:
         self, expert: str, agent_id: str, text: str, *, source: str, delegated: bool, model: str = ""
     ) -> Said:
         """Raises ColleagueError when there is no such expert, or its run would fail at once."""
-        found = find_expert(self.home, expert)
-        package = found.load()
-        Preflight(self.home, self.settings, self.environ).check_expert(
-            found, package, None, model, dry_run=False
-        )
-        lasting = not delegated or is_persistent(valid_bindings(found.bindings_file))
+        said = self._said(expert, agent_id, text, source, model)
+        lasting = not delegated or is_persistent(valid_bindings(find_expert(self.home, expert).bindings_file))
         key = (
             SessionKey.for_expert(expert, agent=agent_id)
             if lasting
             else SessionKey.for_process(expert, TASK, new_id()[-12:], agent=agent_id)
         )
+        return _in_session(said, key)
+
+    def message(self, key: SessionKey, text: str, *, source: str, model: str = "") -> Said:
+        """A task in a session of the expert that is there to be talked to. Raises as `task` does."""
+        return _in_session(self._said(str(key.expert), key.agent_id, text, source, model), key)
+
+    def _said(self, expert: str, agent_id: str, text: str, source: str, model: str) -> Said:
+        found = find_expert(self.home, expert)
+        package = found.load()
+        Preflight(self.home, self.settings, self.environ).check_expert(
+            found, package, None, model, dry_run=False
+        )
         arrival = Invocation(self.home, found, package, model).task(text, source=source)
-        arrival = replace(arrival, session_key=str(key), lane=str(key))
         return Said(arrival, agent_id, NewItem("user", text, source=source))
 
     def names(self) -> list[str]:
         return [each.name for each in usable_experts(self.home)]
+
+
+def _in_session(said: Said, key: SessionKey) -> Said:
+    return replace(said, arrival=replace(said.arrival, session_key=str(key), lane=str(key)))

@@ -16,12 +16,14 @@ from colleague.sessions.envelope import envelope
 from colleague.sessions.expert_sessions import ExpertSessions
 from colleague.sessions.messages import SessionMessage, send_message
 from colleague.sessions.scope import SessionScope, key_of
+from colleague.silent_answer import REPLY_SKIP
 from colleague.store.delegations import (
     GOES_ON,
     NewDelegation,
     add_delegation,
     asked_by,
     blocked_reason,
+    sends_in_a_row,
     waits_for,
 )
 from colleague.store.inbox import QueueRule, Sent, send
@@ -31,6 +33,7 @@ from colleague.store.session_entry import SessionEntry, find_session, open_sessi
 from colleague.store.tx import Database, Tx
 
 DEFAULT_SECONDS = 120
+MAY_SKIP = f"[When nothing is to be said to this, answer {REPLY_SKIP}.]"
 EACH_BY_ITSELF = QueueRule("queue", cap=1_000_000, drop="new")
 _TEXT = {"type": "string", "minLength": 1}
 
@@ -75,7 +78,7 @@ class SessionsSendTool(DelegatingTool):
         if not name or ("label" in given and "sessionKey" in given):
             raise NotSent("sessions_send takes either a label or a sessionKey; give one of them")
         key = await self.database.read(lambda tx: key_of(tx, str(name)))
-        expert = key.expert if key.kind == "expert" else labelled_expert(str(name))
+        expert = key.expert or labelled_expert(str(name))
         wait_ms = round(float(given.get("timeoutSeconds", DEFAULT_SECONDS)) * 1000)
         if expert:
             return await self._to_expert(request, expert, wait_ms)
@@ -101,13 +104,22 @@ class SessionsSendTool(DelegatingTool):
         scope = SessionScope(self.entry, self.settings)
         if str(key) != self.entry.key:
             await self.database.read(lambda tx: scope.find(tx, str(key)))
-        text = await self._envelope(request)
+        text = f"{await self._envelope(request)}\n\n{MAY_SKIP}"
         message = SessionMessage(
             text, source="session", sender={"id": self.entry.key}, queue_mode="queue", parent_run=self.run.id
         )
         return self._handover(
             request, key, wait_ms, lambda tx: send_message(tx, self.settings, key, message, EACH_BY_ITSELF)
         )
+
+    def _require_turns(self, tx: Tx, key: SessionKey) -> None:
+        """Two agents do not talk to each other for ever. An expert is asked as often as it is needed."""
+        most = self.settings.session.agent_to_agent.max_ping_pong_turns
+        if not key.is_of_expert and sends_in_a_row(tx, self.run, str(key)) > most:
+            raise NotSent(
+                f"you have answered {key} {most} times in a row; tell the person what came of it, and go on "
+                "when they say so"
+            )
 
     async def _envelope(self, request: ToolRequest) -> str:
         task = str(request.arguments["message"])
@@ -120,6 +132,7 @@ class SessionsSendTool(DelegatingTool):
 
         def start(tx: Tx) -> str | None:
             require_no_circle(tx, self.run, child)
+            self._require_turns(tx, key)
             open_session(tx, child, key.agent_id, **self._spawned(tx, key))
             sent = store(tx)
             if sent.queued in ("denied", "dropped"):

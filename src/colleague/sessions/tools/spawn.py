@@ -102,6 +102,8 @@ class SessionsSpawnTool(DelegatingTool):
     def _answer(self, key: SessionKey, label: str | None, given: dict[str, Any]) -> str:
         named = f" ({label})" if label else ""
         told = given.get("expectsCompletionMessage", True)
+        if given.get("mode") == "session":
+            named += ", which stays: sessions_send reaches it by its " + ("label" if label else "key")
         return f"Started {key}{named}. {GOES_ON if told else 'You are not told of its end.'}"
 
     def _agent(self, given: dict[str, Any]) -> str:
@@ -128,6 +130,8 @@ class SessionsSpawnTool(DelegatingTool):
     def _require_possible(self, given: dict[str, Any]) -> None:
         if given.get("thread"):
             raise NotSent("no channel here can open a thread; spawn it without thread")
+        if given.get("mode") == "session" and given.get("cleanup") == "delete":
+            raise NotSent("mode session keeps it and cleanup delete does not; leave one of them out")
         if self.entry.spawn_depth >= self._rules.max_spawn_depth:
             depth = self._rules.max_spawn_depth
             raise NotSent(f"sub-agents may be {depth} deep and this is one; do the task yourself")

@@ -10,10 +10,10 @@ from colleague.agent.tool import NotSent, ToolOutput, ToolRequest, ToolSpec
 from colleague.config import Settings
 from colleague.session_key import SessionKey
 from colleague.sessions.messages import SessionMessage, send_message
-from colleague.store.cancel import cancel
-from colleague.store.delegations import OPEN, NewDelegation, add_delegation, get_delegation
+from colleague.store.cascade import end_session
+from colleague.store.delegations import NewDelegation, add_delegation, get_delegation
 from colleague.store.ids import short
-from colleague.store.inbox import QueueRule, drop_waiting
+from colleague.store.inbox import QueueRule
 from colleague.store.lanes import lock_lane
 from colleague.store.record import columns_of, record
 from colleague.store.run import Run
@@ -136,10 +136,6 @@ def _line(tx: Tx, entry: SessionEntry, run: Run) -> str:
 
 
 def _end(tx: Tx, key: str) -> list[str]:
-    """Ends the runs of one session and what waits in it. Whoever killed it is not told of its end."""
+    """Whoever killed it is not told of its end."""
     lock_lane(tx, key)
-    about = (delegations.c.child_session == key, delegations.c.status.in_(OPEN))
-    tx.execute(update(delegations).where(*about).values(status="killed", ended_at=tx.now))
-    drop_waiting(tx, key, KILLED)
-    ids = [row.id for row in tx.all(select(runs.c.id).where(runs.c.session_key == key, is_open()))]
-    return [key for run_id in ids if cancel(tx, run_id, KILLED)]
+    return [key] if end_session(tx, key, KILLED) else []
