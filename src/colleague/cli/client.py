@@ -230,9 +230,12 @@ async def _answers(found: GatewayFile) -> bool:
 @asynccontextmanager
 async def _local(home: Home, *, served: bool) -> AsyncIterator[LocalService]:
     """Beside a gateway that does not answer, a command accepts no MCP server in passing."""
-    from colleague.runtime.host import open_host
-    from colleague.runtime.local_service import LocalService
-    from colleague.triggers.registry import TriggerRegistry
+    from colleague.cli.spinner import Spinner
+
+    with Spinner().shown("starting"):
+        from colleague.runtime.host import open_host
+        from colleague.runtime.local_service import LocalService
+        from colleague.triggers.registry import TriggerRegistry
 
     settings = loaded(home)
     wait = 0 if served else LOCK_SECONDS
