@@ -253,7 +253,7 @@ class RunSpecBuilder:
     @property
     def _retries(self) -> Retries:
         retry = self._execution.retry
-        return Retries(retry.max_attempts, retry.delay.seconds * 1000, retry.backoff == "exponential")
+        return Retries(retry.max_attempts, retry.delay.milliseconds, retry.backoff == "exponential")
 
     @property
     def _end_hooks(self) -> ExpertRunEndHooks:
