@@ -196,7 +196,7 @@ class LocalService:
             return await self._send_to_expert(key, message)
         self._check_model(key.agent_id, message.model or model)
         pictures = await self._pictures(key.agent_id, message)
-        said = replace(_said(message, self.source), attachments=pictures.to_json())
+        said = replace(_session_message(message, self.source), attachments=pictures.to_json())
 
         def work(tx: Tx) -> SentMessage:
             key = find_key(tx, session)
@@ -242,7 +242,7 @@ class LocalService:
             self.settings.for_agent(key.agent_id)
             lock_lane(tx, str(key))
             entry = open_session(tx, str(key), key.agent_id)
-            return send(tx, said, queue_rule(self.settings, entry, _said(message, self.source)))
+            return send(tx, said, queue_rule(self.settings, entry, _session_message(message, self.source)))
 
         sent = await self.database.write(work)
         return SentMessage(sent.event_id, sent.run_id, sent.queued, str(key), sent.duplicate)
@@ -519,7 +519,7 @@ class LocalService:
         return await self.database.read(lambda tx: run_report(tx, self.home, run_id))
 
 
-def _said(message: MessageRequest, source: Source) -> SessionMessage:
+def _session_message(message: MessageRequest, source: Source) -> SessionMessage:
     modes, levels = get_args(QueueMode), get_args(AnyLevel)
     if message.queue_mode is not None and message.queue_mode not in modes:
         raise UsageError(f"there is no queue mode {message.queue_mode!r}", hint=f"one of: {', '.join(modes)}")
