@@ -13,6 +13,10 @@ log.propagate = False  # everything is in the store; the log file is for what we
 log.setLevel(OFF)
 
 
+PRINTED = {"printed": True}
+"""As `extra` of a log record: whoever runs this process is told the same by a line of its own."""
+
+
 def is_on() -> bool:
     return log.isEnabledFor(logging.INFO)
 

@@ -16,6 +16,10 @@ class Duration:
     text: str
     seconds: int
 
+    @property
+    def milliseconds(self) -> int:
+        return self.seconds * 1000
+
     def __str__(self) -> str:
         return self.text
 

@@ -68,7 +68,7 @@ class SessionKey:
             if value is not None:
                 _require_usable(each.name, value)
         if len(str(self)) > MAX_KEY:
-            raise BadSessionKey(f"the session key is longer than {MAX_KEY} characters: {_shown(str(self))}")
+            raise BadSessionKey(f"the session key is longer than {MAX_KEY} characters: {_quoted(str(self))}")
 
     def __str__(self) -> str:
         return f"agent:{_escaped(self.agent_id)}:{self.unscoped}"
@@ -112,7 +112,7 @@ class SessionKey:
             agent, segments = segments[1], segments[2:]
         found = _fields_of(segments)
         if found is None:
-            raise BadSessionKey(f"{_shown(text)} is no session key", hint=_FORMS)
+            raise BadSessionKey(f"{_quoted(text)} is no session key", hint=_FORMS)
         return cls(agent, **found)
 
     @classmethod
@@ -164,7 +164,7 @@ class SessionKey:
             thread_id=thread,
         )
         if cls.parse(str(key)) != key:
-            raise BadSessionKey(f"{_shown(str(key))} would be read as another session key", hint=_FORMS)
+            raise BadSessionKey(f"{_quoted(str(key))} would be read as another session key", hint=_FORMS)
         return key
 
     def _segments(self) -> list[str]:
@@ -227,15 +227,15 @@ def _require_readable(text: str) -> None:
     if not text.strip():
         raise BadSessionKey("the session key is empty", hint=_FORMS)
     if len(text) > MAX_KEY:
-        raise BadSessionKey(f"the session key is longer than {MAX_KEY} characters: {_shown(text)}")
+        raise BadSessionKey(f"the session key is longer than {MAX_KEY} characters: {_quoted(text)}")
     if not text.isprintable():
-        raise BadSessionKey(f"the session key {_shown(text)} has control characters", hint=_FORMS)
+        raise BadSessionKey(f"the session key {_quoted(text)} has control characters", hint=_FORMS)
     if any(each.isspace() for each in text):
-        raise BadSessionKey(f"the session key {_shown(text)} has a space", hint="write %20 for a space")
+        raise BadSessionKey(f"the session key {_quoted(text)} has a space", hint="write %20 for a space")
     if ".." in text or "/" in text or "\\" in text:
-        raise BadSessionKey(f"the session key {_shown(text)} has a path in it", hint="write %2F for a slash")
+        raise BadSessionKey(f"the session key {_quoted(text)} has a path in it", hint="write %2F for a slash")
     if "" in text.split(":"):
-        raise BadSessionKey(f"the session key {_shown(text)} has an empty part", hint=_FORMS)
+        raise BadSessionKey(f"the session key {_quoted(text)} has an empty part", hint=_FORMS)
 
 
 def _require_usable(field: str, value: str) -> None:
@@ -243,10 +243,10 @@ def _require_usable(field: str, value: str) -> None:
     if not value:
         raise BadSessionKey(f"the {name} of a session key is empty")
     if any("\ud800" <= each <= "\udfff" for each in value):
-        raise BadSessionKey(f"the {name} of a session key is no valid text: {_shown(value)}")
+        raise BadSessionKey(f"the {name} of a session key is no valid text: {_quoted(value)}")
     if field in _PLAIN and _escaped(value) != value:
         raise BadSessionKey(
-            f"the {name} {_shown(value)} cannot stand in a session key", hint="use letters, digits, - and _"
+            f"the {name} {_quoted(value)} cannot stand in a session key", hint="use letters, digits, - and _"
         )
 
 
@@ -271,9 +271,9 @@ def _unescaped(segment: str, text: str) -> str:
     try:
         return unquote(segment, errors="strict")
     except UnicodeDecodeError:
-        raise BadSessionKey(f"the session key {_shown(text)} is not escaped as UTF-8") from None
+        raise BadSessionKey(f"the session key {_quoted(text)} is not escaped as UTF-8") from None
 
 
-def _shown(text: str) -> str:
+def _quoted(text: str) -> str:
     cut = text if len(text) <= 60 else text[:57] + "..."
     return f"'{plain(cut)}'"

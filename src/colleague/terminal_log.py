@@ -128,7 +128,8 @@ class _Warnings(logging.Handler):
         self._lines = lines
 
     def emit(self, record: logging.LogRecord) -> None:
-        self._lines.handle(record)
+        if not getattr(record, "printed", False):
+            self._lines.handle(record)
 
     def write_summaries(self) -> None:
         self._lines.write_summaries()

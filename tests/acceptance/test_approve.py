@@ -91,6 +91,7 @@ def _nothing() -> Iterator[None]:
     [
         ("stage=nowhere", "do not fit"),
         ("stage", "is no field=value"),
+        ("stge=discovery", "did you mean 'stage'?"),
         ("reason.inner=1", "do not fit"),
     ],
 )

@@ -10,6 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.acceptance.test_serve_lines import serving
 from tests.conftest import SALES, Colleague
 from tests.forked import forked_command
 from tests.office import SERVER
@@ -74,6 +75,21 @@ def test_a_webhook_without_a_secret(sales: Colleague) -> None:
     assert lines[0].startswith("Colleague listens on")
     assert lines[1] == f"trigger {SALES}/new_email cannot work: {MISSING} ({CURE})\n"
     assert [each["problems"] for each in document if each["trigger"] == "new_email"] == [[problem]]
+
+
+def test_what_cannot_work_is_said_once(sales: Colleague) -> None:
+    """In the first lines, also under --quiet, and not once more as a line of the log."""
+    assert sales("expert", "enable", SALES).code == 1
+    fault = f"trigger {SALES}/new_email cannot work"
+    for options in ((), ("--quiet",)):
+        with serving(sales, *options) as gateway:
+            pass
+        assert [line.partition(":")[0] for line in gateway.out if "cannot work" in line] == [fault]
+    with serving(sales, "--log-json") as gateway:
+        pass
+    first, *rest = [json.loads(line) for line in gateway.out]
+    assert [each.partition(":")[0] for each in first["problems"]] == [fault]
+    assert not [each for each in rest if "cannot work" in json.dumps(each)]
 
 
 def served(colleague: Colleague) -> tuple[list[str], Any]:

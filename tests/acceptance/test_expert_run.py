@@ -173,6 +173,10 @@ def test_dead_letters(pair: list[Terminal]) -> None:
         said = terminal.run(failed, failed, DONE)
         assert (said.code, "dead_letter: step 1 failed: the book is closed" in said.err) == (1, True)
         dead = terminal.last()
+        ending = dead["id"][-8:]
+        advice = f"next: colleague deadletter retry {ending}, or colleague deadletter drop {ending}"
+        assert advice in said.err
+        assert advice in terminal.type("run", "show", ending).out
         assert [each["id"] for each in terminal.type("deadletter", "list", "--json").json] == [dead["id"]]
         shown = terminal.type("deadletter", "show", dead["id"][-8:]).out
         assert "error: step 1 failed: the book is closed" in shown

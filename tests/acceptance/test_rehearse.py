@@ -112,3 +112,16 @@ async def _rehearse(root: Path, files: dict[str, str]) -> None:
             document = await host.database.read(lambda tx, it=run: run_report(tx, home, it.id))
             assert run.outcome == "completed", json.dumps(document, indent=1)[:4000]
             assert execution_report(package, process, document).ok
+
+
+def test_a_rehearsal_that_the_bindings_ask_for_is_marked(colleague: Colleague) -> None:
+    """The list knows it by what thought about the run, not by what was typed."""
+    office = Office.open(colleague)
+    office.employ(SALES)
+    with (colleague.expert() / "bindings.yaml").open("a") as file:
+        file.write("model: rehearsal/walkthrough\n")
+    inputs = ("--process", "inbound-email-triage", "--input", "message_id=m-acme-pricing")
+    assert colleague("expert", "run", SALES, *inputs).code == 4
+    [run] = colleague.ok("run", "list", "--json").json
+    assert run["rehearsal"]
+    assert "(rehearsal)" in colleague.ok("run", "list").out

@@ -60,3 +60,9 @@ def test_the_answer_is_streamed_without_harm(hostile: Colleague) -> None:
     shown = on_a_terminal(hostile, "agent", "again", "--model", f"script/{hostile.home}/play.yaml")
     assert "\x1b]0;" not in shown
     assert "\\u001b]0;owned\\u0007" in shown
+
+
+def test_a_command_that_starts_slowly_says_so_first(hostile: Colleague) -> None:
+    """Without a gateway the store is imported before there is a run to name."""
+    shown = on_a_terminal(hostile, "agent", "again", "--model", f"script/{hostile.home}/play.yaml")
+    assert re.search(r"[|/\\-] starting, 0 s", shown.partition("run ")[0])

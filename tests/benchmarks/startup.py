@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = str(ROOT / "examples" / "radiant-sales-expert")
 COLLEAGUE = ["-m", "colleague"]
 ROUNDS = 15
+GREETING = {"when": "/./", "text": "Good morning."}
 
 
 def seconds(arguments: list[str], home: str) -> float:
@@ -32,8 +33,27 @@ def seconds(arguments: list[str], home: str) -> float:
     return time.perf_counter() - started
 
 
+def first_line_seconds(arguments: list[str], home: str) -> float:
+    """Until the line with the run's id and its model."""
+    environ = os.environ | {"OPENCLAW_STATE_DIR": home}
+    started = time.perf_counter()
+    with subprocess.Popen(
+        [sys.executable, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environ
+    ) as process:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        found = time.perf_counter() - started
+        process.stderr.read()
+    assert line.startswith(b"run "), line
+    return found
+
+
 def median(arguments: list[str], home: str) -> float:
     return statistics.median(seconds(arguments, home) for _ in range(ROUNDS))
+
+
+def first_line(arguments: list[str], home: str) -> float:
+    return statistics.median(first_line_seconds(arguments, home) for _ in range(ROUNDS))
 
 
 @contextmanager
@@ -44,7 +64,7 @@ def gateway(home: str) -> Iterator[None]:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environ) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        seconds(agent(home, "answer", {"text": "Good morning."}), home)
+        seconds(agent(home, "answer", GREETING), home)
         try:
             yield
         finally:
@@ -52,7 +72,7 @@ def gateway(home: str) -> Iterator[None]:
 
 
 def agent(home: str, name: str, *replies: dict[str, Any]) -> list[str]:
-    """One turn of an agent whose model answers at once."""
+    """One turn of an agent whose model answers at once, however long the conversation is already."""
     (Path(home) / f"{name}.yaml").write_text(json.dumps({"replies": replies}))
     return [*COLLEAGUE, "agent", "hi", "--model", f"script/{name}.yaml"]
 
@@ -60,10 +80,10 @@ def agent(home: str, name: str, *replies: dict[str, Any]) -> list[str]:
 def approve_seconds(home: str) -> float:
     """From the command to the end of the run that it continues."""
     write = {"operation": "write", "arguments": {"path": "AGENTS.md", "text": "Be brief."}}
-    asking = agent(home, "ask", {"calls": [write]}, {"text": "Written."})
+    asking = agent(home, "ask", {"when": "/^hi$/", "calls": [write]}, {"when": "/./", "text": "Written."})
     environ = os.environ | {"OPENCLAW_STATE_DIR": home}
     asked = subprocess.run([sys.executable, *asking, "--json"], capture_output=True, env=environ, check=False)
-    [approval] = json.loads(asked.stdout)["waiting_on"]
+    [approval] = json.loads(asked.stdout)["approvals"]
     return seconds([*COLLEAGUE, "approve", approval], home)
 
 
@@ -78,10 +98,12 @@ def main() -> None:
         }
         medians = {name: median(arguments, home) for name, arguments in cases.items()}
         with gateway(home):
-            asking = agent(home, "answer", {"text": "Good morning."})
+            asking = agent(home, "answer", GREETING)
             medians["colleague agent, asking a gateway"] = median(asking, home)
+            medians["  its first line"] = first_line(asking, home)
             rounds = [approve_seconds(home) for _ in range(ROUNDS)]
             medians["colleague approve, asking a gateway"] = statistics.median(rounds)
+        medians["colleague agent alone, its first line"] = first_line(asking, home)
     baseline = medians["python -c pass"]
     print(f"{'command':40} {'median':>9} {'x bare python':>14}")
     for name, found in medians.items():

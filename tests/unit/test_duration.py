@@ -69,3 +69,7 @@ def test_any_text_is_a_duration_or_a_value_error(text: str) -> None:
     except ValueError:
         return
     assert duration.seconds > 0
+
+
+def test_it_counts_in_milliseconds_too() -> None:
+    assert parse_duration("2m").milliseconds == 120_000

@@ -21,6 +21,27 @@ finally:
     names = {".".join(name.split(".")[: 2 if name.startswith("colleague.") else 1]) for name in sys.modules}
     print("MODULES", *sorted(names), file=sys.stderr)
 """
+FIRST_LINE = """
+import sys
+from colleague.cli.main import main
+
+class Seen:
+    def __init__(self, stream):
+        self.stream, self.told = stream, False
+
+    def __getattr__(self, name):
+        return getattr(self.stream, name)
+
+    def write(self, text):
+        if not self.told and text.startswith("run "):
+            self.told = True
+            print("MODULES", *sys.modules)
+        return self.stream.write(text)
+
+sys.stderr = Seen(sys.stderr)
+sys.argv = ["colleague", *sys.argv[1:]]
+main()
+"""
 VERBS = [
     ["--version"],
     ["--help"],
@@ -50,6 +71,25 @@ def test_a_fast_verb_imports_nothing_heavy(installed: Colleague, arguments: list
     loaded = modules_after(installed, arguments)
     assert "colleague" in loaded
     assert not loaded & HEAVY
+
+
+def test_the_first_line_of_a_run_needs_no_model_layer(colleague: Colleague) -> None:
+    """Without a gateway: the run is committed and named before what talks to models is imported."""
+    colleague.ok("init")
+    (colleague.home / "play.yaml").write_text('{"replies": [{"text": "Good morning."}]}')
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_LINE, "agent", "hi", "--model", "script/play.yaml"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=colleague.environment({}),
+    )
+    assert done.returncode == 0, done.stderr
+    [told] = [line for line in done.stdout.splitlines() if line.startswith("MODULES")]
+    loaded = set(told.split())
+    assert "colleague.store.accept" in loaded
+    assert not loaded & {"pydantic_ai", "mcp", "starlette", "anthropic", "openai", "psycopg"}
+    assert "sqlalchemy.dialects.postgresql" not in loaded
 
 
 def test_importing_the_command_does_no_work(tmp_path: Path) -> None:

@@ -108,3 +108,14 @@ def test_our_warnings_are_printed_too() -> None:
             lines.begin()
             logging.getLogger("colleague.test").warning("disk is %s", "full")
         assert b" ! disk is full\n" in os.read(reading, 1000)
+
+
+def test_a_warning_that_has_a_line_of_its_own_is_not_printed_again() -> None:
+    with pipe() as (reading, writing):
+        with printing_activity(writing, as_json=False) as lines:
+            lines.begin()
+            logging.getLogger("colleague.test").warning("run 1f3a failed", extra=activity.PRINTED)
+            activity.tell("run failed", "run 1f3a failed")
+        os.close(writing)
+        with os.fdopen(os.dup(reading), "rb") as stream:
+            assert len(stream.read().decode().splitlines()) == 1

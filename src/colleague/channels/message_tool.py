@@ -19,6 +19,7 @@ from colleague.channels.channel import (
 )
 from colleague.config import Settings
 from colleague.errors import ColleagueError, UsageError
+from colleague.main_names import MAIN_CHANNEL
 from colleague.session_key import SessionKey
 from colleague.store.run import Run
 from colleague.store.session_entry import SessionEntry
@@ -112,7 +113,7 @@ class MessageTool:
             raise UsageError(
                 "channel and to are missing", hint="a sub-agent names both, or returns plain text"
             )
-        name = wanted or key.channel or "main"
+        name = wanted or key.channel or MAIN_CHANNEL
         channel = self.channels.get(name)
         if channel is None:
             known = ", ".join(self.channels)

@@ -9,6 +9,7 @@ from typing import ClassVar
 from colleague.channels.channel import Capability, ChannelError, Outgoing, ReadMessage, Target
 from colleague.clock import iso
 from colleague.errors import ColleagueError
+from colleague.main_names import MAIN_CHANNEL
 from colleague.session_key import SessionKey
 from colleague.sessions.messages import find_key
 from colleague.store.accept import Arrival, skip_once
@@ -27,7 +28,7 @@ class SessionChannel:
     """`main` and `web`: the main session of the agent, or another of its sessions that is named."""
 
     database: Database
-    name: str = "main"
+    name: str = MAIN_CHANNEL
     capabilities: ClassVar[frozenset[Capability]] = frozenset({"send", "read"})
 
     async def act(self, action: Capability, what: Outgoing) -> str:  # noqa: ARG002 - it can only send

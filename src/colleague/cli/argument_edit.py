@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from colleague.errors import UsageError
 from colleague.runtime.merge_patch import difference
+from colleague.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from colleague.run_document import ApprovalDocument
@@ -31,8 +32,20 @@ def changes_of(approval: ApprovalDocument, settings: Sequence[str]) -> dict[str,
         if not equals or not name:
             raise UsageError(f"--set {setting!r} is no field=value", hint="write --set subject='Hello'")
         *outer, last = name.split(".")
+        _require_field(approval, outer, last)
         _place(changes, outer)[last] = _value(_schema_at(approval["parameters"], name.split(".")), name, text)
     return changes
+
+
+def _require_field(approval: ApprovalDocument, outer: list[str], name: str) -> None:
+    """A field that the tool does not have is a slip of the fingers, although most schemas would allow it."""
+    schema, arguments = _schema_at(approval["parameters"], outer), approval["arguments"]
+    for each in outer:
+        arguments = arguments.get(each) if isinstance(arguments, dict) else None
+    known = {*schema.get("properties", {}), *(arguments if isinstance(arguments, dict) else ())}
+    if known and name not in known and not schema.get("additionalProperties"):
+        hint = did_you_mean(name, known) or f"it has: {', '.join(sorted(known))}"
+        raise UsageError(f"{approval['operation']} has no field {'.'.join([*outer, name])!r}", hint=hint)
 
 
 def _place(changes: dict[str, Any], outer: list[str]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 CONNECT_SECONDS = 5.0
 MOST_WARNINGS = 5
-_said: set[SettingsWarning] = set()
+_warned_of: set[SettingsWarning] = set()
 
 
 @dataclass(frozen=True)
@@ -143,12 +143,12 @@ def loaded(home: Home) -> Settings:
     from colleague.config import load_settings
 
     settings = load_settings(home)
-    fresh = [each for each in settings.warnings if each not in _said]
+    fresh = [each for each in settings.warnings if each not in _warned_of]
     for warning in fresh[:MOST_WARNINGS]:
         note(f"warning: {warning}" + (f"; {warning.hint}" if warning.hint else ""))
     if len(fresh) > MOST_WARNINGS:
         note(f"warning: and {len(fresh) - MOST_WARNINGS} more: colleague config check")
-    _said.update(fresh)
+    _warned_of.update(fresh)
     return settings
 
 
@@ -230,9 +230,12 @@ async def _answers(found: GatewayFile) -> bool:
 @asynccontextmanager
 async def _local(home: Home, *, served: bool) -> AsyncIterator[LocalService]:
     """Beside a gateway that does not answer, a command accepts no MCP server in passing."""
-    from colleague.runtime.host import open_host
-    from colleague.runtime.local_service import LocalService
-    from colleague.triggers.registry import TriggerRegistry
+    from colleague.cli.spinner import Spinner
+
+    with Spinner().shown("starting"):
+        from colleague.runtime.host import open_host
+        from colleague.runtime.local_service import LocalService
+        from colleague.triggers.registry import TriggerRegistry
 
     settings = loaded(home)
     wait = 0 if served else LOCK_SECONDS

@@ -213,6 +213,6 @@ def _grant_ms(lasts: str) -> int:
     if lasts == "run":
         return 0
     try:
-        return parse_positive_duration(lasts).seconds * 1000
+        return parse_positive_duration(lasts).milliseconds
     except ValueError as error:
         raise UsageError(f"--grant: {error}", hint="write run, or a time such as 30m") from None

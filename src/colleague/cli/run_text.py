@@ -9,6 +9,7 @@ from datetime import datetime
 from colleague.cli.output import CROSS, TICK, plain
 from colleague.cli.times import moment
 from colleague.cli.trouble_text import ahead_line, status_word, trouble_line
+from colleague.cli.typed import with_home
 from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.run_document import CallDocument, RunDocument, StepDocument, short
 
@@ -40,6 +41,8 @@ def _head(document: RunDocument) -> list[str]:
     lines = [f"run {document['id']} of {document['expert']}{what}: {state}{dry}"]
     if document["error"]:
         lines.append(f"  error: {document['error']}")
+    if cure := next_commands(document):
+        lines.append(f"  next: {with_home(cure)}")
     if document["trouble"]:
         lines.append(f"  trouble: {trouble_line(document['trouble'])}")
     if document["inputs"]:
@@ -140,6 +143,16 @@ def _cost(document: RunDocument) -> Iterator[str]:
     usage = document["usage"]
     tokens = f"{usage['input_tokens']} tokens in, {usage['output_tokens']} out"
     yield f"  {tokens}, {usage['cost']:.4f} dollars"
+
+
+def next_commands(document: RunDocument) -> str:
+    """How a person goes on with an expert's run that ended badly; empty where there is nothing to do."""
+    if document["kind"] != "expert" or document["dry_run"]:
+        return ""
+    ending = short(document["id"])
+    if document["outcome"] == "dead_letter":
+        return f"colleague deadletter retry {ending}, or colleague deadletter drop {ending}"
+    return f"colleague run retry {ending}" if document["outcome"] in ("failed", "abandoned") else ""
 
 
 def usage_text(document: RunDocument) -> str:

@@ -14,7 +14,7 @@ import typer
 
 from colleague.cli.approval_view import question_lines
 from colleague.cli.output import CROSS, TICK, note, note_as_is, say, say_json
-from colleague.cli.run_text import MARKS, first_sentence, refused_text, usage_text
+from colleague.cli.run_text import MARKS, first_sentence, next_commands, refused_text, usage_text
 from colleague.cli.spinner import Spinner
 from colleague.cli.trouble_text import ahead_line, retry_line, trouble_line
 from colleague.run_document import AheadDocument, ApprovalDocument, RunDocument, short
@@ -330,6 +330,8 @@ async def say_end(service: Service, document: RunDocument) -> None:
     more = "".join(f" · {each}" for each in (usage_text(document), refused_text(document)) if each)
     if document["outcome"] != "completed":
         note_as_is(f"{CROSS} run {ending} {document['outcome']}: {document['error']}{more}")
+        if cure := next_commands(document):
+            note(f"  next: {cure}")
         return
     note(f"{TICK} run {ending} completed{more}")
     _say_drafts(document)

@@ -89,7 +89,13 @@ def _printing(*, quiet: bool, as_json: bool) -> Iterator[Callable[[str], None]]:
     with printing_activity(STDOUT, as_json=as_json) as lines:
 
         def say_first(text: str) -> None:
-            say(json.dumps({"kind": "ready", "text": text}, ensure_ascii=False) if as_json else text)
+            say(_ready_document(text) if as_json else text)
             lines.begin()
 
         yield say_first
+
+
+def _ready_document(text: str) -> str:
+    """The first line of `text` says where it listens, each further one what cannot work."""
+    first, *problems = text.splitlines()
+    return json.dumps({"kind": "ready", "text": first, "problems": problems}, ensure_ascii=False)

@@ -39,6 +39,17 @@ class Spinner:
             self._ended.set()
             self.stop()
 
+    @contextlib.contextmanager
+    def shown(self, label: str) -> Iterator[None]:
+        """Draws at once and while the block lasts: for what is known to take a while."""
+        self.start(label)
+        self._since -= FIRST_SECONDS
+        with self.turning():
+            if sys.stderr.isatty():
+                with self._writing:
+                    self._draw()
+            yield
+
     def start(self, label: str) -> None:
         """`label` is ours: a word, or the name of a tool."""
         self.label, self._since = label, time.monotonic()

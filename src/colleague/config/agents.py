@@ -8,8 +8,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
+from colleague import duration
 from colleague.config.section import (
     Duration,
     Flag,
@@ -21,7 +22,7 @@ from colleague.config.section import (
     Ratio,
     Section,
     ToolProfile,
-    check_duration,
+    duration_schema,
     keys,
     not_yet,
     restricts,
@@ -58,10 +59,6 @@ def _openclaw_duration(value: object) -> object:
     return f"{math.ceil(sum(number * seconds for number, seconds in parts))}s"
 
 
-def _check_interval(text: str) -> str:
-    return text if text == "0s" else check_duration(text)
-
-
 def _as_choice(value: object) -> object:
     if isinstance(value, str):
         return {"primary": value}
@@ -70,7 +67,9 @@ def _as_choice(value: object) -> object:
     return value
 
 
-Interval = Annotated[str, BeforeValidator(_openclaw_duration), AfterValidator(_check_interval)]
+Interval = Annotated[
+    duration.Duration, duration_schema(duration.parse_duration), BeforeValidator(_openclaw_duration)
+]
 
 
 class ModelPair(Section):
@@ -164,7 +163,8 @@ class ContextPruning(Section):
         default="off", description="When old tool results are cut."
     )
     ttl: Annotated[Duration, BeforeValidator(_openclaw_duration)] = not_yet(
-        default="300s", description="With cache-ttl: how long the provider's cache counts as fresh."
+        default=duration.parse_duration("300s"),
+        description="With cache-ttl: how long the provider's cache counts as fresh.",
     )
     max_chars_per_tool_result: Positive = not_yet(
         default=2000, description="Characters that stay of an old result."
@@ -243,7 +243,8 @@ class Heartbeat(Section):
     )
 
     every: Interval = works(
-        default="0s", description="How often the main agent reads HEARTBEAT.md; 0s is never."
+        default=duration.parse_duration("0s"),
+        description="How often the main agent reads HEARTBEAT.md; 0s is never.",
     )
     prompt: str | None = works(default=None, description="What it is asked then.")
     model: str | None = works(default=None, description="The model for it.")

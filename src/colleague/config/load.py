@@ -24,8 +24,9 @@ from colleague.config.file import (
     read_settings_file,
 )
 from colleague.config.secret import Secret, is_telling
-from colleague.config.section import Section, Status, check_duration, mark_of
+from colleague.config.section import Section, Status, mark_of
 from colleague.config.settings import Settings
+from colleague.duration import Duration
 from colleague.errors import ConfigError
 from colleague.home import Home
 from colleague.suggest import did_you_mean
@@ -56,6 +57,7 @@ _TYPES: Mapping[Any, str] = {
     bool: "true or false",
     object: "anything",
     Secret: "secret",
+    Duration: "duration",
     NoneType: "null",
 }
 
@@ -258,8 +260,7 @@ def _sections(annotation: Any) -> Iterator[tuple[str, type[Section]]]:
 
 
 def _type_text(field: FieldInfo) -> str:
-    checks = [getattr(each, "func", None) for each in field.metadata]
-    return "duration" if check_duration in checks else _named(field.annotation)
+    return _named(field.annotation)
 
 
 def _named(annotation: Any) -> str:
@@ -283,7 +284,7 @@ def _default_text(field: FieldInfo) -> str:
     if field.is_required():
         return "required"
     default = field.get_default(call_default_factory=True, validated_data={})
-    return "" if isinstance(default, Section) else json.dumps(default)
+    return "" if isinstance(default, Section) else json.dumps(default, default=str)
 
 
 def default_settings_text() -> str:

@@ -11,13 +11,16 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetPydanticSchema,
     PlainSerializer,
     Strict,
     model_validator,
 )
 from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
+from pydantic_core import core_schema
 
+from colleague import duration
 from colleague.config.secret import Secret, hide, show
 
 
@@ -25,11 +28,12 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def check_duration(text: str) -> str:
-    from colleague.duration import parse_positive_duration
-
-    parse_positive_duration(text)
-    return text
+def duration_schema(parse: Callable[[str], duration.Duration]) -> GetPydanticSchema:
+    """A text in the files, a Duration here, the text again in what is shown."""
+    schema = core_schema.no_info_after_validator_function(
+        parse, core_schema.str_schema(), serialization=core_schema.to_string_ser_schema()
+    )
+    return GetPydanticSchema(lambda _type, _handler: schema)
 
 
 def _as_text(value: object) -> object:
@@ -49,7 +53,8 @@ Number = Annotated[float, Strict(), Field(ge=0)]
 Ratio = Annotated[float, Strict(), Field(ge=0, le=1)]
 Flag = Annotated[bool, Strict()]
 Names = tuple[str, ...]
-Duration = Annotated[str, AfterValidator(check_duration)]
+Duration = Annotated[duration.Duration, duration_schema(duration.parse_positive_duration)]
+"""Written with its unit, such as 30s or 7d. A key whose name has the unit (timeoutSeconds) is a number."""
 PathText = Annotated[str, AfterValidator(_check_path)]
 Variable = Annotated[Secret, BeforeValidator(_as_text)]
 FreeForm = Annotated[Mapping[str, object], AfterValidator(hide), PlainSerializer(show)]

@@ -29,10 +29,12 @@ from colleague.config.section import (
     not_yet,
     works,
 )
+from colleague.duration import parse_duration
 from colleague.errors import ConfigError, NotFound
 from colleague.home import Home
 from colleague.main_names import MAIN_AGENT
 
+DEDUPE_WINDOW = parse_duration("7d")
 Decision = Literal["allow", "deny"]
 QueueMode = Literal["steer", "followup", "collect", "steer-backlog", "steer+backlog", "queue", "interrupt"]
 
@@ -469,9 +471,13 @@ class Experts(Section):
     database: Annotated[Secret, AfterValidator(_check_database)] | None = works(
         default=None, description="A postgresql:// URL; null is SQLite in the home."
     )
-    dedupe_window: Duration = works(default="7d", description="How long a repeated event is recognised.")
-    retention: Duration = works(default="30d", description="How long finished runs are kept.")
-    scratch_retention: Duration = works(default="7d", description="How long scratch files are kept.")
+    dedupe_window: Duration = works(
+        default=DEDUPE_WINDOW, description="How long a repeated event is recognised."
+    )
+    retention: Duration = works(default=parse_duration("30d"), description="How long finished runs are kept.")
+    scratch_retention: Duration = works(
+        default=parse_duration("7d"), description="How long scratch files are kept."
+    )
     max_concurrent_runs: Positive = works(default=32, description="Runs that work at once.")
     timeout_clock: Literal["working", "wall"] = works(
         default="working", description="Whether a process's timeout counts working time or time on the wall."

@@ -94,7 +94,7 @@ def _is_harmless(found: _SetKey) -> bool:
 
 
 def _cure(settings: Settings, found: _SetKey) -> str:
-    value = json.dumps(found.default)
+    value = json.dumps(found.default, default=str)
     if found.node is None or found.node.document.file in settings.own_files:
         return f"remove {dotted(found.path)}, or set it to {value}"
     if whole := next((index for index, key in enumerate(found.path) if isinstance(key, int)), 0):

@@ -12,7 +12,6 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from colleague.config import resolve
-from colleague.duration import parse_duration
 from colleague.errors import ConfigError, NotFound
 from colleague.gateway.client_address import client_address
 from colleague.gateway.gateway import Gateway, GatewayDep
@@ -130,7 +129,7 @@ class WebhookRequest:
             "/".join(bound_trigger.key),
             scheme=binding.signature or "bearer",
             secrets=secrets,
-            tolerance_ms=binding.tolerance.seconds * 1000,
+            tolerance_ms=binding.tolerance.milliseconds,
             names=binding.headers,
         )
 
@@ -223,7 +222,7 @@ class WebhookRequest:
         try:
             if is_push(payload):
                 push = read_push(payload)
-                window = parse_duration(self.here.live.settings.experts.dedupe_window).seconds * 1000
+                window = self.here.live.settings.experts.dedupe_window.milliseconds
                 experts = dict.fromkeys(bound_trigger.expert.name for bound_trigger in triggers)
                 return [push_arrival(expert, payload, push, window) for expert in experts]
             payloads = gmail_payloads(payload)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 import uvicorn
 
+from colleague import activity
 from colleague.clock import Clock
 from colleague.clock_file import home_clock
 from colleague.config import Settings
@@ -218,7 +219,7 @@ def _ready(gateway: Gateway) -> Ready:
     }
     broken = gateway.broken_triggers
     for each in broken:
-        log.warning("%s", each)
+        log.warning("%s", each, extra=activity.PRINTED)
     others = tuple(each for each in gateway.problems if each not in broken)
     return Ready(gateway.live.listening.url, tuple(sorted(enabled)), others, tuple(broken))
 

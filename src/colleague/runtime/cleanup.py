@@ -12,7 +12,6 @@ from sqlalchemy import select
 from colleague.agent.pictures.media import old_media, remove_media
 from colleague.clock import Clock
 from colleague.config import Settings
-from colleague.duration import parse_duration
 from colleague.errors import ColleagueError
 from colleague.experts.expert import Expert, discover
 from colleague.experts.workspace.scratch import forget_scratch, scratchpad_path
@@ -31,7 +30,7 @@ _HASH = re.compile(r"\b[0-9a-f]{64}\b")
 async def remove_old_scratch(home: Home, database: Database, settings: Settings, clock: Clock) -> list[str]:
     """Removes working files older than experts.scratchRetention; what a run may still want stays."""
     removed: list[str] = []
-    older_than = parse_duration(settings.experts.scratch_retention).seconds * 1000
+    older_than = settings.experts.scratch_retention.milliseconds
     for expert in await asyncio.to_thread(discover, home):
         needed = await database.read(lambda tx, name=expert.name: _needed(tx, name))  # type: ignore[misc]
         kept = await asyncio.to_thread(_paths, expert, needed)

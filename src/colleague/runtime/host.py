@@ -22,7 +22,6 @@ from colleague.channels.message_tool import MessageTools
 from colleague.clock import Clock
 from colleague.clock_file import home_clock, remembered
 from colleague.config import Settings
-from colleague.duration import parse_duration
 from colleague.experts.delivery.sender import OutboxSender, channels
 from colleague.experts.experts_md import refresh_catalogue
 from colleague.experts.launch_acceptance import accept_all, held_servers
@@ -238,7 +237,7 @@ async def _served(
         await remove_leftovers(database, settings.workspace)
         payloads = PayloadLog.of(home.logs, environ)
         advancer = Advancer(database, AssemblerByKind(main, experts), bus, connections, payloads)
-        keep_ms = parse_duration(settings.experts.retention).seconds * 1000
+        keep_ms = settings.experts.retention.milliseconds
         sender = sender_with(OutboxSender(database, channels(settings.workspace)), settings)
         yield Host(
             database,

@@ -199,7 +199,7 @@ class LocalService:
             return await self._send_to_expert(key, message)
         self._check_model(key.agent_id, message.model or model)
         pictures = await self._pictures(key.agent_id, message)
-        said = replace(_said(message, self.source), attachments=pictures.to_json())
+        said = replace(_session_message(message, self.source), attachments=pictures.to_json())
 
         def work(tx: Tx) -> SentMessage:
             key = find_key(tx, session)
@@ -242,7 +242,7 @@ class LocalService:
             denied = denied_by_policy(self.settings, key, entry, message.place.get("channel"))
             if denied is not None:
                 return _sent(tx, str(key), Sent(skip(tx, said.arrival, denied), None, "denied"))
-            rule = queue_rule(self.settings, entry, _said(message, self.source))
+            rule = queue_rule(self.settings, entry, _session_message(message, self.source))
             return _sent(tx, str(key), send(tx, said, rule))
 
         sent = await self.database.write(work)
@@ -526,7 +526,7 @@ class LocalService:
         return await self.database.read(lambda tx: run_report(tx, self.home, run_id))
 
 
-def _said(message: MessageRequest, source: Source) -> SessionMessage:
+def _session_message(message: MessageRequest, source: Source) -> SessionMessage:
     modes, levels = get_args(QueueMode), get_args(AnyLevel)
     if message.queue_mode is not None and message.queue_mode not in modes:
         raise UsageError(f"there is no queue mode {message.queue_mode!r}", hint=f"one of: {', '.join(modes)}")

@@ -107,7 +107,7 @@ def send_message(
             arrival = _arrival(key, message)
         else:
             _reset_if_due(tx, settings, key, entry, channel or key.channel or "")
-    return send(tx, _said(key, message, arrival), rule or queue_rule(settings, entry, message))
+    return send(tx, _as_said(key, message, arrival), rule or queue_rule(settings, entry, message))
 
 
 def denied_by_policy(
@@ -121,7 +121,7 @@ def denied_by_policy(
     return None if decision.allowed else f"the send policy denies it: {decision.decided_by}"
 
 
-def _said(key: SessionKey, message: SessionMessage, arrival: Arrival) -> Said:
+def _as_said(key: SessionKey, message: SessionMessage, arrival: Arrival) -> Said:
     source, hidden = _sender(message), int(message.heartbeat)
     item = NewItem(message.role, message.text, source=source, attachments=message.attachments, hidden=hidden)
     return Said(arrival, key.agent_id, item)

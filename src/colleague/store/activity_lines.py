@@ -49,7 +49,8 @@ def tell_ended(tx: Tx, run: Run, outcome: Outcome, error: str | None) -> None:
         return
     seconds = max(0, tx.now - (run.started_at or tx.now)) // 1000
     why = f": {error}" if error else ""
-    text = f"run {short(run.id)} of {run.expert} {outcome} after {_length(seconds)}{why}"
+    cure = f" (colleague deadletter show {short(run.id)})" if outcome == "dead_letter" else ""
+    text = f"run {short(run.id)} of {run.expert} {outcome} after {_length(seconds)}{why}{cure}"
     _after(tx, f"run {outcome}", text, **_of(run), outcome=outcome, seconds=seconds, error=error)
 
 

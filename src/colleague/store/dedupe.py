@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from sqlalchemy import Executable, bindparam, delete, select
 
-from colleague.store.lanes import insert_into
+from colleague.store.statement import dialect_insert
 from colleague.store.tables import dedupe
 from colleague.store.tx import Tx
 
@@ -77,7 +77,7 @@ def _claim(tx: Tx, key: Key, event_id: str, until: int) -> str:
     """Claims a key that is new or has expired; returns the event that has it now."""
     given: dict[str, Any] = dict(zip(("expert", "trigger", "key"), key, strict=True))
     given |= {"event": event_id, "now": tx.now, "until": until}
-    if tx.execute(_claim_statement(insert_into(tx)), given).first() is not None:
+    if tx.execute(_claim_statement(dialect_insert(tx.locks_rows)), given).first() is not None:
         return event_id
     return str(tx.execute(select(dedupe.c.event_id).where(*_is(key))).scalar_one())
 

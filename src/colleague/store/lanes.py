@@ -8,19 +8,13 @@ from functools import cache
 from typing import Any
 
 from sqlalchemy import BigInteger, Executable, bindparam, func, select
-from sqlalchemy.dialects.postgresql import insert as pg_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
+from colleague.store.statement import dialect_insert
 from colleague.store.tables import is_open, lanes, runs, sql_literal
 from colleague.store.tx import Tx
 
 _LOCK = select(lanes.c.lane).where(lanes.c.lane == bindparam("lane")).with_for_update()
 _HEAD = select(runs.c.id).where(runs.c.lane == bindparam("lane"), is_open()).order_by(runs.c.seq).limit(1)
-
-
-def insert_into(tx: Tx):  # type: ignore[no-untyped-def]  # noqa: ANN201, RUF100 - the dialects share no type
-    """The dialect's INSERT, for ON CONFLICT."""
-    return pg_insert if tx.locks_rows else sqlite_insert
 
 
 def lock_lane(tx: Tx, lane: str) -> None:
@@ -47,7 +41,7 @@ def take_places(tx: Tx, wanted: Sequence[str | None]) -> list[int]:
 def _take_places(tx: Tx, lane: str, count: int) -> int:
     """The first of so many places. One statement, which locks the lane and reads it as it is then."""
     given = {"lane": lane, "first": 1 + count, "count": count}
-    return int(tx.execute(_take(insert_into(tx)), given).scalar_one()) - count
+    return int(tx.execute(_take(dialect_insert(tx.locks_rows)), given).scalar_one()) - count
 
 
 @cache

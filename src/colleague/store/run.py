@@ -132,3 +132,8 @@ def tell_session(tx: Tx, run: Run) -> None:
     """After the commit, whoever watches the session of a turn learns that it stands otherwise now."""
     if run.transcript is not None:
         tx.after_commit(lambda: tx.tell_watchers(run.session_key))
+
+
+def keep_model(tx: Tx, run_id: str, model: str) -> None:
+    """From now on the run has this model, whatever bindings and settings say: it is known for what it was."""
+    tx.update(runs, {"id": run_id}, model=model)

@@ -93,7 +93,7 @@ def since_ms(text: str, now: int) -> int | None:
     if not text:
         return None
     try:
-        return now - parse_duration(text).seconds * 1000
+        return now - parse_duration(text).milliseconds
     except ValueError:
         pass
     try:

@@ -7,10 +7,9 @@ from datetime import UTC, datetime
 from functools import cache
 
 from sqlalchemy import ColumnElement, Insert, bindparam, func, select
-from sqlalchemy.dialects.postgresql import insert as pg_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from colleague.store.record import columns_of, record
+from colleague.store.statement import dialect_insert
 from colleague.store.tables import spend
 from colleague.store.tx import Tx
 
@@ -38,10 +37,10 @@ def add_spend(tx: Tx, expert: str, run_id: str, used: Spent) -> None:
 def _add(postgresql: bool) -> Insert:
     """A row for the day, or more on the one that is there."""
     names = [column.name for column in spend.c]
-    dialect = pg_insert if postgresql else sqlite_insert
-    statement = dialect(spend).values({name: bindparam(name) for name in names})
+    statement = dialect_insert(postgresql)(spend).values({name: bindparam(name) for name in names})
     more = {name: spend.c[name] + statement.excluded[name] for name in Spent.__dataclass_fields__}
-    return statement.on_conflict_do_update(index_elements=["expert", "day", "run_id"], set_=more)
+    add: Insert = statement.on_conflict_do_update(index_elements=["expert", "day", "run_id"], set_=more)
+    return add
 
 
 def spent_by_run(tx: Tx, run_id: str) -> Spent:

@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 from sqlalchemy import Insert, Select, Table, Update, bindparam, insert, select, update
-from sqlalchemy.dialects.postgresql import insert as pg_insert
 from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
@@ -21,11 +20,21 @@ def insert_statement(table: Table, names: tuple[str, ...]) -> Insert:
     return insert(table).values({name: bindparam(name) for name in names})
 
 
+def dialect_insert(postgresql: bool):  # type: ignore[no-untyped-def]  # noqa: ANN201, RUF100 - the dialects share no type
+    """The dialect's INSERT, for ON CONFLICT. A process on SQLite does not import PostgreSQL's."""
+    if postgresql:
+        from sqlalchemy.dialects.postgresql import insert as pg_insert
+
+        return pg_insert
+    return sqlite_insert
+
+
 @cache
 def insert_once_statement(table: Table, names: tuple[str, ...], postgresql: bool) -> Insert:
     """Nothing happens when the row is there already."""
-    dialect = pg_insert if postgresql else sqlite_insert
-    return dialect(table).values({name: bindparam(name) for name in names}).on_conflict_do_nothing()
+    statement = dialect_insert(postgresql)(table).values({name: bindparam(name) for name in names})
+    once: Insert = statement.on_conflict_do_nothing()
+    return once
 
 
 @cache

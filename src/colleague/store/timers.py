@@ -8,8 +8,8 @@ from typing import Literal
 from sqlalchemy import bindparam, delete, select
 
 from colleague.clock import STEP_MS
-from colleague.store.lanes import insert_into
 from colleague.store.record import columns_of, record
+from colleague.store.statement import dialect_insert
 from colleague.store.tables import attempts, timers
 from colleague.store.tx import Tx
 
@@ -32,7 +32,9 @@ _CLEAR = delete(timers).where(
 
 
 def set_timer(tx: Tx, kind: TimerKind, subject: str, run_id: str | None, due_at: int) -> None:
-    statement = insert_into(tx)(timers).values(kind=kind, subject=subject, run_id=run_id, due_at=due_at)
+    statement = dialect_insert(tx.locks_rows)(timers).values(
+        kind=kind, subject=subject, run_id=run_id, due_at=due_at
+    )
     tx.execute(statement.on_conflict_do_update(index_elements=["kind", "subject"], set_={"due_at": due_at}))
 
 

@@ -36,7 +36,7 @@ _SKIP = CatchUp(parse_duration("1h"), "skip")
 
 def heartbeat_times(settings: Settings) -> Every | None:
     """None when there are no regular checks."""
-    seconds = parse_duration(settings.agents.defaults.heartbeat.every).seconds
+    seconds = settings.agents.defaults.heartbeat.every.seconds
     return Every(seconds) if seconds else None
 
 

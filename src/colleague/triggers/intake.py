@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from colleague.duration import parse_duration
+from colleague.config.settings import DEDUPE_WINDOW
+from colleague.duration import Duration
 from colleague.experts.runs.invoke import isolated_session, process_parts
 from colleague.experts.runs.mapping import dedupe_value, inputs_of, lane_of
 from colleague.home import Home
@@ -29,7 +30,7 @@ def arrival_of(
     payload: Any,
     *,
     source: str,
-    dedupe_window: str,
+    dedupe_window: Duration,
     repeat: RepeatKeys = NO_KEYS,
 ) -> Arrival:
     """All that is to be stored for one event. `repeat` tells what its sender says about repeats."""
@@ -38,7 +39,7 @@ def arrival_of(
     inputs = inputs_of(trigger, bound_trigger.process, payload)
     lane = lane_of(bound_trigger.expert.name, trigger, payload)
     main = trigger.session == "main"
-    window = (binding.dedupe_window if binding else None) or parse_duration(dedupe_window)
+    window = (binding.dedupe_window if binding else None) or dedupe_window
     arrival = Arrival(
         expert=bound_trigger.expert.name,
         trigger=trigger.name,
@@ -49,7 +50,7 @@ def arrival_of(
         inputs=json.dumps(inputs.values, ensure_ascii=False),
         version=package.manifest.version,
         digest=package.digest,
-        dedupe_ms=window.seconds * 1000,
+        dedupe_ms=window.milliseconds,
         max_queued=_max_queued(bound_trigger),
         warning=_warning(lane.warning, inputs.missing),
     )
@@ -97,6 +98,6 @@ def _held_if_paused(tx: Tx, arrival: Arrival) -> Arrival:
 def rebuild_arrival(home: Home, bound_trigger: BoundTrigger, event: Event) -> Arrival:
     """The arrival of an event that was held, made anew with the package as it is now."""
     arrival = arrival_of(
-        home, bound_trigger, json.loads(event.payload), source=event.source, dedupe_window="7d"
+        home, bound_trigger, json.loads(event.payload), source=event.source, dedupe_window=DEDUPE_WINDOW
     )
     return replace(arrival, dedupe_keys=())

@@ -55,7 +55,7 @@ def recurrence(kind: Kind, schedule: str, zone: str, start_ms: int) -> Recurrenc
             found = Once(_moment(schedule, ZoneInfo(zone)))
     except (ValueError, OverflowError) as error:
         raise UsageError(str(error)) from None
-    if kind == "every" and parse_duration(schedule).seconds * 1000 < SHORTEST_MS:
+    if kind == "every" and parse_duration(schedule).milliseconds < SHORTEST_MS:
         raise UsageError(f"every {schedule} is too often", hint="at most once each minute")
     _require_rare(found, start_ms)
     return found

@@ -70,7 +70,7 @@ def due(cron: Recurrence, catch_up: CatchUp, last_slot_ms: int, now_ms: int) -> 
     reaches. The work is bounded, however long nothing ran."""
     late = now_ms - GRACE_MS - 1
     on_time = slots(cron, max(last_slot_ms, late), now_ms, MOST_FIRED)
-    window = now_ms - catch_up.window.seconds * 1000 - 1
+    window = now_ms - catch_up.window.milliseconds - 1
     caught_up = _newest(cron, max(last_slot_ms, window), late, _FIRED[catch_up.policy])
     until = caught_up[0] - 1 if caught_up else late
     missed = _newest(cron, last_slot_ms, until, MOST_LISTED)

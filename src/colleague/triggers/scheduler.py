@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from colleague.clock import STEP_MS, Clock
+from colleague.config.settings import DEDUPE_WINDOW
+from colleague.duration import Duration
 from colleague.experts.bindings import CatchUp
 from colleague.home import Home
 from colleague.packages.cron import Cron
@@ -41,7 +43,7 @@ class Scheduler:
     database: Database
     registry: TriggerRegistry
     clock: Clock
-    dedupe_window: str = "7d"
+    dedupe_window: Duration = DEDUPE_WINDOW
     agents: AgentSchedules | None = None
     """What agents planned themselves."""
     _looked_at: dict[tuple[str, str], int] = field(default_factory=dict)

@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import select
 
 from colleague.clock import Clock, MovableClock
+from colleague.config.settings import DEDUPE_WINDOW
 from colleague.experts.registry import Record, write_record
 from colleague.home import Home
 from colleague.store.accept import Accepted, Event
@@ -113,7 +114,7 @@ class Office:
             wired,
             payload,
             source="webhook",
-            dedupe_window="7d",
+            dedupe_window=DEDUPE_WINDOW,
             repeat=RepeatKeys(delivery=sender),
         )
         return await self.database.write(lambda tx: fire(tx, arrival))

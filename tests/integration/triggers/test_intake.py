@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from colleague.config.settings import DEDUPE_WINDOW
 from colleague.main_names import MAIN_SESSION
 from colleague.store.accept import Arrival, QueueFull
 from colleague.store.event_report import event_document
@@ -280,4 +281,4 @@ class TestAtOnce:
 
 def arrival(office: Office, payload: Any) -> Arrival:
     home, wired = office.desk.home, office.wired()
-    return arrival_of(home, wired, payload, source="webhook", dedupe_window="7d")
+    return arrival_of(home, wired, payload, source="webhook", dedupe_window=DEDUPE_WINDOW)

@@ -226,7 +226,7 @@ class TestWhatLoads:
         assert agents.defaults.model
         assert agents.defaults.model.primary == "anthropic/claude-opus-4-6"
         assert agents.defaults.thinking_level == "high"
-        assert agents.defaults.context_pruning.ttl == "5400s"
+        assert agents.defaults.context_pruning.ttl.seconds == 5400
         assert {agent.id: agent.name for agent in agents.all} == {
             "main": None,
             "family": None,
@@ -511,7 +511,7 @@ class TestWarnings:
 
     def test_experts_belong_in_ours(self, tmp_path: Path) -> None:
         settings = load(tmp_path, theirs="{experts: {retention: '1d'}}")
-        assert settings.experts.retention == "30d"
+        assert str(settings.experts.retention) == "30d"
         assert warned(settings) == [
             ("openclaw.json", 1, 2, "experts counts only in colleague.json", "move it there")
         ]

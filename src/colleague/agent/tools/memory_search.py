@@ -46,7 +46,7 @@ class MemorySearchTool(MemoryTool):
         words = _words(arguments.text("query"))
         limit = arguments.number("maxResults", _USUAL, most=_MOST)
         found = await asyncio.to_thread(self._index.search, words, limit)
-        parts = [_shown(hit, words) for hit in found.hits] or [_nothing(found)]
+        parts = [_hit_text(hit, words) for hit in found.hits] or [_nothing(found)]
         notes = _notes(found.notes)
         return ToolOutput("\n\n".join([*parts, notes] if notes else parts), source=SOURCE)
 
@@ -73,7 +73,7 @@ def _notes(notes: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def _shown(hit: Hit, words: Sequence[str]) -> str:
+def _hit_text(hit: Hit, words: Sequence[str]) -> str:
     where, passage = escaped(hit.path), hit.passage
     lines = (
         f"line {passage.first}" if passage.first == passage.last else f"lines {passage.first}-{passage.last}"

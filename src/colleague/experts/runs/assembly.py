@@ -71,7 +71,7 @@ from colleague.packages.package import Package
 from colleague.packages.process import Process
 from colleague.protected import programs, protected_paths
 from colleague.store.claims import attempt_started
-from colleague.store.run import Outcome, Run
+from colleague.store.run import Outcome, Run, keep_model
 from colleague.store.steps import StepMark, open_steps
 from colleague.store.tx import Database
 from colleague.store.versions import owners_with_pending
@@ -140,6 +140,8 @@ class RunSpecBuilder:
         bindings = self.agent.bindings(expert.bindings_file)
         model_name = self.run.model or bindings.model
         rehearsal = model_name == REHEARSAL
+        if rehearsal and not self.run.model:
+            await self.agent.database.write(lambda tx: keep_model(tx, self.run.id, REHEARSAL))
         lasting = self.run.transcript if remembers(bindings, self.run) else None
         workspace, tree = await asyncio.to_thread(self._workspace, lasting or self.run.id)
         files = self._file_tools(tree, workspace)
@@ -253,7 +255,7 @@ class RunSpecBuilder:
     @property
     def _retries(self) -> Retries:
         retry = self._execution.retry
-        return Retries(retry.max_attempts, retry.delay.seconds * 1000, retry.backoff == "exponential")
+        return Retries(retry.max_attempts, retry.delay.milliseconds, retry.backoff == "exponential")
 
     @property
     def _end_hooks(self) -> ExpertRunEndHooks:

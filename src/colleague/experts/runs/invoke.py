@@ -85,7 +85,7 @@ def process_parts(process: Process, package: Package) -> dict[str, Any]:
     sla = None
     if delivery.sla is not None:
         channel = package.manifest.policy.escalation.channel
-        sla = Sla(delivery.sla.seconds * 1000, delivery.sla_breach, channel)
+        sla = Sla(delivery.sla.milliseconds, delivery.sla_breach, channel)
     return {"process": process.name, "steps": tuple(step.text for step in process.steps), "sla": sla}
 
 

@@ -44,7 +44,7 @@ class PolicyGate:
 
     def _ask(self, tier: str) -> Verdict:
         approval = self.policies.pinned.approval
-        expires = approval.timeout.seconds * 1000 if approval.timeout else None
+        expires = approval.timeout.milliseconds if approval.timeout else None
         return Verdict("ask", tier, expires_ms=expires, on_timeout=approval.on_timeout)
 
     def _native(self, spec: ToolSpec, arguments: dict[str, Any]) -> Verdict:

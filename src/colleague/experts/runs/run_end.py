@@ -7,6 +7,7 @@ import logging
 from dataclasses import dataclass
 from typing import Any
 
+from colleague import activity
 from colleague.agent.privacy import Private
 from colleague.agent.turn_end import TurnEndHooks
 from colleague.experts.delivery.text import deliver, delivery_of, escalate
@@ -55,7 +56,7 @@ class ExpertRunEndHooks:
 
     def failed(self, tx: Tx, run: Run, outcome: Outcome, error: str) -> None:
         """Abandoned runs are only logged; everything else is told to a person."""
-        log.warning("run %s of %s: %s: %s", run.id, run.expert, outcome, error)
+        log.warning("run %s of %s: %s: %s", run.id, run.expert, outcome, error, extra=activity.PRINTED)
         TurnEndHooks().failed(tx, run, outcome, error)
         if outcome != "abandoned" and not run.dry_run and not self._answers_in_session(run):
             channel = self.package.manifest.policy.escalation.channel

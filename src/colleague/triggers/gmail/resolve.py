@@ -17,6 +17,8 @@ from typing import Any
 from sqlalchemy import bindparam, select
 
 from colleague.clock import Clock
+from colleague.config.settings import DEDUPE_WINDOW
+from colleague.duration import Duration
 from colleague.errors import ColleagueError, DatabaseUnavailable
 from colleague.home import Home
 from colleague.mcp.servers import Servers
@@ -77,7 +79,7 @@ class Resolver:
     servers: Servers
     registry: TriggerRegistry
     clock: Clock
-    dedupe_window: str = "7d"
+    dedupe_window: Duration = DEDUPE_WINDOW
     _failures: dict[str, tuple[int, float]] = field(default_factory=dict)
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
 
