@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
-from colleague.agent.bootstrap_once import BootstrapOnce
+from colleague.agent.prompt.bootstrap_once import BootstrapOnce
 from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.silent_answer import shown_heartbeat
 from colleague.store.journal import read_calls

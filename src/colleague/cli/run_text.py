@@ -10,7 +10,7 @@ from colleague.cli.output import CROSS, TICK, plain
 from colleague.cli.times import moment
 from colleague.cli.trouble_text import ahead_line, status_word, trouble_line
 from colleague.main_names import MAIN_TRANSCRIPT
-from colleague.run_document import CallDocument, RunDocument, StepDocument, short
+from colleague.run_document import CallDocument, RunDocument, StepDocument, UsageDocument, short
 
 QUIET = ("mark_step", "complete")
 REASON_CHARS = 200
@@ -138,8 +138,15 @@ def _delivery_lines(document: RunDocument) -> Iterator[str]:
 
 def _cost(document: RunDocument) -> Iterator[str]:
     usage = document["usage"]
-    tokens = f"{usage['input_tokens']} tokens in, {usage['output_tokens']} out"
+    tokens = f"{usage['input_tokens']} tokens in{_cached(usage)}, {usage['output_tokens']} out"
     yield f"  {tokens}, {usage['cost']:.4f} dollars"
+
+
+def _cached(usage: UsageDocument) -> str:
+    """How much of what went in was in the provider's cache, and how much was put there."""
+    kinds = (("from", usage["cache_read_tokens"]), ("into", usage["cache_write_tokens"]))
+    said = [f"{count} {word} the cache" for word, count in kinds if count]
+    return f" ({', '.join(said)})" if said else ""
 
 
 def usage_text(document: RunDocument) -> str:
