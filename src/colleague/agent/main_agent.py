@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from colleague.agent.decided_call import decided_call
 from colleague.agent.history import SessionHistory
 from colleague.agent.main_gate import MainAgentGate
-from colleague.agent.models.resolve import resolve_model
+from colleague.agent.models.resolve import default_model, full_name, resolve_model
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.models.thinking import Thinking, nearest_level
 from colleague.agent.models.vision import sees
 from colleague.agent.pictures.request import shown_pictures
 from colleague.agent.prompt.bootstrap_once import BootstrapOnce
-from colleague.agent.prompt.preview import PromptPreview, preview_run
-from colleague.agent.prompt.prompt_input import PromptMode
+from colleague.agent.prompt.preview import preview_run
 from colleague.agent.prompt.report import is_same, with_schemas
 from colleague.agent.prompt.turn_prompt import TurnPrompt
 from colleague.agent.restrictions import NoRestrictions, Restrictions
@@ -38,11 +37,13 @@ from colleague.agent.turn_end import HeartbeatEnd, TurnEndHooks
 from colleague.agent.turn_inputs import TurnInputs
 from colleague.agent.turn_opening import REMINDER, TurnOpening
 from colleague.config import Settings
+from colleague.errors import ColleagueError
 from colleague.home import Home
 from colleague.main_names import MAIN_AGENT, MAIN_CHANNEL
 from colleague.mcp.errors import McpError
 from colleague.mcp.servers import Servers
 from colleague.protected import programs, protected_paths, require_safe_workspace
+from colleague.session_document import PromptDocument, PromptMode
 from colleague.session_key import SessionKey
 from colleague.store.journal import NewCall
 from colleague.store.run import Run
@@ -188,23 +189,30 @@ class MainAgent:
         chats = {"dm": limits.direct, "group": limits.group, "channel": limits.channel}
         return chats.get(entry.chat_type or "")
 
-    async def preview(self, entry: SessionEntry, mode: PromptMode | None) -> PromptPreview:
+    async def preview(self, entry: SessionEntry, mode: PromptMode | None) -> PromptDocument:
         """The prompt that the next turn of a session would have."""
         agent = replace(self, settings=self.settings.for_agent(entry.agent_id))
         tools = Toolbox(await agent._tools(preview_run(entry), entry)).specs
-        defaults, chosen = agent.settings.agents.defaults, chosen_model(entry)
         level = nearest_level(entry.thinking_level) if entry.thinking_level else None
         made = TurnPrompt(
             agent.settings,
             entry,
             await self.database.read(lambda tx: tx.now),
             tools,
-            chosen or (defaults.model.primary if defaults.model else None) or "",
+            agent._model_name(entry),
             Thinking.of(agent.settings, level).level,
             first=BootstrapOnce.of(agent.settings.workspace) is not None,
             wanted_mode=mode,
         )
-        return PromptPreview(made.prompt.text, with_schemas(made.report, tools))
+        return {**with_schemas(made.report, tools), "session": entry.key, "prompt": made.prompt.text}
+
+    def _model_name(self, entry: SessionEntry) -> str:
+        """Empty when no model can be used."""
+        try:
+            chosen = chosen_model(entry) or default_model(self.settings, self.environ)
+        except ColleagueError:
+            return ""
+        return full_name(self.settings, chosen)
 
     async def _keep_report(self, made: TurnPrompt) -> None:
         """In the entry of the session, when the prompt is another than the one before."""

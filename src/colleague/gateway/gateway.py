@@ -67,6 +67,7 @@ class Gateway:
             environ=self.environ,
             unenforced=self.live.unenforced,
             enforced=True,
+            main_agent=self.host.main_agent,
         )
 
     def trigger_problems(self, bound_trigger: BoundTrigger) -> list[TriggerProblem]:

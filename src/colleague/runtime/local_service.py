@@ -11,7 +11,7 @@ from typing import Any, Literal, cast, get_args
 
 from sqlalchemy import select
 
-from colleague.agent.main_agent import chosen_model, main_tree
+from colleague.agent.main_agent import MainAgent, chosen_model, main_tree
 from colleague.agent.pictures.message import MessagePictures
 from colleague.agent.pictures.references import references
 from colleague.config import Settings
@@ -56,6 +56,8 @@ from colleague.session_document import (
     ArchiveDocument,
     HitDocument,
     ItemDocument,
+    PromptDocument,
+    PromptMode,
     SessionDocument,
     StoppedDocument,
 )
@@ -140,6 +142,8 @@ class LocalService:
     """A restriction in newer settings than these, which nothing enforces."""
     enforced: bool = False
     """Whether the settings were found to hold no such restriction when they were read."""
+    main_agent: MainAgent | None = None
+    """The agents of a process that works on runs elsewhere than here."""
 
     def _require_enforced(self) -> None:
         if self.unenforced is not None:
@@ -268,6 +272,18 @@ class LocalService:
         if key is not None:
             self.settings.for_agent(key.agent_id)
             await self.database.write(lambda tx: open_session(tx, str(key), key.agent_id))
+
+    async def prompt(self, session: str, mode: PromptMode | None = None) -> PromptDocument:
+        await self._open_main(session)
+        entry = await self.database.read(lambda tx: require_session(tx, session))
+        key = SessionKey.parse(entry.key)
+        if key.kind.startswith("expert"):
+            hint = f"colleague expert prompt {key.expert}"
+            raise UsageError(f"{entry.key} is a session of an expert", hint=f"see its prompt with: {hint}")
+        agent = self.main_agent or (self.host.main_agent if self.host else None)
+        if agent is None:
+            raise UsageError("there are no agents in this process", hint="ask the gateway of this home")
+        return await replace(agent, settings=self.settings).preview(entry, mode)
 
     async def change_session(self, session: str, changes: dict[str, Any]) -> SessionDocument:
         def work(tx: Tx) -> SessionDocument:

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from colleague.agent.prompt.current_time import time_section
-from colleague.agent.prompt.prompt_input import PromptInput, PromptMode
+from colleague.agent.prompt.prompt_input import PromptInput
 from colleague.agent.prompt.runtime_info import RuntimeInfo
 from colleague.agent.prompt.sections import SECTIONS
 from colleague.config import Settings
+from colleague.session_document import PromptMode
 
 
 @dataclass(frozen=True)

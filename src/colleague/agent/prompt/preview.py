@@ -1,25 +1,14 @@
-"""The prompt that a turn would have, for people who look."""
+"""A turn that is only looked at: what it would be told, and which tools it would have."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import Any
 
 from colleague.session_key import SessionKey
 from colleague.store.run import Run, RunKind
 from colleague.store.session_entry import SessionEntry
 
 
-@dataclass(frozen=True)
-class PromptPreview:
-    """The whole prompt, and how long its parts are (`report.py::prompt_report`)."""
-
-    text: str
-    report: dict[str, Any]
-
-
 def preview_run(entry: SessionEntry) -> Run:
-    """A turn that is never stored: only which tools it would have is asked."""
+    """It is never stored."""
     kind: RunKind = "subagent" if SessionKey.parse(entry.key).is_subagent else "agent"
     return Run(
         id="",

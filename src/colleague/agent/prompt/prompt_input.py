@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from colleague.agent.prompt.bootstrap_budget import ShownFile
 from colleague.agent.prompt.runtime_info import RuntimeInfo
 from colleague.agent.tool import ToolSpec
 from colleague.config import Settings
-
-PromptMode = Literal["full", "minimal", "none"]
 
 
 @dataclass(frozen=True)

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from colleague.agent.prompt.assemble import Prompt
 from colleague.agent.prompt.bootstrap_budget import ShownFile
 from colleague.agent.prompt.prompt_input import PromptInput
 from colleague.agent.tool import ToolSpec
 from colleague.clock import iso
+from colleague.session_document import PromptFileDocument, PromptReport
 
 LATE = ("generated_at", "tool_schemas")
 """Fields that do not say whether a prompt is another one."""
 
 
-def prompt_report(given: PromptInput, prompt: Prompt) -> dict[str, Any]:
-    """Characters of sections and files. A file that is cut, dropped or unreadable has a problem, in words."""
+def prompt_report(given: PromptInput, prompt: Prompt) -> PromptReport:
+    """Characters of sections and files. A file that is cut, dropped or unreadable has a problem, in words.
+
+    How long the definitions of the tools are is left to `with_schemas`: it takes its time."""
     defaults = given.settings.agents.defaults
     return {
         "generated_at": iso(given.now_ms),
@@ -33,10 +35,11 @@ def prompt_report(given: PromptInput, prompt: Prompt) -> dict[str, Any]:
         ],
         "files": [_file(each) for each in given.files],
         "tools": [tool.name for tool in given.tools],
+        "tool_schemas": {"count": len(given.tools), "chars": 0},
     }
 
 
-def _file(shown: ShownFile) -> dict[str, Any]:
+def _file(shown: ShownFile) -> PromptFileDocument:
     return {
         "name": shown.name,
         "status": shown.status,
@@ -46,13 +49,13 @@ def _file(shown: ShownFile) -> dict[str, Any]:
     }
 
 
-def with_schemas(report: dict[str, Any], tools: Sequence[ToolSpec]) -> dict[str, Any]:
-    """Adds how long the definitions of the tools are, which are sent beside the prompt. It takes its time."""
+def with_schemas(report: PromptReport, tools: Sequence[ToolSpec]) -> PromptReport:
+    """Adds how long the definitions of the tools are, which are sent beside the prompt."""
     chars = sum(len(tool.name) + len(tool.description) + len(json.dumps(tool.parameters)) for tool in tools)
     return {**report, "tool_schemas": {"count": len(tools), "chars": chars}}
 
 
-def is_same(report: dict[str, Any], stored: str | None) -> bool:
+def is_same(report: PromptReport, stored: str | None) -> bool:
     """Whether the stored report is about the same prompt."""
     known = json.loads(stored) if stored else {}
     return {**known, **dict.fromkeys(LATE)} == {**report, **dict.fromkeys(LATE)}

@@ -10,10 +10,11 @@ from colleague.agent.models.tool_name import safe_name
 from colleague.agent.prompt.bootstrap_budget import ShownFile
 from colleague.agent.prompt.bootstrap_files import FIRST_CONVERSATION, SOUL
 from colleague.agent.prompt.current_time import time_section
-from colleague.agent.prompt.prompt_input import PromptInput, PromptMode
+from colleague.agent.prompt.prompt_input import PromptInput
 from colleague.agent.tool import ToolSpec
 from colleague.data_element import wrapped
 from colleague.duration import parse_duration
+from colleague.session_document import PromptMode
 from colleague.silent_answer import HEARTBEAT_OK, NO_REPLY
 
 IDENTITY = "You are a personal assistant running inside Colleague."

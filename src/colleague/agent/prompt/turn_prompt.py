@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from colleague.agent.prompt.assemble import Prompt, assemble_prompt
 from colleague.agent.prompt.bootstrap_budget import Budget, ShownFile, within_budget
@@ -16,12 +15,13 @@ from colleague.agent.prompt.bootstrap_files import (
     SUBAGENT,
     bootstrap_files,
 )
-from colleague.agent.prompt.prompt_input import PromptInput, PromptMode
+from colleague.agent.prompt.prompt_input import PromptInput
 from colleague.agent.prompt.report import prompt_report
 from colleague.agent.prompt.runtime_info import RuntimeInfo
 from colleague.agent.prompt.subagent import subagent_context
 from colleague.agent.tool import ToolSpec
 from colleague.config import Settings
+from colleague.session_document import PromptMode, PromptReport
 from colleague.session_key import SessionKey
 from colleague.store.session_entry import SessionEntry
 
@@ -70,7 +70,7 @@ class TurnPrompt:
         return assemble_prompt(self.given, self.mode)
 
     @property
-    def report(self) -> dict[str, Any]:
+    def report(self) -> PromptReport:
         return prompt_report(self.given, self.prompt)
 
     def _files(self) -> list[ShownFile]:
