@@ -14,6 +14,7 @@ from sqlalchemy import select
 from colleague.agent.main_agent import MainAgent, chosen_model, main_tree
 from colleague.agent.pictures.message import MessagePictures
 from colleague.agent.pictures.references import references
+from colleague.agent.prompt.workspace_files import file_problems
 from colleague.config import Settings
 from colleague.config.agents import AnyLevel
 from colleague.config.status import require_enforced
@@ -448,7 +449,8 @@ class LocalService:
         await self.database.write(lambda tx: revoke_grant(tx, full_id(tx, grants, "grant", grant)))
 
     async def problems(self) -> list[str]:
-        return [f"{name}: {why}" for name, why in sorted(self.registry.problems.items())]
+        found = [f"{name}: {why}" for name, why in sorted(self.registry.problems.items())]
+        return found + await asyncio.to_thread(file_problems, self.settings)
 
     async def run(self, run: str) -> RunDocument:
         document = await self._document(await self._run_id(run))

@@ -12,11 +12,12 @@ import pytest
 from colleague.agent.prompt.assemble import assemble_prompt
 from colleague.agent.prompt.bootstrap_budget import Budget, within_budget
 from colleague.agent.prompt.bootstrap_files import BOOTSTRAP, EXPERTS, bootstrap_files
-from colleague.agent.prompt.prompt_input import PromptInput, PromptMode
+from colleague.agent.prompt.prompt_input import PromptInput
 from colleague.agent.prompt.runtime_info import RuntimeInfo
 from colleague.agent.prompt.sections import SECTIONS
 from colleague.agent.tool import ToolSpec
 from colleague.config import Settings
+from colleague.session_document import PromptMode
 
 NOON = 1_767_268_800_000
 READ = ToolSpec("read", "Reads a text file. Long files come in parts.", {})

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from colleague.agent.prompt.assemble import Prompt, assemble_prompt
-from colleague.agent.prompt.bootstrap_budget import Budget, ShownFile, within_budget
+from colleague.agent.prompt.bootstrap_budget import ShownFile
 from colleague.agent.prompt.bootstrap_files import (
     BOOTSTRAP,
     EXPERTS,
     FIRST_CONVERSATION,
     SUBAGENT,
-    bootstrap_files,
 )
 from colleague.agent.prompt.prompt_input import PromptInput
 from colleague.agent.prompt.report import prompt_report
 from colleague.agent.prompt.runtime_info import RuntimeInfo
 from colleague.agent.prompt.subagent import subagent_context
+from colleague.agent.prompt.workspace_files import shown_files
 from colleague.agent.tool import ToolSpec
 from colleague.config import Settings
 from colleague.session_document import PromptMode, PromptReport
@@ -77,7 +77,4 @@ class TurnPrompt:
         names: Sequence[str] = SUBAGENT if self.mode == "minimal" else (*BOOTSTRAP, EXPERTS)
         if not self.first:
             names = [name for name in names if name != FIRST_CONVERSATION]
-        extra = self.settings.hooks.internal.extra_bootstrap_files
-        found = bootstrap_files(self.settings.workspace, extra, names=names)
-        defaults = self.settings.agents.defaults
-        return within_budget(found, Budget(defaults.bootstrap_max_chars, defaults.bootstrap_total_max_chars))
+        return shown_files(self.settings, names)
