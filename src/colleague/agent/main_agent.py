@@ -47,7 +47,7 @@ from colleague.session_document import PromptDocument, PromptMode
 from colleague.session_key import SessionKey
 from colleague.store.journal import NewCall
 from colleague.store.run import Run
-from colleague.store.session_entry import SessionEntry, find_session, keep_prompt_report, open_session
+from colleague.store.session_entry import SessionEntry, find_session, open_session
 from colleague.store.tx import Database, Tx
 
 if TYPE_CHECKING:
@@ -120,7 +120,6 @@ class MainAgent:
             first=bootstrap is not None,
             reasoning_tags=_writes_reasoning(model, inputs.reasoning or entry.reasoning_level or "off"),
         )
-        await self._keep_report(made)
         spec = RunSpec(
             owner=MAIN_AGENT,
             model=model,
@@ -142,7 +141,7 @@ class MainAgent:
             parks=self.settings.session.approvals == "park",
             decided_call=turn.decided,
             hidden=inputs.heartbeat,
-            end_hooks=TurnEndHooks(self._heartbeat_end(inputs), bootstrap),
+            end_hooks=TurnEndHooks(self._heartbeat_end(inputs), bootstrap, _new_report(made)),
         )
         return self._as_subagent(spec, entry, inputs) if run.kind == "subagent" else spec
 
@@ -213,17 +212,6 @@ class MainAgent:
         except ColleagueError:
             return ""
         return full_name(self.settings, chosen)
-
-    async def _keep_report(self, made: TurnPrompt) -> None:
-        """In the entry of the session, when the prompt is another than the one before."""
-        report, entry = made.report, made.entry
-        if is_same(report, entry.system_prompt_report):
-            return
-        for each in report["files"]:
-            if each["problem"]:
-                log.warning("%s", each["problem"])
-        text = json.dumps(with_schemas(report, made.tools), ensure_ascii=False)
-        await self.database.write(lambda tx: keep_prompt_report(tx, entry.key, text))
 
     def _file_tools(self, run: Run) -> list[Tool]:
         return file_tools(self._tree, self.database, owner=FILES_OWNER, run_id=run.id, locks=self._locks)
@@ -301,6 +289,17 @@ def chosen_model(entry: SessionEntry) -> str:
 
 def _closed_paths(home: Home, settings: Settings, restrictions: Restrictions) -> list[Path]:
     return [home.root, *protected_paths(home, settings), *restrictions.closed_paths()]
+
+
+def _new_report(made: TurnPrompt) -> str | None:
+    """As JSON, when the prompt is another than the one before. What is wrong with a file is logged then."""
+    report = made.report
+    if is_same(report, made.entry.system_prompt_report):
+        return None
+    for each in report["files"]:
+        if each["problem"]:
+            log.warning("%s", each["problem"])
+    return json.dumps(with_schemas(report, made.tools), ensure_ascii=False)
 
 
 def _writes_reasoning(model: ResolvedModel, level: str) -> bool:
