@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from colleague.agent.prompt.current_time import time_section
 from colleague.agent.prompt.prompt_input import PromptInput
@@ -27,18 +28,18 @@ class Prompt:
     mode: PromptMode
     sections: tuple[PromptSection, ...]
 
-    @property
+    @cached_property
     def stable(self) -> str:
         """The part that stays the same from turn to turn, which providers keep in their caches."""
         return _joined(each.text for each in self.sections if not each.changes)
 
-    @property
+    @cached_property
     def tail(self) -> str:
         return _joined(each.text for each in self.sections if each.changes)
 
     @property
     def text(self) -> str:
-        return _joined(each.text for each in self.sections)
+        return _joined(each for each in (self.stable, self.tail) if each)
 
 
 def assemble_prompt(given: PromptInput, mode: PromptMode) -> Prompt:

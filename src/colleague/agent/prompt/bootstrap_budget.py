@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from colleague.agent.prompt.bootstrap_files import HEARTBEAT, BootstrapFile
@@ -73,7 +72,7 @@ def _shown(file: BootstrapFile, budget: Budget, left: int) -> ShownFile:
     )
     if not content.text.strip():
         return ShownFile(file, "unreadable" if problem else "empty", problem=problem)
-    if Path(file.name).name == HEARTBEAT and not lists_something(content.text):
+    if file.basename == HEARTBEAT and not lists_something(content.text):
         return ShownFile(file, "empty", problem=problem)
     share = budget.share(content.chars, left)
     if share == content.chars and not content.unread:

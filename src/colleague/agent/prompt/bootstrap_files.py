@@ -35,8 +35,12 @@ class BootstrapFile:
     """Why a file that the settings add is left out."""
 
     @property
+    def basename(self) -> str:
+        return self.name.rpartition("/")[2]
+
+    @property
     def is_note(self) -> bool:
-        return Path(self.name).name in NOTES
+        return self.basename in NOTES
 
     @property
     def can_be_read(self) -> bool:
@@ -51,13 +55,13 @@ def bootstrap_files(
     patterns `extra` find. Each is read again only when it is another than before."""
     found = [BootstrapFile(name, _content(workspace / name)) for name in names]
     added = {each.name: each for pattern in extra for each in _extra_files(workspace, pattern)}
-    more = [each for each in added.values() if each.refused or _may_be_added(each.name, names)]
+    more = [each for each in added.values() if each.refused or _may_be_added(each, names)]
     last = found[-1:] if EXPERTS in names else []
     return [*found[: len(found) - len(last)], *more, *last]
 
 
-def _may_be_added(name: str, names: Sequence[str]) -> bool:
-    return name not in names and Path(name).name in names
+def _may_be_added(file: BootstrapFile, names: Sequence[str]) -> bool:
+    return file.name not in names and file.basename in names
 
 
 def _content(file: Path) -> TextFile | None:

@@ -43,11 +43,11 @@ class TurnPrompt:
     wanted_mode: PromptMode | None = None
     """The mode of the session when not set: `minimal` for sub-agents, `full` for all others."""
 
-    @property
+    @cached_property
     def mode(self) -> PromptMode:
         return self.wanted_mode or ("minimal" if self._is_subagent else "full")
 
-    @property
+    @cached_property
     def _is_subagent(self) -> bool:
         return SessionKey.parse(self.entry.key).is_subagent
 
