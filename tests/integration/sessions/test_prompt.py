@@ -8,8 +8,13 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from colleague.agent.prompt.bootstrap_files import SUBAGENT
 from colleague.agent.prompt.bootstrap_templates import write_bootstrap_files
 from colleague.cli.run_text import run_lines
+from colleague.errors import UsageError
+from colleague.store.session_entry import open_session
 from tests.integration.models import anthropic_wire as wire
 from tests.integration.models.server import Stream, WireServer, serving
 from tests.integration.sessions.room import DAY, MAIN, House, Room, acting, house
@@ -168,3 +173,36 @@ def test_limits_of_one_agent_count_for_it(tmp_path: Path) -> None:
             assert file["status"] == status, key
 
     acting(place, acts)
+
+
+def test_a_sub_agent_has_a_short_prompt_with_its_task(tmp_path: Path) -> None:
+    place = house(tmp_path)
+    write_bootstrap_files(place.folder / "workspace")
+    key, task = (
+        "agent:main:subagent:0d6ac1b1",
+        {"task": "Count to three.", "requester": MAIN, "label": "counter"},
+    )
+
+    async def acts(room: Room) -> None:
+        known = {"origin": json.dumps(task), "spawned_by": MAIN, "spawn_depth": 1}
+        await room.database.write(lambda tx: open_session(tx, key, "main", **known))
+        found = await room.service.prompt(key)
+        assert [each["name"] for each in found["sections"]] == [
+            *("tooling", "safety", "workspace", "surroundings", "project_context", "date_and_time", "runtime")
+        ]
+        assert "Started by agent:main:main, as counter." in found["prompt"]
+        assert '<data source="task">\nCount to three.\n</data>' in found["prompt"]
+        assert [each["name"] for each in found["files"]] == list(SUBAGENT)
+        assert "memory_search" not in found["tools"]
+
+    acting(place, acts)
+
+
+def test_a_prompt_of_an_expert_is_found_elsewhere(tmp_path: Path) -> None:
+    async def acts(room: Room) -> None:
+        await room.database.write(lambda tx: open_session(tx, "agent:main:expert:clerk", "main"))
+        with pytest.raises(UsageError, match="is a session of an expert") as raised:
+            await room.service.prompt("expert:clerk")
+        assert raised.value.hint == "see its prompt with: colleague expert prompt clerk"
+
+    acting(house(tmp_path), acts)
