@@ -124,10 +124,12 @@ class SlaDocument(TypedDict):
 
 
 class UsageDocument(TypedDict):
-    """Tokens, and their price in dollars."""
+    """Tokens, and their price in dollars. Those from and to the provider's cache are among the input."""
 
     input_tokens: int
     output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
     cost: float
 
 

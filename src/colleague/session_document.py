@@ -49,8 +49,60 @@ class SessionDocument(TypedDict):
     output_tokens: int
     compaction_count: int
     skills_snapshot: Any
-    system_prompt_report: Any
+    system_prompt_report: PromptReport | None
     positions: int
+
+
+PromptMode = Literal["full", "minimal", "none"]
+
+
+class PromptSectionDocument(TypedDict):
+    """A section of a prompt; one that `changes` from turn to turn stands at the end."""
+
+    name: str
+    chars: int
+    changes: bool
+
+
+class PromptFileDocument(TypedDict):
+    """A bootstrap file, and how much of it is shown. `problem` is for people."""
+
+    name: str
+    status: Literal["whole", "cut", "dropped", "empty", "missing", "unreadable", "refused"]
+    chars: int
+    shown_chars: int
+    problem: str | None
+
+
+class ToolSchemasDocument(TypedDict):
+    """The definitions of tools, which are sent beside the prompt."""
+
+    count: int
+    chars: int
+
+
+class PromptReport(TypedDict):
+    """How long the parts of a prompt are. The first `stable_chars` of it are the same in the next turn."""
+
+    generated_at: str | None
+    mode: PromptMode
+    model: str
+    workspace: str
+    bootstrap_max_chars: int
+    bootstrap_total_max_chars: int
+    chars: int
+    stable_chars: int
+    sections: list[PromptSectionDocument]
+    files: list[PromptFileDocument]
+    tools: list[str]
+    tool_schemas: ToolSchemasDocument
+
+
+class PromptDocument(PromptReport):
+    """The prompt that the next turn of a session would have."""
+
+    session: str
+    prompt: str
 
 
 class ItemCall(TypedDict):

@@ -35,4 +35,5 @@ def fitting_messages(session: Session) -> list[ModelMessage]:
 
 
 def _tokens(session: Session, messages: list[ModelMessage]) -> int:
-    return (len(session.run_spec.system) + len(to_json(messages))) // CHARS_A_TOKEN
+    prompt = session.run_spec.system + session.run_spec.system_tail
+    return (len(prompt) + len(to_json(messages))) // CHARS_A_TOKEN

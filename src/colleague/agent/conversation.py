@@ -371,7 +371,15 @@ class Conversation:
         self._add([reply.response])
         cost = float(reply.cost) if reply.cost is not None else 0.0
         counted = sum(call.counted for call in new_calls)
-        self._unspent = Spent(reply.usage.input_tokens, reply.usage.output_tokens, cost, counted)
+        usage = reply.usage
+        self._unspent = Spent(
+            usage.input_tokens,
+            usage.output_tokens,
+            cost,
+            counted,
+            usage.cache_read_tokens,
+            usage.cache_write_tokens,
+        )
         if new_calls:
             self.calls += await self.write_with_retries(lambda tx: self.keep_in(tx, new_calls))
             self._stale = self._stale or any(call.draft for call in new_calls)

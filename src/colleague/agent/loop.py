@@ -90,6 +90,7 @@ async def think(session: Session) -> Reply:
     request = ThinkRequest(
         messages=fitting_messages(session),
         system=run_spec.system,
+        system_tail=run_spec.system_tail,
         tools=[_definition(spec) for spec in run_spec.toolbox.specs],
         thinking=run_spec.thinking,
     )

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
 from typing import Any
 
 from colleague.agent.gate import CautiousGate, Verdict
@@ -24,21 +27,30 @@ class MainAgentGate:
     """What somebody else withholds is a draft; the rest is as for any agent without a policy."""
 
     draft_only: DraftOnly = field(default_factory=NothingDrafted)
+    extra_files: Sequence[str] = ()
+    """Patterns of files in folders that instruct as well."""
 
     def judge(self, spec: ToolSpec, arguments: dict[str, Any]) -> Verdict:
         if spec.server:
             reason = self.draft_only.reason(spec.server, spec.server_tool)
             if reason:
                 return Verdict("draft", "manual", reason)
-        elif spec.name in _CHANGING and is_instruction(arguments.get("path")):
+        elif spec.name in _CHANGING and is_instruction(arguments.get("path"), self.extra_files):
             return Verdict("ask", "confirm", "it changes what the agent is told in every turn")
         return CautiousGate().judge(spec, arguments)
 
 
-def is_instruction(path: Any) -> bool:
+def is_instruction(path: Any, extra: Sequence[str] = ()) -> bool:
     """Whether a file is one that instructs the agent. A path that cannot be used is left to the tool."""
     try:
         names = [folded(name) for name in split(path)] if isinstance(path, str) else []
     except PathError:
         return False
-    return bool(names) and (names[0] in _FOLDERS if len(names) > 1 else names[0] in _FILES)
+    if not names or (len(names) == 1 and names[0] in _FILES):
+        return bool(names)
+    return (len(names) > 1 and names[0] in _FOLDERS) or any(_fits(names, pattern) for pattern in extra)
+
+
+def _fits(names: Sequence[str], pattern: str) -> bool:
+    wanted = [folded(part) for part in PurePosixPath(pattern).parts]
+    return len(wanted) == len(names) and all(map(fnmatchcase, names, wanted))

@@ -40,7 +40,7 @@ class PayloadLog:
             "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             "run": run_id,
             "model": model.name,
-            "system": request.system + request.system_tail,
+            "system": request.whole_system,
             "tools": [tool.name for tool in request.tools],
             "messages": json.loads(to_json(request.messages)),
             "response": json.loads(to_json([reply.response])),

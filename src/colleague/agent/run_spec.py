@@ -73,7 +73,10 @@ class RunSpec:
     owner: str
     model: ResolvedModel
     system: str
+    """The part of the system prompt that stays the same from turn to turn."""
     toolbox: Toolbox
+    system_tail: str = ""
+    """The part that changes, such as the time; it stands at the end."""
     gate: Gate = field(default_factory=CautiousGate)
     package_digest: str = ""
     thinking: Thinking = field(default_factory=Thinking)

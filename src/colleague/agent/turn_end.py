@@ -6,11 +6,12 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
-from colleague.agent.bootstrap_once import BootstrapOnce
+from colleague.agent.prompt.bootstrap_once import BootstrapOnce
 from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.silent_answer import shown_heartbeat
 from colleague.store.journal import read_calls
 from colleague.store.run import Outcome, Run
+from colleague.store.session_entry import keep_prompt_report
 from colleague.store.session_items import NewItem, add_item, events_before, items_of_run, reveal
 from colleague.store.tables import runs
 from colleague.store.tx import Tx
@@ -32,8 +33,11 @@ class TurnEndHooks:
 
     heartbeat: HeartbeatEnd | None = None
     bootstrap: BootstrapOnce | None = None
+    prompt_report: str | None = None
+    """How long the parts of the prompt are, when that is new: kept in the entry of the session."""
 
     def completed(self, tx: Tx, run: Run, narrative: str, outputs: dict[str, Any] | None) -> None:  # noqa: ARG002
+        self._keep_report(tx, run)
         if self.heartbeat is None or run.transcript is None:
             return
         answer = shown_heartbeat(narrative, ack_max_chars=self.heartbeat.ack_max_chars)
@@ -44,10 +48,15 @@ class TurnEndHooks:
             tx.update(runs, {"id": run.id}, transcript=None)
 
     def failed(self, tx: Tx, run: Run, outcome: Outcome, error: str) -> None:  # noqa: ARG002 - a turn only fails
+        self._keep_report(tx, run)
         if run.transcript is not None:
             text, hidden = f"This turn failed: {error}", int(self.heartbeat is not None)
             item = NewItem("event", text, source="turn", run_id=run.id, hidden=hidden)
             add_item(tx, run.session_key, item)
+
+    def _keep_report(self, tx: Tx, run: Run) -> None:
+        if self.prompt_report is not None:
+            keep_prompt_report(tx, run.session_key, self.prompt_report)
 
     async def cleanup(self, run: Run, outcome: Outcome) -> None:  # noqa: ARG002
         if self.bootstrap is not None and outcome == "completed":

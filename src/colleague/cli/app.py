@@ -15,7 +15,7 @@ from colleague.cli.options import HomeOption
 from colleague.cli.output import say
 
 PANELS = {
-    "Work": ("expert", "chat", "agent", "trigger", "session", "state"),
+    "Work": ("expert", "chat", "agent", "trigger", "session", "prompt", "state"),
     "Watch": ("status", "run", "event", "delivery", "deadletter", "doctor"),
     "Decide": (
         *("approval", "approve", "reject", "respond", "done", "not-done", "resolve"),
@@ -32,6 +32,7 @@ COMMANDS = {
     "worker": "serve",
     "agent": "agent",
     "chat": "chat.command",
+    "prompt": "prompt",
     "approve": "approval",
     "reject": "approval",
     "respond": "approval",

@@ -160,6 +160,7 @@ def _settings(home: Home, settings: Settings) -> Iterator[DoctorCheck]:
 
 
 def _workspace(home: Home, settings: Settings) -> Iterator[DoctorCheck]:
+    from colleague.agent.prompt.workspace_files import file_problems
     from colleague.protected import KEY, workspace_problem
 
     problem = workspace_problem(home, settings.workspace)
@@ -168,6 +169,8 @@ def _workspace(home: Home, settings: Settings) -> Iterator[DoctorCheck]:
         yield DoctorCheck("workspace", "error", problem, cure)
     else:
         yield DoctorCheck("workspace", "ok", str(settings.workspace))
+    for each in file_problems(settings):
+        yield DoctorCheck("prompt", "warning", each, "see: colleague prompt --sizes")
 
 
 async def _database(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]:

@@ -15,6 +15,7 @@ START = (
 )
 
 EXAMPLES: Mapping[str, tuple[str, ...]] = {
+    "prompt": ("colleague prompt --sizes", "colleague prompt --session telegram:dm:1 --json"),
     "expert install": (
         "colleague expert install ./my-expert",
         "colleague expert install you/experts@v1.2 --path sales",

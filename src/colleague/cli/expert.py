@@ -270,7 +270,8 @@ def remove(
 @app.command()
 def prompt(name: ExpertArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """The system prompt the expert gets."""
-    from colleague.agent.current_time import with_time
+    from colleague.agent.prompt.assemble import prompt_tail
+    from colleague.agent.prompt.runtime_info import RuntimeInfo
     from colleague.cli.client import opened
     from colleague.cli.output import say, say_json
     from colleague.clock import wall_time_ms
@@ -288,7 +289,8 @@ def prompt(name: ExpertArgument, home: HomeOption = None, as_json: JsonOption = 
         read_bindings(expert.bindings_file, Findings()), skill_folders(settings.workspace, place.root)
     )
     source = PromptSource(expert.load(), learnings, skills)
-    text = with_time(assemble_prompt(source), settings, wall_time_ms())
+    tail = prompt_tail(settings, wall_time_ms(), RuntimeInfo(name))
+    text = f"{assemble_prompt(source)}\n\n{tail}\n"
     if as_json:
         say_json({"expert": name, "session": expert.label, "prompt": text})
     else:

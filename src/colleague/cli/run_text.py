@@ -11,7 +11,7 @@ from colleague.cli.times import moment
 from colleague.cli.trouble_text import ahead_line, status_word, trouble_line
 from colleague.cli.typed import with_home
 from colleague.main_names import MAIN_TRANSCRIPT
-from colleague.run_document import CallDocument, RunDocument, StepDocument, short
+from colleague.run_document import CallDocument, RunDocument, StepDocument, UsageDocument, short
 
 QUIET = ("mark_step", "complete")
 REASON_CHARS = 200
@@ -141,7 +141,7 @@ def _delivery_lines(document: RunDocument) -> Iterator[str]:
 
 def _cost(document: RunDocument) -> Iterator[str]:
     usage = document["usage"]
-    tokens = f"{usage['input_tokens']} tokens in, {usage['output_tokens']} out"
+    tokens = f"{usage['input_tokens']} tokens in{_cached(usage)}, {usage['output_tokens']} out"
     yield f"  {tokens}, {usage['cost']:.4f} dollars"
 
 
@@ -153,6 +153,13 @@ def next_commands(document: RunDocument) -> str:
     if document["outcome"] == "dead_letter":
         return f"colleague deadletter retry {ending}, or colleague deadletter drop {ending}"
     return f"colleague run retry {ending}" if document["outcome"] in ("failed", "abandoned") else ""
+
+
+def _cached(usage: UsageDocument) -> str:
+    """How much of what went in was in the provider's cache, and how much was put there."""
+    kinds = (("from", usage["cache_read_tokens"]), ("into", usage["cache_write_tokens"]))
+    said = [f"{count} {word} the cache" for word, count in kinds if count]
+    return f" ({', '.join(said)})" if said else ""
 
 
 def usage_text(document: RunDocument) -> str:

@@ -323,13 +323,18 @@ class AgentDefaults(Section):
     models: Mapping[str, ModelAlias] = Field(
         default_factory=dict, description="Aliases and parameters by provider/model."
     )
-    repo_root: PathText | None = not_yet(default=None, description="The repository named in the prompt.")
+    repo_root: PathText | None = works(default=None, description="The repository named in the prompt.")
     skip_bootstrap: Flag = works(default=False, description="Do not create missing bootstrap files.")
-    bootstrap_max_chars: Positive = not_yet(default=12_000, description="Characters of one bootstrap file.")
-    bootstrap_total_max_chars: Positive = not_yet(
-        default=60_000, description="Characters of all bootstrap files."
+    bootstrap_max_chars: Positive = works(
+        default=12_000,
+        description="Characters of one bootstrap file in the prompt; more are cut in the middle.",
     )
-    additional_system_prompt: str | None = not_yet(default=None, description="Added to every system prompt.")
+    bootstrap_total_max_chars: Positive = works(
+        default=60_000, description="Characters of all bootstrap files; the later ones are cut or left out."
+    )
+    additional_system_prompt: str | None = works(
+        default=None, description="Added to the system prompts of agents and sub-agents."
+    )
     user_timezone: str | None = works(
         default=None, description="The user's time zone; the machine's when not set."
     )
@@ -375,9 +380,9 @@ class AgentDefaults(Section):
 
 
 class Identity(Section):
-    name: str | None = not_yet(default=None, description="The name the agent goes by.")
-    theme: str | None = not_yet(default=None, description="Its manner, in a few words.")
-    emoji: str | None = not_yet(default=None, description="Its emoji.")
+    name: str | None = works(default=None, description="The name the agent goes by, in its prompt.")
+    theme: str | None = works(default=None, description="Its manner, in a few words.")
+    emoji: str | None = works(default=None, description="Its emoji.")
     avatar: str | None = not_yet(default=None, description="Its picture: a path in the workspace or a URL.")
 
 
@@ -453,12 +458,10 @@ class AgentEntry(Section):
     reasoning_default: Literal["off", "on", "stream"] | None = not_yet(
         default=None, description="Whether its reasoning is shown."
     )
-    bootstrap_max_chars: Positive | None = not_yet(
+    bootstrap_max_chars: Positive | None = works(
         default=None, description="Characters of one bootstrap file."
     )
-    bootstrap_total_max_chars: Positive | None = not_yet(
-        default=None, description="Characters of all of them."
-    )
+    bootstrap_total_max_chars: Positive | None = works(default=None, description="Characters of all of them.")
     context_limits: ContextLimits | None = Field(default=None, description="Sizes in its context.")
     subagents: SubagentChoice = Field(default_factory=SubagentChoice, description="Agents it may spawn.")
     sandbox: Sandbox | None = Field(default=None, description="Where its tools run.")
@@ -520,6 +523,8 @@ class Agents(Section):
             "model": _laid_over(self.defaults.model, entry.model),
             "context_limits": _laid_over(self.defaults.context_limits, entry.context_limits),
             "thinking_default": entry.thinking_default,
+            "bootstrap_max_chars": entry.bootstrap_max_chars,
+            "bootstrap_total_max_chars": entry.bootstrap_total_max_chars,
             "subagents": self._subagents_of(entry),
         }
         update = {name: value for name, value in own.items() if value is not None}

@@ -31,7 +31,9 @@ from colleague.errors import ConfigError
 from colleague.home import Home
 from colleague.suggest import did_you_mean
 
-SHARED = frozenset(["agents", "models", "auth", "tools", "mcp", "session", "messages", "skills", "channels"])
+SHARED = frozenset(
+    ["agents", "models", "auth", "tools", "mcp", "session", "messages", "skills", "channels", "memory"]
+)
 _MAX_PROBLEMS = 100
 _MAX_WARNINGS = 100
 _AN_OBJECT = "an object, { ... }"
@@ -79,9 +81,17 @@ def load_settings(home: Home) -> Settings:
 def _merged(theirs: SettingsFile | None, ours: SettingsFile | None) -> Node | None:
     if theirs is None or not isinstance(theirs.tree.value, dict):
         return ours.tree if ours else None
-    shared = {key: node for key, node in theirs.tree.value.items() if key in SHARED}
+    shared = {key: node for key, node in theirs.tree.value.items() if key in SHARED} | _internal_hooks(theirs)
     base = Node(shared, theirs.tree.document, theirs.tree.path)
     return lay_over(base, ours.tree) if ours else base
+
+
+def _internal_hooks(theirs: SettingsFile) -> dict[str, Node]:
+    """Of OpenClaw's hooks those of the runtime itself: webhooks and their secrets stay its own."""
+    hooks = theirs.tree.value.get("hooks") if isinstance(theirs.tree.value, dict) else None
+    if hooks is None or not isinstance(hooks.value, dict) or "internal" not in hooks.value:
+        return {}
+    return {"hooks": Node({"internal": hooks.value["internal"]}, hooks.document, hooks.path)}
 
 
 def _validated(tree: Node) -> Settings:
@@ -378,6 +388,11 @@ _DEFAULT_TEXT = """\
   skills: {
     //load: { extraDirs: [] },
     //entries: {},
+  },
+
+  // How agents use their memory: whether they say in which file and line it stands (auto: not in groups).
+  memory: {
+    //citations: "auto",
   },
 
   // Chat channels, each with its own keys, such as slack: { botToken: "${SLACK_BOT_TOKEN}" }.

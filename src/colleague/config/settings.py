@@ -399,6 +399,15 @@ class Skills(Section):
     entries: Mapping[str, SkillEntry] = Field(default_factory=dict, description="Settings by skill.")
 
 
+class MemorySettings(Section):
+    passed_over = keys("backend qmd")
+
+    citations: Literal["auto", "on", "off"] = works(
+        default="auto",
+        description="Whether agents say in which file and line a memory stands; auto: not in groups.",
+    )
+
+
 class AuthProfile(Section):
     provider: str = works(description="The provider it is for.")
     mode: Literal["api_key", "token", "oauth", "aws-sdk"] = not_yet(
@@ -430,16 +439,54 @@ class Pubsub(Section):
     )
 
 
+class ExtraBootstrapFiles(Section):
+    passed_over = keys("patterns files")
+
+    enabled: Flag = works(default=True, description="Whether the files are added.")
+    paths: Names = works(
+        default=(),
+        description="Files in folders of the workspace that stand in the prompt as well: paths, with * for "
+        "any name. Only AGENTS.md and the other bootstrap names can be added.",
+    )
+
+
+class InternalHookEntries(Section):
+    passed_over = keys("session-memory command-logger boot-md")
+
+    bootstrap_extra_files: ExtraBootstrapFiles = Field(
+        default_factory=ExtraBootstrapFiles,
+        alias="bootstrap-extra-files",
+        description="More bootstrap files.",
+    )
+
+
+class InternalHooks(Section):
+    passed_over = keys("handlers load installs")
+
+    enabled: Flag = works(default=True, description="Whether the entries count.")
+    entries: InternalHookEntries = Field(default_factory=InternalHookEntries, description="Each by its name.")
+
+    @property
+    def extra_bootstrap_files(self) -> Names:
+        """The paths and patterns of files that stand in the prompt beside the usual ones."""
+        added = self.entries.bootstrap_extra_files
+        return added.paths if self.enabled and added.enabled else ()
+
+
 class Hooks(Section):
     passed_over = keys(
         "enabled path defaultSessionKey allowRequestSessionKey allowedSessionKeyPrefixes allowedAgentIds"
-        " presets transformsDir mappings gmail internal"
+        " presets transformsDir mappings gmail"
     )
 
     token: Token | None = works(default=None, description="The secret of hooks that have none of their own.")
     max_body_bytes: Positive = works(default=1_048_576, description="The largest request body a hook takes.")
     pubsub: Pubsub | None = Field(
         default=None, description="Google's own pushes at /hooks/gmail, by the token that Google signs."
+    )
+    internal: InternalHooks = Field(
+        default_factory=InternalHooks,
+        description="Hooks of the runtime itself; also read from openclaw.json.",
     )
 
 
@@ -505,7 +552,7 @@ class Settings(Section):
     passed_over = keys(
         "accessGroups acp approvals attachments audio bindings broadcast browser canvas canvasHost cli"
         " cloudWorkers commandBridge commands commitments crestodian cron desktop diagnostics discovery env"
-        " gateway hooks logging media memory meta nodeHost plugins proxy repositoryBranchPrefix"
+        " gateway hooks logging media meta nodeHost plugins proxy repositoryBranchPrefix"
         " secrets security surfaces talk telemetry transcripts tts ui update vault web wizard"
         " worktreeAcceleration worktreeMaxCount worktreeRoot"
     )
@@ -517,6 +564,7 @@ class Settings(Section):
     session: SessionSettings = Field(default_factory=SessionSettings, description="Conversations.")
     messages: Messages = Field(default_factory=Messages, description="How messages are taken in.")
     skills: Skills = Field(default_factory=Skills, description="Skills.")
+    memory: MemorySettings = Field(default_factory=MemorySettings, description="How agents use their memory.")
     channels: Mapping[str, FreeForm] = not_yet(
         default_factory=dict, description="Chat channels by name, with the keys of each channel."
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from colleague.agent.bootstrap_files import write_bootstrap_files
+from colleague.agent.prompt.bootstrap_templates import write_bootstrap_files
 from colleague.config import default_settings_text, load_settings
 from colleague.experts.experts_md import write_catalogue
 from colleague.files import private_folder, write_atomic

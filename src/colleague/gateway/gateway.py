@@ -10,6 +10,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from colleague.agent.prompt.workspace_files import file_problems
 from colleague.clock import CheckedClock, Clock
 from colleague.gateway.limits import Limits
 from colleague.gateway.live_settings import LiveSettings, held_text
@@ -67,6 +68,7 @@ class Gateway:
             environ=self.environ,
             unenforced=self.live.unenforced,
             enforced=True,
+            main_agent=self.host.main_agent,
         )
 
     def trigger_problems(self, bound_trigger: BoundTrigger) -> list[TriggerProblem]:
@@ -96,6 +98,7 @@ class Gateway:
             for name, count in background.restarts.items()
         ]
         found += self.broken_triggers
+        found += file_problems(self.live.settings)
         return found + [f"the {name} does not work; the log says why" for name in background.failing]
 
 

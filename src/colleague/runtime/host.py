@@ -87,6 +87,12 @@ class Host:
     sender: OutboxSender | None = None
     limits: KindLimits = field(default_factory=dict)
 
+    @property
+    def main_agent(self) -> MainAgent | None:
+        """None where something else assembles the runs."""
+        agents = self.advancer.assembler
+        return agents.main if isinstance(agents, AssemblerByKind) else None
+
     async def advance_only(self, run_ids: Collection[str]) -> list[Run]:
         """Works on these runs until each is done, waiting, or stands behind a waiting one; returns them.
 

@@ -11,9 +11,10 @@ from typing import Any, Literal, cast, get_args
 
 from sqlalchemy import select
 
-from colleague.agent.main_agent import chosen_model, main_tree
+from colleague.agent.main_agent import MainAgent, chosen_model, main_tree
 from colleague.agent.pictures.message import MessagePictures
 from colleague.agent.pictures.references import references
+from colleague.agent.prompt.workspace_files import file_problems
 from colleague.config import Settings
 from colleague.config.agents import AnyLevel
 from colleague.config.status import require_enforced
@@ -56,6 +57,8 @@ from colleague.session_document import (
     ArchiveDocument,
     HitDocument,
     ItemDocument,
+    PromptDocument,
+    PromptMode,
     SessionDocument,
     StoppedDocument,
 )
@@ -143,6 +146,8 @@ class LocalService:
     """A restriction in newer settings than these, which nothing enforces."""
     enforced: bool = False
     """Whether the settings were found to hold no such restriction when they were read."""
+    main_agent: MainAgent | None = None
+    """The agents of a process that works on runs elsewhere than here."""
 
     def _require_enforced(self) -> None:
         if self.unenforced is not None:
@@ -269,6 +274,18 @@ class LocalService:
         if key is not None:
             self.settings.for_agent(key.agent_id)
             await self.database.write(lambda tx: open_session(tx, str(key), key.agent_id))
+
+    async def prompt(self, session: str, mode: PromptMode | None = None) -> PromptDocument:
+        await self._open_main(session)
+        entry = await self.database.read(lambda tx: require_session(tx, session))
+        key = SessionKey.parse(entry.key)
+        if key.kind.startswith("expert"):
+            hint = f"colleague expert prompt {key.expert}"
+            raise UsageError(f"{entry.key} is a session of an expert", hint=f"see its prompt with: {hint}")
+        agent = self.main_agent or (self.host.main_agent if self.host else None)
+        if agent is None:
+            raise UsageError("there are no agents in this process", hint="ask the gateway of this home")
+        return await replace(agent, settings=self.settings).preview(entry, mode)
 
     async def change_session(self, session: str, changes: dict[str, Any]) -> SessionDocument:
         def work(tx: Tx) -> SessionDocument:
@@ -439,7 +456,8 @@ class LocalService:
         await self.database.write(lambda tx: revoke_grant(tx, full_id(tx, grants, "grant", grant)))
 
     async def problems(self) -> list[str]:
-        return [f"{name}: {why}" for name, why in sorted(self.registry.problems.items())]
+        found = [f"{name}: {why}" for name, why in sorted(self.registry.problems.items())]
+        return found + await asyncio.to_thread(file_problems, self.settings)
 
     async def run(self, run: str) -> RunDocument:
         document = await self._document(await self._run_id(run))

@@ -44,6 +44,8 @@ from colleague.session_document import (
     ArchiveDocument,
     HitDocument,
     ItemDocument,
+    PromptDocument,
+    PromptMode,
     SessionDocument,
     StoppedDocument,
 )
@@ -128,6 +130,10 @@ class RemoteService:
 
     async def session(self, session: str) -> SessionDocument:
         document: SessionDocument = await self._ask("GET", _session(session))
+        return document
+
+    async def prompt(self, session: str, mode: PromptMode | None = None) -> PromptDocument:
+        document: PromptDocument = await self._ask("GET", f"{_session(session)}/prompt{_query(mode=mode)}")
         return document
 
     async def change_session(self, session: str, changes: dict[str, Any]) -> SessionDocument:

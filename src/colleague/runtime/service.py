@@ -22,6 +22,8 @@ from colleague.session_document import (
     ArchiveDocument,
     HitDocument,
     ItemDocument,
+    PromptDocument,
+    PromptMode,
     SessionDocument,
     StoppedDocument,
 )
@@ -53,6 +55,10 @@ class Service(Protocol):
 
     async def session(self, session: str) -> SessionDocument:
         """The main session of an agent is always there."""
+        ...
+
+    async def prompt(self, session: str, mode: PromptMode | None = None) -> PromptDocument:
+        """The system prompt that the next turn of a session would have, in its own mode or in another."""
         ...
 
     async def change_session(self, session: str, changes: dict[str, Any]) -> SessionDocument:

@@ -78,7 +78,13 @@ def run_document(tx: Tx, run_id: str) -> RunDocument:
         "delivery": _delivery(tx, run_id),
         "notices": [outbox_document(each) for each in _told(tx, run_id) if each.kind != "delivery"],
         "sla": _sla(run),
-        "usage": {"input_tokens": used.input_tokens, "output_tokens": used.output_tokens, "cost": used.cost},
+        "usage": {
+            "input_tokens": used.input_tokens,
+            "output_tokens": used.output_tokens,
+            "cache_read_tokens": used.cache_read_tokens,
+            "cache_write_tokens": used.cache_write_tokens,
+            "cost": used.cost,
+        },
     }
 
 

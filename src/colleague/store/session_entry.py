@@ -110,6 +110,11 @@ def change_session(tx: Tx, key: str, **values: Any) -> SessionEntry:
     return get_session(tx, key)
 
 
+def keep_prompt_report(tx: Tx, key: str, report: str) -> None:
+    """How long the parts of the prompt are, as JSON. Nothing was said by that: the session is no newer."""
+    tx.update(sessions, {"key": key}, system_prompt_report=report)
+
+
 _NEXT_POSITION = (
     update(sessions)
     .where(sessions.c.key == bindparam("session"))

@@ -16,12 +16,14 @@ from colleague.store.tx import Tx
 
 @dataclass(frozen=True)
 class Spent:
-    """A sum of usage."""
+    """A sum of usage. `input_tokens` includes those read from and written to a provider's cache."""
 
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float = 0.0
     tool_calls: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
 
     @property
     def tokens(self) -> int:
@@ -58,4 +60,5 @@ def day_of(now: int) -> str:
 def _sum(tx: Tx, which: ColumnElement[bool]) -> Spent:
     columns = [func.coalesce(func.sum(column), 0) for column in columns_of(Spent, spend)]
     total = record(Spent, tx.all(select(*columns).where(which))[0])
-    return Spent(int(total.input_tokens), int(total.output_tokens), float(total.cost), int(total.tool_calls))
+    counted = {name: int(value) for name, value in asdict(total).items() if name != "cost"}
+    return Spent(cost=float(total.cost), **counted)

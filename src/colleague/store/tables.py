@@ -96,7 +96,7 @@ spend = _table(
     "spend",
     key="expert day run_id",
     text="expert day run_id",
-    number="input_tokens output_tokens tool_calls",
+    number="input_tokens output_tokens tool_calls cache_read_tokens cache_write_tokens",
     real="cost",
 )
 file_versions = _table(

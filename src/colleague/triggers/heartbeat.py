@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
+from colleague.agent.prompt.bootstrap_budget import lists_something, without_comments
+from colleague.agent.prompt.text_file import read_text_file
 from colleague.clock import STEP_MS
 from colleague.config import Settings
 from colleague.duration import parse_duration
@@ -30,7 +31,6 @@ PROMPT = (
     "[Regular check; nobody wrote this.] Do what HEARTBEAT.md lists, and nothing from earlier turns. "
     "When nothing needs the person, answer HEARTBEAT_OK and nothing else."
 )
-_COMMENT = re.compile(r"<!--.*?(-->|\Z)", re.DOTALL)
 _SKIP = CatchUp(parse_duration("1h"), "skip")
 
 
@@ -52,13 +52,12 @@ def heartbeat_message(settings: Settings) -> SessionMessage | None:
 
 
 def _listed(file: Path) -> str | None:
-    """The file without comments; empty when it has only headings then, None when there is no file."""
-    try:
-        text = _COMMENT.sub("", file.read_text(encoding="utf-8", errors="replace")).strip()
-    except OSError:
-        return None
-    said = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    return text[:MOST_CHARS] if said else ""
+    """The file without comments; empty when it has only headings then, None when there is no such file."""
+    content = read_text_file(file)
+    if content is None or not content.text:
+        return None if content is None or content.problem else ""
+    text = without_comments(content.text).strip()
+    return text[:MOST_CHARS] if lists_something(text) else ""
 
 
 def settle_heartbeat(tx: Tx, settings: Settings, times: Every, message: SessionMessage | None) -> int:

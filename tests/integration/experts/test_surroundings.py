@@ -42,7 +42,7 @@ async def test_a_budget_of_calls_for_a_run(stage: Stage) -> None:
 
 
 @on_stage
-async def test_the_prompt_ends_with_day_and_time_and_begins_the_same(stage: Stage) -> None:
+async def test_the_prompt_ends_with_time_and_runtime_and_begins_the_same(stage: Stage) -> None:
     stage.configure(agents={"defaults": {"userTimezone": "Australia/Sydney"}})
     await stage.restart()
     stage.install(ledger_package(tiers={"append": "confirm"}))
@@ -50,9 +50,11 @@ async def test_the_prompt_ends_with_day_and_time_and_begins_the_same(stage: Stag
     await stage.run(call("ledger.look"), call("ledger.append", line="one"), DONE)
     before = [each.system for each in stage.shown()]
     assert before[0] == before[1]
-    assert before[0].endswith(
-        "\n\n## Current Date and Time\n\nThursday, 1 January 2026, 11:34 (Australia/Sydney, UTC+11:00)\n"
+    assert (
+        "\n\n## Current Date and Time\n\nThursday, 1 January 2026, 11:34 (Australia/Sydney, UTC+11:00)"
+        "\n\nRuntime: agent=clerk | " in before[0]
     )
+    assert before[0].endswith(" | model=script/play.yaml | thinking=medium")
 
     stage.clock.move(days=2)
     run = await stage.decided("approve")

@@ -219,6 +219,16 @@ class TestWhatLoads:
         for key in ("thinking", "subagents", "timeout_seconds", "max_concurrent", "bootstrap_max_chars"):
             assert getattr(example.agents.defaults, key) == getattr(defaults.agents.defaults, key)
 
+    def test_of_openclaws_hooks_only_its_internal_ones_are_read(self, tmp_path: Path) -> None:
+        entries = "{'bootstrap-extra-files': {paths: ['a/AGENTS.md']}, 'session-memory': {}}"
+        theirs = f"{{hooks: {{token: 'theirs', internal: {{enabled: true, entries: {entries}}}}}}}"
+        settings = load(tmp_path, theirs=theirs)
+        assert warned(settings) == []
+        assert settings.hooks.internal.extra_bootstrap_files == ("a/AGENTS.md",)
+        assert settings.hooks.token is None
+        ours = load(tmp_path, "{hooks: {internal: {enabled: false}}}", theirs)
+        assert ours.hooks.internal.extra_bootstrap_files == ()
+
     def test_a_real_openclaw_file(self, tmp_path: Path) -> None:
         settings = load(tmp_path, theirs=OPENCLAW)
         assert warned(settings) == []

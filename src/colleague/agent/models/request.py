@@ -30,3 +30,8 @@ class ThinkRequest:
     """Seconds the whole answer may take; the provider's setting when not set."""
     stall_seconds: float | None = None
     """Seconds of silence after which the answer is given up; the provider's setting when not set."""
+
+    @property
+    def whole_system(self) -> str:
+        """As models without blocks are sent it."""
+        return "\n\n".join(each for each in (self.system, self.system_tail) if each)

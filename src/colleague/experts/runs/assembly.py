@@ -11,12 +11,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from colleague.agent.current_time import with_time
 from colleague.agent.history import SessionHistory
 from colleague.agent.main_agent import FILES_OWNER
 from colleague.agent.models.resolve import resolve_model
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.models.thinking import Thinking
+from colleague.agent.prompt.assemble import prompt_tail
+from colleague.agent.prompt.runtime_info import RuntimeInfo
 from colleague.agent.run_spec import CannotAssemble, Retries, RunSpec
 from colleague.agent.tool import Tool
 from colleague.agent.toolbox import Toolbox
@@ -163,14 +164,15 @@ class RunSpecBuilder:
             learned = function_learnings(workspace.learnings, function.name)
             prompt = assemble_function_prompt(self.package, function, learned, skilled)
             made = self._function_spec(inside, function, inputs, operations, rehearsal)
-            return replace(made, system=with_time(prompt, self.agent.settings, now))
+            return replace(made, system=prompt, system_tail=self._tail(made, now))
 
         native = self._native(functions, stage)
         mine = [each for each in operations if each.spec.name.partition(".")[0] in scope]
         return replace(
             base,
             model=self._rehearsed() if rehearsal else base.model,
-            system=with_time(self._prompt(workspace, skilled), self.agent.settings, now),
+            system=self._prompt(workspace, skilled),
+            system_tail=self._tail(base, now),
             toolbox=Toolbox([*files, *mine, *native]),
             opening=self._opening(tree),
             history=self.agent.history.before if lasting and self.agent.history else None,
@@ -343,6 +345,11 @@ class RunSpecBuilder:
             ReadFunctionTool(tool, self.package, workspace.learnings) if tool.spec.name == "read" else tool
             for tool in tools
         ]
+
+    def _tail(self, spec: RunSpec, now: int) -> str:
+        """Time and surroundings, behind all that stays the same."""
+        runtime = RuntimeInfo(self.run.expert, spec.model.name, spec.thinking.level)
+        return prompt_tail(self.agent.settings, now, runtime)
 
     def _prompt(self, workspace: Workspace, skills: BoundSkills) -> str:
         return assemble_prompt(PromptSource(self.package, package_learnings(workspace.learnings), skills))

@@ -58,7 +58,7 @@ def assemble_prompt(source: PromptSource) -> str:
         _policy(source),
         _instructions(source),
     )
-    return "\n\n".join(section for section in sections if section) + "\n"
+    return "\n\n".join(section for section in sections if section)
 
 
 def assemble_function_prompt(
@@ -80,7 +80,7 @@ def assemble_function_prompt(
         if function.tools
         else "",
     )
-    return "\n\n".join(section for section in sections if section) + "\n"
+    return "\n\n".join(section for section in sections if section)
 
 
 def _section(title: str, body: str) -> str:

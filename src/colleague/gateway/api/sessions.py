@@ -15,7 +15,14 @@ from colleague.gateway.paging import PageAfter, PageSize, link_next
 from colleague.gateway.schemas import MessageAsked, MessageSent, SessionBy, SessionChanges, TurnAnswered
 from colleague.gateway.streams import EVENT_STREAM, session_stream
 from colleague.runtime.requests import MOST_CHARACTERS, MessageRequest
-from colleague.session_document import ArchiveDocument, ItemDocument, SessionDocument, StoppedDocument
+from colleague.session_document import (
+    ArchiveDocument,
+    ItemDocument,
+    PromptDocument,
+    PromptMode,
+    SessionDocument,
+    StoppedDocument,
+)
 from colleague.sessions.report import session_document
 from colleague.store.paging import Page
 from colleague.store.session_entry import sessions_page
@@ -121,6 +128,12 @@ async def events(
     await here.service.session(key)
     stream = session_stream(here.service.session_events(key, seen))
     return StreamingResponse(stream, media_type=EVENT_STREAM, headers={"Cache-Control": "no-store"})
+
+
+@router.get("/{key:path}/prompt", response_model=PromptDocument, responses=with_token(404))
+async def prompt(key: str, here: GatewayDep, mode: PromptMode | None = None) -> PromptDocument:
+    """The system prompt that the next turn would have, with the characters of each section and file."""
+    return await here.service.prompt(key, mode)
 
 
 @router.get("/{key:path}", response_model=SessionDocument, responses=with_token(404))

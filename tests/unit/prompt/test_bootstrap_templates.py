@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from colleague.agent.bootstrap_files import FILES, FIRST_CONVERSATION, write_bootstrap_files
+from colleague.agent.prompt.bootstrap_files import FIRST_CONVERSATION
+from colleague.agent.prompt.bootstrap_templates import FILES, write_bootstrap_files
 from colleague.experts.home_setup import set_up_home
 from colleague.home import Home
 

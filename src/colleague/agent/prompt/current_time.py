@@ -1,8 +1,8 @@
-"""The last section of every system prompt: which day and time it is for the user.
+"""Which day and time it is for the user: a section near the end of every system prompt.
 
-It stands at the very end, so that everything before it stays byte-equal and cached, and it is made once each
-time a run is taken up: within that stretch of work the whole prompt stays the same, and a run that goes on
-after two days of waiting knows the right day."""
+All that changes from turn to turn stands at the end, so that everything before it stays byte-equal and
+cached. It is made once each time a run is taken up: within that stretch of work the whole prompt stays the
+same, and a run that goes on after two days of waiting knows the right day."""
 
 from __future__ import annotations
 
@@ -32,7 +32,3 @@ def _zone(name: str | None) -> tzinfo | None:
         return ZoneInfo(name) if name else None
     except (ValueError, OSError):
         return None
-
-
-def with_time(system: str, settings: Settings, now_ms: int) -> str:
-    return f"{system.rstrip()}\n\n{time_section(settings, now_ms)}\n"

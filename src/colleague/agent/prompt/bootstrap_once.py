@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass
 from pathlib import Path
 
-from colleague.agent.bootstrap_files import FIRST_CONVERSATION
+from colleague.agent.prompt.bootstrap_files import FIRST_CONVERSATION
 from colleague.file_stamp import FileStamp, file_stamp
 
 log = logging.getLogger(__name__)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from colleague.agent.prompt.bootstrap_files import FIRST_CONVERSATION
 from colleague.files import write_atomic
-
-FIRST_CONVERSATION = "BOOTSTRAP.md"
-"""Only in a workspace that had none of the files: it is about the very first conversation."""
 
 
 def write_bootstrap_files(workspace: Path) -> list[Path]:
-    """Writes those that are missing; returns them. What exists is never touched, not even a broken link."""
+    """Writes those that are missing; returns them. What exists is never touched, not even a broken link.
+
+    The one about the very first conversation is only written where there was none of the others."""
     missing = [name for name in FILES if not os.path.lexists(workspace / name)]
     if len(missing) < len(FILES):
         missing = [name for name in missing if name != FIRST_CONVERSATION]

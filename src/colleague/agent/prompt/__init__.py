@@ -1,0 +1,1 @@
+"""The system prompt of the agents that people talk to: sections, bootstrap files, and how long each is."""
