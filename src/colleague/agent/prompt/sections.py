@@ -13,7 +13,6 @@ from colleague.agent.prompt.current_time import time_section
 from colleague.agent.prompt.prompt_input import PromptInput
 from colleague.agent.tool import ToolSpec
 from colleague.data_element import wrapped
-from colleague.duration import parse_duration
 from colleague.session_document import PromptMode
 from colleague.silent_answer import HEARTBEAT_OK, NO_REPLY
 
@@ -256,7 +255,7 @@ def silent_replies(_: PromptInput) -> str:
 
 
 def heartbeats(given: PromptInput) -> str:
-    if not parse_duration(given.settings.agents.defaults.heartbeat.every).seconds:
+    if not given.settings.agents.defaults.heartbeat.every.seconds:
         return ""
     return _section(
         "Heartbeats",
