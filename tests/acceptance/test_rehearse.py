@@ -125,3 +125,7 @@ def test_a_rehearsal_that_the_bindings_ask_for_is_marked(colleague: Colleague) -
     [run] = colleague.ok("run", "list", "--json").json
     assert run["rehearsal"]
     assert "(rehearsal)" in colleague.ok("run", "list").out
+    shown = colleague.ok("run", "show", run["id"]).out
+    assert "waiting, a rehearsal" in shown.splitlines()[0]
+    assert '"thread_id"' in shown, "a result of several lines stands on one, as plain text"
+    assert "{\\n" not in shown

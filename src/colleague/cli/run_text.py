@@ -16,6 +16,7 @@ from colleague.run_document import CallDocument, RunDocument, StepDocument, Usag
 QUIET = ("mark_step", "complete")
 REASON_CHARS = 200
 RESULT_CHARS = 80
+ARGUMENT_CHARS = 120
 MARKS = {"done": TICK, "skipped": "-", "failed": CROSS, "open": " "}
 
 
@@ -37,7 +38,7 @@ def run_lines(document: RunDocument) -> list[str]:
 def _head(document: RunDocument) -> list[str]:
     state = status_word(document)
     what = f" ({document['process']})" if document["process"] else ""
-    dry = ", a dry run" if document["dry_run"] else ""
+    dry = ", a dry run" if document["dry_run"] else ", a rehearsal" if document["rehearsal"] else ""
     lines = [f"run {document['id']} of {document['expert']}{what}: {state}{dry}"]
     if document["error"]:
         lines.append(f"  error: {document['error']}")
@@ -78,7 +79,7 @@ def _calls(document: RunDocument) -> Iterator[str]:
     for call in document["calls"]:
         if call["operation"] in QUIET:
             continue
-        arguments = json.dumps(call["arguments"], ensure_ascii=False)[:120]
+        arguments = _cut(json.dumps(call["arguments"], ensure_ascii=False), ARGUMENT_CHARS)
         inner = "  " if not call["session"].startswith(MAIN_TRANSCRIPT) else ""
         yield f"  {inner}{call['operation']} ({call['tier']}) {arguments}: {_call_end(call)}"
 
@@ -86,10 +87,13 @@ def _calls(document: RunDocument) -> Iterator[str]:
 def _call_end(call: CallDocument) -> str:
     """What became of a call, how long it took where that is worth a word, and why or with what result."""
     word = "failed" if call["is_error"] and call["status"] == "finished" else str(call["status"])
-    result = " ".join(plain((call["result"] or {}).get("text") or "").split())
-    most = REASON_CHARS if call["is_error"] else RESULT_CHARS
-    told = f": {result[:most]}{'…' * (len(result) > most)}" if result else ""
+    result = plain(" ".join(((call["result"] or {}).get("text") or "").split()))
+    told = f": {_cut(result, REASON_CHARS if call['is_error'] else RESULT_CHARS)}" if result else ""
     return f"{word.replace('_', ' ')}{_duration(call)}{told}"
+
+
+def _cut(text: str, most: int) -> str:
+    return f"{text[:most]}{'…' * (len(text) > most)}"
 
 
 def _duration(call: CallDocument) -> str:
