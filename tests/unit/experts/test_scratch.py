@@ -55,11 +55,6 @@ class TestPath:
     def test_plain_values_are_legible(self, process: Process, value: Any, path: str) -> None:
         assert path_of(process, "./scratch/{x}.md", x=value) == path
 
-    def test_names_differ_in_more_than_capitals(self, process: Process) -> None:
-        """On many disks `A` and `a` are one file."""
-        paths = [path_of(process, "./scratch/{x}.md", x=each) for each in ("ABC", "abc", "Abc")]
-        assert len({str(each).casefold() for each in paths}) == 3
-
     @pytest.mark.parametrize(
         "value",
         [
