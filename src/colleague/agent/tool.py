@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from colleague.errors import ColleagueError
+
 if TYPE_CHECKING:
     from colleague.agent.run_spec import RunSpec
     from colleague.store.tx import Tx
@@ -53,6 +55,12 @@ class ToolOutput:
     is_error: bool = False
     source: str = ""
     private: bool = False
+
+
+def refused(error: ColleagueError) -> ToolOutput:
+    """What a model is told of an error that it can do something about."""
+    hint = f" ({error.hint})" if error.hint else ""
+    return ToolOutput(f"{error.message}{hint}", is_error=True)
 
 
 class UnknownEnd(Exception):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import cast, get_args
 
-from colleague.agent.tool import Tool, ToolOutput, ToolRequest, ToolSpec, UnknownEnd
+from colleague.agent.tool import Tool, ToolOutput, ToolRequest, ToolSpec, UnknownEnd, refused
 from colleague.agent.tools.arguments import Arguments, number, parameters, text
 from colleague.channels.channel import (
     Capability,
@@ -79,8 +79,7 @@ class MessageTool:
         try:
             return await self._act(Arguments.of(self.spec, request.arguments), request.key)
         except ColleagueError as error:
-            hint = f" ({error.hint})" if error.hint else ""
-            return ToolOutput(f"{error.message}{hint}", is_error=True)
+            return refused(error)
 
     async def _act(self, arguments: Arguments, key: str) -> ToolOutput:
         action = cast("Capability", arguments.text("action"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from colleague.clock import iso
 from colleague.main_names import MAIN_TRANSCRIPT
@@ -30,14 +30,12 @@ _STATUS: dict[str, SessionStatus] = {"running": "running", "waiting": "waiting"}
 
 
 def session_document(tx: Tx, entry: SessionEntry) -> SessionDocument:
+    """The stored entry, with what the session is doing; times and JSON as documents have them."""
     head = head_of(tx, entry.key)
     run = get_run(tx, head) if head else None
     waiting = count_waiting(tx, entry.key)
-    return {
-        "key": entry.key,
+    known: dict[str, Any] = dict(vars(entry)) | {
         "session_id": entry.id,
-        "agent_id": entry.agent_id,
-        "label": entry.label,
         "status": _status(run, waiting),
         "run_id": head,
         "parked": len(parked_in(tx, entry.key)),
@@ -46,28 +44,11 @@ def session_document(tx: Tx, entry: SessionEntry) -> SessionDocument:
         "updated_at": iso(entry.updated_at),
         "started_at": iso(entry.started_at),
         "session_file": None,
-        "channel": entry.channel,
-        "chat_type": entry.chat_type,
-        "group_id": entry.group_id,
         "origin": _json(entry.origin),
-        "spawned_by": entry.spawned_by,
-        "spawn_depth": entry.spawn_depth,
-        "provider_override": entry.provider_override,
-        "model_override": entry.model_override,
-        "auth_profile_override": entry.auth_profile_override,
-        "auth_profile_override_source": entry.auth_profile_override_source,
-        "thinking_level": entry.thinking_level,
-        "verbose_level": entry.verbose_level,
-        "reasoning_level": entry.reasoning_level,
-        "send_policy": entry.send_policy,
-        "queue_mode": entry.queue_mode,
-        "input_tokens": entry.input_tokens,
-        "output_tokens": entry.output_tokens,
-        "compaction_count": entry.compaction_count,
         "skills_snapshot": _json(entry.skills_snapshot),
         "system_prompt_report": _json(entry.system_prompt_report),
-        "positions": entry.positions,
     }
+    return cast("SessionDocument", {name: known[name] for name in SessionDocument.__annotations__})
 
 
 def _status(run: Run | None, waiting: int) -> SessionStatus:

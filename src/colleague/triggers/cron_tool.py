@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from colleague.agent.tool import Tool, ToolOutput, ToolRequest, ToolSpec
+from colleague.agent.tool import Tool, ToolOutput, ToolRequest, ToolSpec, refused
 from colleague.agent.tools.arguments import Arguments, parameters, text
 from colleague.clock import iso
 from colleague.config import Settings
@@ -91,8 +91,7 @@ class CronTool:
             arguments = Arguments.of(self.spec, request.arguments)
             return ToolOutput(await self.database.write(lambda tx: self._act(tx, arguments, request)))
         except ColleagueError as error:
-            hint = f" ({error.hint})" if error.hint else ""
-            return ToolOutput(f"{error.message}{hint}", is_error=True)
+            return refused(error)
 
     def _act(self, tx: Tx, arguments: Arguments, request: ToolRequest) -> str:
         action = arguments.text("action")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec
+from colleague.agent.tools.arguments import parameters
 from colleague.clock import iso
 from colleague.config import Settings
 from colleague.sessions.report import item_documents, session_document
@@ -21,8 +22,7 @@ MOST_TEXT = 2_000
 
 
 def _spec(name: str, text: str, **properties: Any) -> ToolSpec:
-    parameters = {"type": "object", "properties": properties, "additionalProperties": False}
-    return ToolSpec(name, text, parameters, read_only=True)
+    return ToolSpec(name, text, parameters(**properties), read_only=True)
 
 
 def _answer(value: Any) -> ToolOutput:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from colleague.agent.tool import DelegatingTool, Handover, NotSent, ToolRequest, ToolSpec
+from colleague.agent.tools.arguments import parameters
 from colleague.config import Settings
 from colleague.errors import ColleagueError
 from colleague.session_key import SessionKey
@@ -50,27 +51,23 @@ class SessionsSendTool(DelegatingTool):
 
     @property
     def spec(self) -> ToolSpec:
-        parameters: dict[str, Any] = {
-            "type": "object",
-            "properties": {
-                "label": _TEXT | {"description": "The label of a session, or expert:<name> for an expert."},
-                "sessionKey": _TEXT | {"description": "The key of a session, instead of its label."},
-                "message": _TEXT | {"description": "What is to be done, complete in itself."},
-                "timeoutSeconds": {
-                    "type": "number",
-                    "minimum": 0,
-                    "maximum": 86_400,
-                    "description": f"Seconds of work to wait for the answer ({DEFAULT_SECONDS}); 0: do not.",
-                },
+        given = parameters(
+            "message",
+            label=_TEXT | {"description": "The label of a session, or expert:<name> for an expert."},
+            sessionKey=_TEXT | {"description": "The key of a session, instead of its label."},
+            message=_TEXT | {"description": "What is to be done, complete in itself."},
+            timeoutSeconds={
+                "type": "number",
+                "minimum": 0,
+                "maximum": 86_400,
+                "description": f"Seconds of work to wait for the answer ({DEFAULT_SECONDS}); 0: do not.",
             },
-            "required": ["message"],
-            "additionalProperties": False,
-        }
+        )
         text = (
             "Hand a task to another session, or to an expert (label expert:<name>, see EXPERTS.md), and get "
             "its answer. It knows nothing of this conversation but its last messages."
         )
-        return ToolSpec("sessions_send", text, parameters, server_tool=DELEGATION)
+        return ToolSpec("sessions_send", text, given, server_tool=DELEGATION)
 
     async def handover(self, request: ToolRequest) -> Handover:
         given = request.arguments

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from colleague.agent.tool import DelegatingTool, Handover, NotSent, ToolRequest, ToolSpec
+from colleague.agent.tools.arguments import parameters
 from colleague.config import Settings
 from colleague.config.agents import NEAREST_LEVEL, Subagents
 from colleague.errors import ColleagueError, NotFound
@@ -54,13 +55,7 @@ class SessionsSpawnTool(DelegatingTool):
             "Start a sub-agent on a task, in a session of its own. You go on at once; what it came to "
             "reaches you as a new turn. It does not know what you have read: name what it is to read first."
         )
-        parameters = {
-            "type": "object",
-            "properties": _PROPERTIES,
-            "required": ["task"],
-            "additionalProperties": False,
-        }
-        return ToolSpec("sessions_spawn", text, parameters, server_tool=DELEGATION)
+        return ToolSpec("sessions_spawn", text, parameters("task", **_PROPERTIES), server_tool=DELEGATION)
 
     @property
     def _rules(self) -> Subagents:

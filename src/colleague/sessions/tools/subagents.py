@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import select, update
 
 from colleague.agent.tool import NotSent, ToolOutput, ToolRequest, ToolSpec
+from colleague.agent.tools.arguments import parameters, text
 from colleague.config import Settings
 from colleague.session_key import SessionKey
 from colleague.sessions.messages import SessionMessage, send_message
@@ -40,21 +41,17 @@ class SubagentsTool:
     @property
     def spec(self) -> ToolSpec:
         actions = ["list"] if self.only_lists else ["list", "kill", "steer"]
-        parameters = {
-            "type": "object",
-            "properties": {
-                "action": {"enum": actions},
-                "target": {"type": "string", "description": "A label or key; for kill also all."},
-                "message": {"type": "string", "description": "For steer: what it is to do instead."},
-            },
-            "required": ["action"],
-            "additionalProperties": False,
-        }
-        text = (
+        given = parameters(
+            "action",
+            action={"enum": actions},
+            target=text("A label or key; for kill also all."),
+            message=text("For steer: what it is to do instead."),
+        )
+        told = (
             "Your sub-agents: list those at work or done within 30 minutes, kill one with all that it "
             "started, or steer one with a new instruction; it keeps what it knows."
         )
-        return ToolSpec("subagents", text, parameters, repeatable=True)
+        return ToolSpec("subagents", told, given, repeatable=True)
 
     async def call(self, request: ToolRequest) -> ToolOutput:
         action, target = request.arguments["action"], str(request.arguments.get("target", ""))
