@@ -71,7 +71,8 @@ def test_a_cut_parts_no_call_from_its_result_and_keeps_recent_turns_whole(
     if place is None:
         return
     old, kept = units_before(units, place), units_from(units, place)
-    assert old and kept
+    assert old
+    assert kept
     assert [*old, *kept] == units
     assert units[-1] in kept
     shown = view_of(units, compaction(place), longest_opening=500)

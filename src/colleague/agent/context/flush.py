@@ -35,7 +35,8 @@ MOST_TURNS = 8
 PROMPT = (
     "[This conversation is about to be shortened. Before that, save what should be remembered for long and "
     "is written down nowhere yet: append it to memory/YYYY-MM-DD.md with the date of today (make the "
-    f"folder if needed). Do nothing else. When there is nothing to save, or when it is saved, answer {NO_REPLY}.]"
+    "folder if needed). Do nothing else. When there is nothing to save, or when it is saved, answer "
+    f"{NO_REPLY}.]"
 )
 NOT_NOW = "not while notes are saved: nobody is asked here"
 

@@ -14,9 +14,14 @@ PEOPLE = "Word for word, from people:"
 OTHERS = "Exact values:"
 _WORTH: dict[Origin, int] = {"person": 3, "agent": 2, "call": 1, "result": 0}
 LONGEST = 200
+LONGEST_WORD = 2 * LONGEST
 LONGEST_LINE = 240
 MOST_READ = 200_000
 """Characters of one text that are looked through: the beginning and the end of a longer one."""
+_HINT = re.compile(r"[\d/@]")
+_CURRENCIES = frozenset(
+    ["EUR", "USD", "GBP", "CHF", "JPY", "€", "%", "Euro", "euro", "euros", "dollar", "dollars"]
+)
 _VALUE = re.compile(
     r"""
       [A-Za-z][A-Za-z0-9+.-]*://[^\s<>"'`)\]}]+                                      # an address on the web
@@ -46,8 +51,22 @@ class Said:
 
 def values_in(text: str) -> list[str]:
     """Each once, in the order in which they come."""
-    found = (match.rstrip(".,;:'") for match in (each[0] for each in _VALUE.finditer(_readable(text))))
+    found = (
+        match[0].rstrip(".,;:'") for piece in _pieces(_readable(text)) for match in _VALUE.finditer(piece)
+    )
     return [*dict.fromkeys(each for each in found if 1 < len(each) <= LONGEST)]
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Words that may be such a value, each with the currency beside it. The pattern is slow on long words and
+    on many, and every value has one of these signs in it."""
+    words = text.split()
+    for index, word in enumerate(words):
+        if len(word) > LONGEST_WORD or not _HINT.search(word):
+            continue
+        before = words[index - 1] if index and words[index - 1] in _CURRENCIES else ""
+        after = words[index + 1].rstrip(".,;:!?)") if index + 1 < len(words) else ""
+        yield " ".join(filter(None, (before, word, after if after in _CURRENCIES else "")))
 
 
 def _readable(text: str) -> str:
