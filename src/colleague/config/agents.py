@@ -164,6 +164,11 @@ class HardClear(Section):
     )
 
 
+class PrunableTools(Section):
+    allow: Names = works(default=(), description="Their names, with * for any text; empty means all.")
+    deny: Names = works(default=(), description="Tools whose results stay whole; wins over allow.")
+
+
 class ContextPruning(Section):
     passed_over = keys("keepLastAssistants softTrimRatio softTrim")
 
@@ -189,9 +194,7 @@ class ContextPruning(Section):
         default=50_000, description="Characters of old results below which none is cleared."
     )
     hard_clear: HardClear = Field(default_factory=HardClear, description="Clearing old results.")
-    tools: ToolLists = works(
-        default_factory=ToolLists, description="Tools whose results may be cut: names, with * for any text."
-    )
+    tools: PrunableTools = Field(default_factory=PrunableTools, description="Tools whose results may be cut.")
 
 
 class ContextLimits(Section):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from colleague.agent.context.budget import ContextBudget
 from colleague.agent.context.result_text import closed, shortened
 from colleague.agent.context.unit import Unit, total_tokens
-from colleague.config.agents import ContextPruning, ToolLists
+from colleague.config.agents import ContextPruning, PrunableTools
 from colleague.duration import parse_duration
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _results(messages: Sequence[ModelMessage]) -> list[Any]:
     return [part for message in messages for part in message.parts if part.part_kind == "tool-return"]
 
 
-def _changed(unit: Unit, tools: ToolLists, change: Change) -> Unit:
+def _changed(unit: Unit, tools: PrunableTools, change: Change) -> Unit:
     return with_results_changed(unit, lambda name, text: change(text) if may_prune(name, tools) else text)
 
 
@@ -126,7 +126,7 @@ def _part_changed(part: Any, change: Callable[[str, str], str]) -> Any:
     return replace(part, content=change(part.tool_name, part.model_response_str()))
 
 
-def may_prune(name: str, tools: ToolLists) -> bool:
+def may_prune(name: str, tools: PrunableTools) -> bool:
     """Deny wins; an empty allow means all. Names may have `*` in them."""
 
     def listed(patterns: Sequence[str]) -> bool:
