@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import tempfile
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -42,18 +40,7 @@ def latest(tx: Tx) -> Compaction | None:
     return latest_compaction(tx, get_session(tx, str(KEY)).id)
 
 
-@pytest.fixture
-def in_memory(tmp_path: Path) -> Iterator[Path]:
-    """A folder whose commits wait for no disk, where there is one: here they are many."""
-    shared = Path("/dev/shm")  # noqa: S108 - a folder of its own is made there
-    if not os.access(shared, os.W_OK):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir=shared) as folder:
-        yield Path(folder)
-
-
-def test_three_hundred_turns_with_two_megabytes_in_a_window_of_32k(in_memory: Path) -> None:
+def test_three_hundred_turns_with_two_megabytes_in_a_window_of_32k(tmp_path: Path) -> None:
     async def talk(desk: Desk) -> None:
         for number in range(1, 301):
             said = "Fact: the code of Heron is K-4711-Q. " if number == 3 else ""
@@ -69,7 +56,7 @@ def test_three_hundred_turns_with_two_megabytes_in_a_window_of_32k(in_memory: Pa
         found = await desk.database.read(lambda tx: search_items(tx, "Heron", limit=5))
         assert found, "the whole transcript stays, and can be searched"
 
-    at_desk(lambda clock: SqliteDatabase(in_memory / "colleague.sqlite", clock), talk)
+    at_desk(lambda clock: SqliteDatabase(tmp_path / "colleague.sqlite", clock), talk)
 
 
 async def fill(desk: Desk, turns: int = 12) -> None:
