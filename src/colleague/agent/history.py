@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import Row, func, select
+from sqlalchemy import Row, Table, func, select
 
 from colleague.agent.context.state import Earlier
 from colleague.agent.context.unit import AFTER_RUN, BEFORE_RUN, ELSEWHERE, Unit
@@ -22,15 +22,20 @@ from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.store.approvals import Approval, approvals_of
 from colleague.store.compactions import Compaction, latest_compaction
 from colleague.store.journal import Call, Message, read_calls, read_messages
+from colleague.store.record import columns_of, record
 from colleague.store.run import Run
 from colleague.store.session_items import SessionItem, items_of_run
-from colleague.store.tables import runs
+from colleague.store.tables import approvals, calls, messages, runs, session_items
 from colleague.store.tx import Database, Tx
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
 
+T = TypeVar("T")
 MOST_SESSIONS = 64
+FEW = 3
+"""Turns that are read one by one."""
+AT_ONCE = 500
 
 
 @dataclass(frozen=True)
@@ -213,19 +218,48 @@ def turns_between(tx: Tx, transcript: str, after: int, before: int, *, skip: int
         .where(runs.c.transcript == transcript, runs.c.seq > after, runs.c.seq < before)
         .order_by(runs.c.seq)
     )
-    return [_turn(tx, row) for row in tx.all(query.offset(skip) if skip else query)]
+    rows = tx.all(query.offset(skip) if skip else query)
+    return _many(tx, rows) if len(rows) > FEW else [_turn(tx, row) for row in rows]
+
+
+def _many(tx: Tx, rows: Sequence[Row[Any]]) -> list[StoredTurn]:
+    """The same with four questions for all of them, for a process that has just begun."""
+    turns: list[StoredTurn] = []
+    for start in range(0, len(rows), AT_ONCE):
+        some = rows[start : start + AT_ONCE]
+        ids = [row.id for row in some]
+        said = _by_run(tx, Message, messages, ids, ("position",), session=MAIN_TRANSCRIPT)
+        done = _by_run(tx, Call, calls, ids, ("position", "place"), session=MAIN_TRANSCRIPT)
+        asked = _by_run(tx, Approval, approvals, ids, ("requested_at", "id"))
+        seen = _by_run(tx, SessionItem, session_items, ids, ("position",))
+        turns += [_turn_of(row, said[row.id], done[row.id], asked[row.id], seen[row.id]) for row in some]
+    return turns
+
+
+def _by_run(
+    tx: Tx, kind: type[T], table: Table, ids: Sequence[str], order: tuple[str, ...], **where: str
+) -> dict[str, list[T]]:
+    query = select(table.c.run_id.label("of_run"), *columns_of(kind, table)).where(table.c.run_id.in_(ids))
+    for name, value in where.items():
+        query = query.where(table.c[name] == value)
+    found: dict[str, list[T]] = defaultdict(list)
+    for row in tx.all(query.order_by(*(table.c[name] for name in order))):
+        found[row[0]].append(record(kind, row[1:]))
+    return found
 
 
 def _turn(tx: Tx, row: Row[Any]) -> StoredTurn:
-    return StoredTurn(
-        row.id,
-        row.seq,
-        row.outcome or "",
-        row.error or "",
-        read_messages(tx, row.id, MAIN_TRANSCRIPT),
-        read_calls(tx, row.id, MAIN_TRANSCRIPT),
-        approvals_of(tx, row.id),
-        items_of_run(tx, row.id),
-        earlier_of(row.inputs),
-        '"compact"' not in row.inputs,
-    )
+    said, done = read_messages(tx, row.id, MAIN_TRANSCRIPT), read_calls(tx, row.id, MAIN_TRANSCRIPT)
+    return _turn_of(row, said, done, approvals_of(tx, row.id), items_of_run(tx, row.id))
+
+
+def _turn_of(
+    row: Row[Any],
+    said: Sequence[Message],
+    done: Sequence[Call],
+    asked: Sequence[Approval],
+    seen: Sequence[SessionItem],
+) -> StoredTurn:
+    outcome, error, spoken = row.outcome or "", row.error or "", '"compact"' not in row.inputs
+    earlier = earlier_of(row.inputs)
+    return StoredTurn(row.id, row.seq, outcome, error, said, done, asked, seen, earlier, spoken)
