@@ -13,6 +13,8 @@ Kind = Literal[
     "message_retry",
     "message_slow",
     "messages_steered",
+    "auto_compaction_start",
+    "auto_compaction_end",
     "tool_execution_start",
     "tool_execution_update",
     "tool_execution_end",

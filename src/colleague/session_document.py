@@ -50,6 +50,8 @@ class SessionDocument(TypedDict):
     compaction_count: int
     skills_snapshot: Any
     system_prompt_report: PromptReport | None
+    context: Any
+    """What the model was last shown, in tokens of each part; null before the first turn."""
     positions: int
 
 

@@ -214,7 +214,7 @@ class TestOnATerminal:
                 "/experts": "There are no experts",
                 "/sessions": "agent:main:main: idle",
                 "/context": "tokens in",
-                "/compact": "cannot shorten a conversation yet",
+                "/compact": "There is nothing to shorten yet.",
                 "/stop": "Nothing is at work.",
                 "/aprove x": "did you mean /approve?",
                 "/approve ffffffff": "there is no approval",

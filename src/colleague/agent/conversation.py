@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from colleague.agent.context.state import ContextState
 from colleague.agent.models.messages import from_json, to_json
 from colleague.errors import CommitUnknown, DatabaseUnavailable
 from colleague.main_names import MAIN_TRANSCRIPT
@@ -25,6 +26,7 @@ from colleague.store.lanes import lock_lane
 from colleague.store.run import Run, fenced, require_hold
 from colleague.store.session_items import NewItem, SessionItem, add_item
 from colleague.store.spend import Spent, add_spend, spent_by_run, spent_today
+from colleague.store.tables import sessions
 from colleague.store.trouble import Trouble, clear_trouble, note_trouble
 from colleague.store.tx import Database, Fenced, Tx
 
@@ -109,8 +111,8 @@ class Conversation:
         self._unspent = Spent()
         self._redact = redact
         self._hidden = hidden
-        self.history: Sequence[ModelMessage] = ()
-        """What was said in earlier turns of the same transcript."""
+        self.context = ContextState()
+        """What is shown of it, and of earlier turns of the same transcript."""
 
     @property
     def is_turn(self) -> bool:
@@ -180,6 +182,9 @@ class Conversation:
             self._in_trouble = False
             with contextlib.suppress(DatabaseUnavailable):
                 await self._database.write(lambda tx: clear_trouble(tx, self.hold))
+
+    async def read(self, work: Callable[[Tx], T]) -> T:
+        return await self._database.read(work)
 
     async def write(self, work: Callable[[Tx], T]) -> T:
         self._stale = True
@@ -424,6 +429,8 @@ class Conversation:
                 "output_tokens": self._unspent.output_tokens,
             }
             add_item(tx, self.run.session_key, item, **used)
+        if self.context.report is not None:
+            tx.update(sessions, {"key": self.run.session_key}, context_report=self.context.report)
 
     def _mark_committed(self) -> None:
         self._committed = len(self._messages)
@@ -454,33 +461,29 @@ class Conversation:
         await self.refresh()
         return waits
 
-    def provider_messages(self, present: Callable[[Call], str]) -> list[ModelMessage]:
-        """What a model reads: the turns before this one, then this one so far."""
-        return [*self.history, *with_results(self._messages, self._parsed, self.calls, present)]
+    def side(self, name: str) -> Conversation:
+        """A conversation inside this run that nobody sees, with a transcript of its own."""
+        return Conversation(self._database, self._taken, name, parent_call=name, stopwatch=self._stopwatch)
+
+    @property
+    def stored(self) -> Sequence[tuple[Message, list[ModelMessage]]]:
+        """What was said in this run so far, without the results of calls."""
+        return list(zip(self._messages, self._parsed, strict=True))
 
 
 def with_results(
-    stored: Sequence[Message],
-    parsed: Sequence[list[ModelMessage]],
+    message: Message,
+    parsed: Sequence[ModelMessage],
     calls: Sequence[Call],
     present: Callable[[Call], str],
 ) -> list[ModelMessage]:
-    """The messages of a run, and after each the results of its calls."""
+    """A message of a run, and after it the results of its calls."""
     from pydantic_ai.messages import ModelRequest
 
-    by_position: dict[int, list[Call]] = {}
-    for call in calls:
-        by_position.setdefault(call.position, []).append(call)
-    messages: list[ModelMessage] = []
-    for message, parts in zip(stored, parsed, strict=True):
-        messages.extend(parts)
-        answered = parts[-1].kind == "response"
-        results = [
-            _result_part(call, present(call), answered) for call in by_position.get(message.position, [])
-        ]
-        if results:
-            messages.append(ModelRequest(parts=results))
-    return messages
+    answered = parsed[-1].kind == "response"
+    own = [call for call in calls if call.position == message.position and call.result is not None]
+    results = [_result_part(call, present(call), answered) for call in own]
+    return [*parsed, *([ModelRequest(parts=results)] if results else [])]
 
 
 def _result_part(call: Call, text: str, answered: bool) -> Any:

@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import Row, select
+from sqlalchemy import Row, Table, func, select
 
+from colleague.agent.context.state import Earlier
+from colleague.agent.context.unit import AFTER_RUN, BEFORE_RUN, ELSEWHERE, Unit
+from colleague.agent.context.view import view_of
 from colleague.agent.conversation import with_results
 from colleague.agent.models.messages import from_json
 from colleague.agent.render import presenter, wrapped
 from colleague.agent.turn_inputs import TurnInputs, earlier_of
 from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.store.approvals import Approval, approvals_of
+from colleague.store.compactions import Compaction, latest_compaction
 from colleague.store.journal import Call, Message, read_calls, read_messages
+from colleague.store.record import columns_of, record
 from colleague.store.run import Run
 from colleague.store.session_items import SessionItem, items_of_run
-from colleague.store.tables import runs
+from colleague.store.tables import approvals, calls, messages, runs, session_items
 from colleague.store.tx import Database, Tx
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
 
+T = TypeVar("T")
 MOST_SESSIONS = 64
+FEW = 3
+"""Turns that are read one by one."""
+AT_ONCE = 500
 
 
 @dataclass(frozen=True)
@@ -43,42 +52,113 @@ class StoredTurn:
     items: Sequence[SessionItem]
     earlier: Sequence[tuple[str, str]] = ()
     """What the caller gave as said before this turn."""
+    spoken: bool = True
+    """False for one that only shortened the conversation."""
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Turns that were read, of those since `start`, up to `last`; `skipped` before them were not."""
+
+    start: int = 0
+    last: int = 0
+    skipped: int = 0
+    result_chars: int = 0
+    turns: tuple[tuple[int, tuple[Unit, ...]], ...] = ()
+
+    def since(self, start: int) -> _Known:
+        """Without what a summary stands for by now."""
+        if start == self.start:
+            return self
+        kept = tuple(turn for turn in self.turns if turn[0] >= start)
+        return _Known(start, self.last, 0, self.result_chars, kept)
 
 
 @dataclass
 class SessionHistory:
-    """Keeps what was parsed: a turn reads from the store only what came after the last one it knows."""
+    """Keeps what was parsed: a turn reads from the store only what came after the last one it knows, and
+    nothing that a summary stands for or a limit leaves out."""
 
     database: Database
-    result_chars: int = 100_000
-    _known: OrderedDict[str, tuple[int, list[list[ModelMessage]]]] = field(default_factory=OrderedDict)
+    _known: OrderedDict[str, _Known] = field(default_factory=OrderedDict)
 
-    async def before(self, run: Run, *, most: int | None = None) -> Sequence[ModelMessage]:
+    async def before(self, run: Run, *, most: int | None = None, result_chars: int = 100_000) -> Earlier:
         """What was said in the transcript before this turn: all, or `most` turns at most."""
         if run.transcript is None:
-            return ()
+            return Earlier()
         transcript = run.transcript
-        last, known = self._known.get(transcript, (0, []))
-        if last >= run.seq:  # a fork reads what was said before an earlier turn
-            last, known = 0, []
-        turns = await self.database.read(lambda tx: turns_between(tx, transcript, last, run.seq))
-        if turns:
-            last, known = turns[-1].seq, [*known, *(self._parsed(turn) for turn in turns)]
-        self._keep(transcript, last, known)
-        told = known[first_told(len(known), most) :]
-        return [*(message for turn in told for message in turn), *_given(TurnInputs.of(run).earlier)]
+        known = self._known.get(transcript, _Known())
+        if known.last >= run.seq or known.result_chars != result_chars:
+            known = _Known(result_chars=result_chars)  # a fork reads what was said before an earlier turn
+        compaction, known = await self.database.read(lambda tx: _read(tx, run, transcript, known, most))
+        self._keep(transcript, known)
+        left_out = max(0, first_told(known.skipped + len(known.turns), most) - known.skipped)
+        told = [unit for _, units in known.turns[left_out:] for unit in units]
+        given = _given(TurnInputs.of(run).earlier)
+        return Earlier([*told, *_unit((run.seq, BEFORE_RUN), given)], compaction)
 
-    def _keep(self, transcript: str, last: int, turns: list[list[ModelMessage]]) -> None:
-        self._known[transcript] = (last, turns)
+    async def elsewhere(
+        self, run: Run, transcript: str, before: int, *, result_chars: int = 100_000
+    ) -> Sequence[Unit]:
+        """What was said in another session before one of its turns, for one that goes on from there."""
+        found = await self.before(
+            replace(run, transcript=transcript, seq=before, inputs="{}"), result_chars=result_chars
+        )
+        view = view_of(found.units, found.compaction, longest_opening=2_000)
+        return [
+            Unit.of((ELSEWHERE, index), [message], opens=index == 0)
+            for index, message in enumerate(view.messages)
+        ]
+
+    def _keep(self, transcript: str, known: _Known) -> None:
+        self._known[transcript] = known
         self._known.move_to_end(transcript)
         while len(self._known) > MOST_SESSIONS:
             self._known.popitem(last=False)
 
-    def _parsed(self, turn: StoredTurn) -> list[ModelMessage]:
-        present = presenter(self.result_chars, turn.approvals)
-        parsed = [from_json(message.body) for message in turn.messages]
-        found = with_results(turn.messages, parsed, turn.calls, present) or _only_said(turn)
-        return [*_given(turn.earlier), *found, *_closing(turn, found)]
+
+def _read(
+    tx: Tx, run: Run, transcript: str, known: _Known, most: int | None
+) -> tuple[Compaction | None, _Known]:
+    """What is missing. Of a transcript that nobody has read yet, only as many turns as are told."""
+    compaction = latest_compaction(tx, transcript, before=run.seq, own_run=run.id)
+    start = compaction.seq if compaction else 0
+    known = known.since(start)
+    after = max(known.last, start - 1)
+    skipped = known.skipped
+    if not known.turns and most is not None:
+        count = _count(tx, transcript, after, run.seq)
+        skipped = max(0, count - most)
+    fresh = turns_between(tx, transcript, after, run.seq, skip=skipped if not known.turns else 0)
+    turns = (*known.turns, *((turn.seq, _parsed(turn, known.result_chars)) for turn in fresh))
+    if most is not None and len(turns) > 2 * most:
+        skipped, turns = skipped + len(turns) - most, turns[-most:]
+    last = fresh[-1].seq if fresh else known.last
+    return compaction, _Known(start, last, skipped, known.result_chars, turns)
+
+
+def _parsed(turn: StoredTurn, result_chars: int) -> tuple[Unit, ...]:
+    present = presenter(result_chars, turn.approvals)
+    units = [
+        Unit.of((turn.seq, each.position), with_results(each, from_json(each.body), turn.calls, present))
+        for each in turn.messages
+    ]
+    units = units or (_unit((turn.seq, 0), _only_said(turn)) if turn.spoken else [])
+    closing = _closing(turn, [message for unit in units for message in unit.messages])
+    found = [*_unit((turn.seq, BEFORE_RUN), _given(turn.earlier)), *units]
+    return _opening((*found, *_unit((turn.seq, AFTER_RUN), closing)))
+
+
+def _opening(units: Sequence[Unit]) -> tuple[Unit, ...]:
+    """The first message of a turn begins it."""
+    return tuple(
+        Unit(unit.place, unit.messages, unit.tokens, opens=index == 0 or unit.place[1] == 0)
+        for index, unit in enumerate(units)
+    )
+
+
+def _unit(place: tuple[int, int], messages: Sequence[ModelMessage]) -> list[Unit]:
+    return [Unit.of(place, messages)] if messages else []
 
 
 def _given(earlier: Sequence[tuple[str, str]]) -> list[ModelMessage]:
@@ -125,25 +205,61 @@ def _closing(turn: StoredTurn, messages: list[ModelMessage]) -> list[ModelMessag
     return [ModelResponse(parts=[TextPart(content=f"[This turn {why} before it had an answer.]")])]
 
 
-def turns_between(tx: Tx, transcript: str, after: int, before: int) -> list[StoredTurn]:
-    """The turns of a transcript between two places of its lane, in order."""
+def _count(tx: Tx, transcript: str, after: int, before: int) -> int:
+    query = select(func.count()).select_from(runs)
+    where = runs.c.transcript == transcript, runs.c.seq > after, runs.c.seq < before
+    return int(tx.execute(query.where(*where)).scalar_one())
+
+
+def turns_between(tx: Tx, transcript: str, after: int, before: int, *, skip: int = 0) -> list[StoredTurn]:
+    """The turns of a transcript between two places of its lane, in order, without the first ones."""
     query = (
         select(runs.c.id, runs.c.seq, runs.c.outcome, runs.c.error, runs.c.inputs)
         .where(runs.c.transcript == transcript, runs.c.seq > after, runs.c.seq < before)
         .order_by(runs.c.seq)
     )
-    return [_turn(tx, row) for row in tx.all(query)]
+    rows = tx.all(query.offset(skip) if skip else query)
+    return _many(tx, rows) if len(rows) > FEW else [_turn(tx, row) for row in rows]
+
+
+def _many(tx: Tx, rows: Sequence[Row[Any]]) -> list[StoredTurn]:
+    """The same with four questions for all of them, for a process that has just begun."""
+    turns: list[StoredTurn] = []
+    for start in range(0, len(rows), AT_ONCE):
+        some = rows[start : start + AT_ONCE]
+        ids = [row.id for row in some]
+        said = _by_run(tx, Message, messages, ids, ("position",), session=MAIN_TRANSCRIPT)
+        done = _by_run(tx, Call, calls, ids, ("position", "place"), session=MAIN_TRANSCRIPT)
+        asked = _by_run(tx, Approval, approvals, ids, ("requested_at", "id"))
+        seen = _by_run(tx, SessionItem, session_items, ids, ("position",))
+        turns += [_turn_of(row, said[row.id], done[row.id], asked[row.id], seen[row.id]) for row in some]
+    return turns
+
+
+def _by_run(
+    tx: Tx, kind: type[T], table: Table, ids: Sequence[str], order: tuple[str, ...], **where: str
+) -> dict[str, list[T]]:
+    query = select(table.c.run_id.label("of_run"), *columns_of(kind, table)).where(table.c.run_id.in_(ids))
+    for name, value in where.items():
+        query = query.where(table.c[name] == value)
+    found: dict[str, list[T]] = defaultdict(list)
+    for row in tx.all(query.order_by(*(table.c[name] for name in order))):
+        found[row[0]].append(record(kind, row[1:]))
+    return found
 
 
 def _turn(tx: Tx, row: Row[Any]) -> StoredTurn:
-    return StoredTurn(
-        row.id,
-        row.seq,
-        row.outcome or "",
-        row.error or "",
-        read_messages(tx, row.id, MAIN_TRANSCRIPT),
-        read_calls(tx, row.id, MAIN_TRANSCRIPT),
-        approvals_of(tx, row.id),
-        items_of_run(tx, row.id),
-        earlier_of(row.inputs),
-    )
+    said, done = read_messages(tx, row.id, MAIN_TRANSCRIPT), read_calls(tx, row.id, MAIN_TRANSCRIPT)
+    return _turn_of(row, said, done, approvals_of(tx, row.id), items_of_run(tx, row.id))
+
+
+def _turn_of(
+    row: Row[Any],
+    said: Sequence[Message],
+    done: Sequence[Call],
+    asked: Sequence[Approval],
+    seen: Sequence[SessionItem],
+) -> StoredTurn:
+    outcome, error, spoken = row.outcome or "", row.error or "", '"compact"' not in row.inputs
+    earlier = earlier_of(row.inputs)
+    return StoredTurn(row.id, row.seq, outcome, error, said, done, asked, seen, earlier, spoken)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from colleague import activity
 from colleague.agent.act import act
-from colleague.agent.context import fitting_messages
+from colleague.agent.context.fit import fitting_messages, load_context, messages_after_overflow
+from colleague.agent.context.manual import compact_now
 from colleague.agent.exits import Failed
 from colleague.agent.gate_calls import proposed_calls
 from colleague.agent.models.delta import Delta, TextDelta, ThinkingDelta
@@ -26,6 +28,7 @@ from colleague.clock import iso
 from colleague.store.ids import short
 
 if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelMessage
     from pydantic_ai.tools import ToolDefinition
 
     from colleague.agent.tool import ToolSpec
@@ -39,10 +42,11 @@ async def converse(session: Session, *, begun: bool = True) -> None:
 
     `begun`: whether there may be something to load."""
     conversation, opening = session.conversation, session.run_spec.opening
-    if session.run_spec.history is not None:
-        conversation.history = await session.run_spec.history(conversation.run)
+    await load_context(session, begun=begun)
     if begun:
         await conversation.load()
+    if session.run_spec.compacts is not None:
+        await compact_now(session, session.run_spec.compacts)
     if conversation.is_empty:
         conversation.say(await opening.first(conversation.run))
         if session.run_spec.decided_call is not None:
@@ -85,16 +89,35 @@ async def _steer(session: Session) -> None:
 
 
 async def think(session: Session) -> Reply:
-    """One model answer, streamed to whoever watches; failures that pass are waited out."""
+    """One model answer. A request that the provider finds too long is shortened and made again."""
+    messages = await fitting_messages(session)
+    session.tell("message_start", turn=session.conversation.turns + 1)
+    overflows = 0
+    while True:
+        try:
+            return await _ask(session, messages)
+        except ModelFailure as failure:
+            if failure.reason != "context_overflow":
+                raise _failed(failure) from None
+            overflows += 1
+            messages = await messages_after_overflow(session, failure, overflows)
+
+
+def _failed(failure: ModelFailure) -> Failed:
+    hint = f" ({failure.hint})" if failure.hint else ""
+    return Failed(f"{failure.message}{hint}", retry=failure.reason not in ("auth", "billing", "not_found"))
+
+
+async def _ask(session: Session, messages: Sequence[ModelMessage]) -> Reply:
+    """One request, streamed to whoever watches; failures that pass are waited out. Raises ModelFailure."""
     run_spec, conversation = session.run_spec, session.conversation
     request = ThinkRequest(
-        messages=fitting_messages(session),
+        messages=messages,
         system=run_spec.system,
         system_tail=run_spec.system_tail,
         tools=[_definition(spec) for spec in run_spec.toolbox.specs],
         thinking=run_spec.thinking,
     )
-    session.tell("message_start", turn=conversation.turns + 1)
 
     def on_delta(delta: Delta) -> None:
         if run_spec.private:
@@ -104,20 +127,14 @@ async def think(session: Session) -> Reply:
         elif isinstance(delta, ThinkingDelta):
             session.tell("message_update", thinking=delta.text)
 
-    try:
-        reply = await think_with_retries(
-            run_spec.model,
-            await _with_pictures(run_spec, request),
-            on_delta,
-            _retry_policy(session),
-            connections=session.connections,
-        )
-        await conversation.clear_trouble()
-    except ModelFailure as failure:
-        hint = f" ({failure.hint})" if failure.hint else ""
-        raise Failed(
-            f"{failure.message}{hint}", retry=failure.reason not in ("auth", "billing", "not_found")
-        ) from None
+    reply = await think_with_retries(
+        run_spec.model,
+        await _with_pictures(run_spec, request),
+        on_delta,
+        _retry_policy(session),
+        connections=session.connections,
+    )
+    await conversation.clear_trouble()
     session.payloads.write(session.run_id, run_spec, request, reply)
     return reply
 

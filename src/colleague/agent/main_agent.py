@@ -9,11 +9,15 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from colleague.agent.context.budget import result_chars
+from colleague.agent.context.rules import ContextRules
+from colleague.agent.context.state import Earlier
 from colleague.agent.decided_call import decided_call
 from colleague.agent.history import SessionHistory
 from colleague.agent.main_gate import MainAgentGate
+from colleague.agent.models.context_size import context_window
 from colleague.agent.models.resolve import default_model, full_name, resolve_model
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.models.thinking import Thinking, nearest_level
@@ -49,9 +53,6 @@ from colleague.store.journal import NewCall
 from colleague.store.run import Run
 from colleague.store.session_entry import SessionEntry, find_session, open_session
 from colleague.store.tx import Database, Tx
-
-if TYPE_CHECKING:
-    from pydantic_ai.messages import ModelMessage
 
 log = logging.getLogger(__name__)
 
@@ -107,6 +108,8 @@ class MainAgent:
             profile=entry.auth_profile_override or "",
             folder=self.home.root,
         )
+        rules = ContextRules.of(self.settings, has_memory=run.kind != "subagent")
+        window = context_window(model)
         toolbox = Toolbox([] if inputs.disable_tools else await self._tools(run, entry))
         thinking = Thinking.of(self.settings, nearest_level(level) if level else None)
         made = TurnPrompt(
@@ -135,7 +138,12 @@ class MainAgent:
             max_turns=self.settings.agents.defaults.max_turns,
             timeout_seconds=inputs.timeout_seconds or self.settings.agents.defaults.timeout_seconds,
             opening=opening,
-            history=partial(self.history.before, most=self._most_turns(entry)),
+            history=partial(
+                self.history.before, most=self._most_turns(entry), result_chars=result_chars(window, rules)
+            ),
+            context=rules,
+            summary_model=summary_model(self.settings, self.environ, self.home.root),
+            compacts=inputs.compact,
             steering=None if inputs.heartbeat else opening.render,
             pictures=partial(shown_pictures, self.home, sees=sees(model)),
             parks=self.settings.session.approvals == "park",
@@ -149,19 +157,25 @@ class MainAgent:
         """Its questions hold it, its parent is told of them, and only a limit of its own ends it."""
         limit = inputs.timeout_seconds or self.settings.agents.defaults.subagents.run_timeout_seconds
         fork = json.loads(entry.origin or "{}").get("fork")
-        history = self.history.before if fork is None else self._forked(fork)
+        chars = result_chars(context_window(spec.model), spec.context)
+        own = partial(self.history.before, result_chars=chars)
+        history = own if fork is None else self._forked(fork, own, chars)
         return replace(
             spec, parks=False, ask_channel=MAIN_CHANNEL, timeout_seconds=limit or None, history=history
         )
 
-    def _forked(self, fork: dict[str, Any]) -> Callable[[Run], Awaitable[Sequence[ModelMessage]]]:
-        """The earlier turns of the session that spawned it come before its own."""
+    def _forked(
+        self, fork: dict[str, Any], own: Callable[[Run], Awaitable[Earlier]], chars: int
+    ) -> Callable[[Run], Awaitable[Earlier]]:
+        """The earlier turns of the session that spawned it come before its own, until a summary of its own
+        stands for them."""
 
-        async def before(run: Run) -> Sequence[ModelMessage]:
-            earlier = await self.history.before(
-                replace(run, transcript=fork["transcript"], seq=fork["before"])
-            )
-            return [*earlier, *await self.history.before(run)]
+        async def before(run: Run) -> Earlier:
+            found = await own(run)
+            if found.compaction is not None:
+                return found
+            there = fork["transcript"], fork["before"]
+            return Earlier([*await self.history.elsewhere(run, *there, result_chars=chars), *found.units])
 
         return before
 
@@ -175,7 +189,7 @@ class MainAgent:
     def _bootstrap(self, run: Run, inputs: TurnInputs) -> BootstrapOnce | None:
         """BOOTSTRAP.md is for the first turn with a person: no sub-agent reads it, no reminder uses it up."""
         planned = inputs.heartbeat or inputs.sender.get("id", "").startswith(REMINDER)
-        with_person = run.kind == "agent" and inputs.message and not planned
+        with_person = run.kind == "agent" and inputs.message and not planned and inputs.compact is None
         return BootstrapOnce.of(self.settings.workspace) if with_person else None
 
     def _heartbeat_end(self, inputs: TurnInputs) -> HeartbeatEnd | None:
@@ -285,6 +299,12 @@ def chosen_model(entry: SessionEntry) -> str:
         if entry.provider_override
         else entry.model_override
     )
+
+
+def summary_model(settings: Settings, environ: Mapping[str, str], folder: Path) -> ResolvedModel | None:
+    """The model that shortens conversations; None when it is the session's own."""
+    name = settings.agents.defaults.compaction.model
+    return resolve_model(settings, environ, name, folder=folder) if name else None
 
 
 def _closed_paths(home: Home, settings: Settings, restrictions: Restrictions) -> list[Path]:

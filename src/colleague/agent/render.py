@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from colleague.agent.context.result_text import result_text
+from colleague.agent.context.result_text import shortened as shortened
 from colleague.agent.conversation import Result
 from colleague.data_element import wrapped as wrapped  # for those who render what the model sees
 from colleague.store.approvals import Approval
@@ -11,8 +13,6 @@ from colleague.store.journal import Call
 
 CHANGED = "A person changed the arguments before saying yes; it was done with these:"
 MAY_HAVE_HAPPENED = "The tool reported an error, but what was asked may have happened."
-HEAD = 0.7
-TAIL = 0.2
 
 
 def presenter(limit: int, approvals: Iterable[Approval] = ()) -> Callable[[Call], str]:
@@ -33,18 +33,10 @@ def _is_edit(approval: Approval) -> bool:
 
 
 def present(result: Result, limit: int) -> str:
-    text = shortened(result.text, limit)
+    text = result_text(result.text, limit)
     return wrapped(text, result.source) if result.source else text
 
 
 def attempt_failed(error: str) -> str:
     """How an agent is told of the attempt before: the error may quote what others wrote."""
     return f"[The last attempt failed.]\n{wrapped(error, 'attempt')}"
-
-
-def shortened(text: str, limit: int) -> str:
-    if len(text) <= limit:
-        return text
-    head, tail = int(limit * HEAD), int(limit * TAIL)
-    left_out = len(text) - head - tail
-    return f"{text[:head]}\n[... {left_out:,} characters left out ...]\n{text[-tail:]}"

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from colleague.agent.completion import Completion, TextCompletion
+from colleague.agent.context.rules import ContextRules
+from colleague.agent.context.state import Earlier
 from colleague.agent.conversation import Content
 from colleague.agent.gate import CautiousGate, Gate
 from colleague.agent.models.resolved import ResolvedModel
@@ -82,7 +84,6 @@ class RunSpec:
     thinking: Thinking = field(default_factory=Thinking)
     max_turns: int = 100
     timeout_seconds: float | None = 600
-    result_chars: int = 100_000
     same_call_limit: int = 5
     max_calls_per_answer: int = 200
     run_budget: Budget = field(default_factory=Budget)
@@ -100,8 +101,17 @@ class RunSpec:
     ask_channel: str | None = None
     """Where people are told of questions; None when whoever waits for the run sees them."""
     draft_channel: str | None = None
-    history: Callable[[Run], Awaitable[Sequence[ModelMessage]]] | None = None
+    history: Callable[[Run], Awaitable[Earlier]] | None = None
     """Reads the earlier turns of the session; None where a run stands by itself."""
+    context: ContextRules = field(default_factory=ContextRules)
+    """How much of a conversation is shown, and when it is shortened."""
+    summary_model: ResolvedModel | None = None
+    """The model that shortens it; None when it is the session's own."""
+    keeps: Callable[[Run], Awaitable[str]] | None = None
+    """What stays word for word when it is shortened, such as a checklist with its inputs. It stands for the
+    message that began the run."""
+    compacts: str | None = None
+    """This run only shortens the conversation; what a person wants to be kept, or empty."""
     steering: Callable[[Tx, Sequence[SessionItem]], Content] | None = None
     """How messages are told that people send during the turn; None where none are taken."""
     pictures: Callable[[Sequence[ModelMessage]], list[ModelMessage]] | None = None

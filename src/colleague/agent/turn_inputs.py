@@ -27,6 +27,8 @@ class TurnInputs:
     extra_system_prompt: str = ""
     heartbeat: bool = False
     """A regular check: its answer is shown only when there is something to report."""
+    compact: str | None = None
+    """The turn only shortens the conversation; what the person wants to be kept, or empty."""
     earlier: tuple[tuple[str, str], ...] = ()
     """Role (user or assistant) and text of what was said before, where the caller keeps the conversation."""
 

@@ -71,13 +71,19 @@ def chosen_session(home: Home, session: str, agent_id: str = "", expert: str = "
 
 async def one_turn(using: Client, session: str, request: MessageRequest, *, as_json: bool) -> int:
     """Says something and shows the turn that answers it; the exit code."""
-    from colleague.cli.handed_over import say_handed_over
     from colleague.cli.output import note
-    from colleague.cli.run_view import say_documents
 
     sent = await using.service.send(session, request)
     for problem in sent.problems:
         note(problem)
+    return await follow_turn(using, sent, as_json=as_json)
+
+
+async def follow_turn(using: Client, sent: SentMessage, *, as_json: bool) -> int:
+    """Shows the turn that a message has started, or waits for; the exit code."""
+    from colleague.cli.handed_over import say_handed_over
+    from colleague.cli.run_view import say_documents
+
     if sent.queued in ("started", "interrupted"):
         documents = await using.follow([str(sent.run_id)], quiet=as_json)
     else:

@@ -157,6 +157,16 @@ class RunView:
     def _message_slow(self, _run: ShownRun, data: dict[str, Any]) -> None:
         self._line(f"  … {data['text']}")
 
+    def _auto_compaction_start(self, _run: ShownRun, _data: dict[str, Any]) -> None:
+        self._line("  … the conversation is long; it is being shortened")
+        self._spinner.start("shortening")
+
+    def _auto_compaction_end(self, _run: ShownRun, data: dict[str, Any]) -> None:
+        mark = TICK if data["outcome"] == "completed" else CROSS
+        if data["cause"] != "manual":  # else it is the answer itself
+            self._line(f"  {mark} {data['text']}")
+        self._spinner.start("thinking")
+
     def _message_end(self, run: ShownRun, data: dict[str, Any]) -> None:
         text = shown_answer(str(data.get("text") or "")).text
         run.told += 1

@@ -146,6 +146,41 @@ def stop(session: SessionArgument, home: HomeOption = None, as_json: JsonOption 
         say(stopped_text(found))
 
 
+@app.command()
+def compact(
+    session: SessionArgument = "main",
+    instructions: Annotated[
+        str, typer.Argument(metavar="[WHAT MUST STAY]", help="What the summary must keep.")
+    ] = "",
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Shorten what the model sees of a session: a summary stands for its beginning. Nothing is deleted."""
+    from colleague.cli.agent import follow_turn
+    from colleague.cli.client import with_client
+    from colleague.cli.run_view import end_with
+
+    async def shorten(using: Client) -> int:
+        sent = await using.service.compact_session(session, instructions)
+        return await follow_turn(using, sent, as_json=as_json)
+
+    end_with(with_client(home, shorten))
+
+
+@app.command()
+def context(session: SessionArgument = "main", home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """What the model was last shown of a session, and how much of it."""
+    from colleague.cli.client import with_client
+    from colleague.cli.output import say, say_json
+    from colleague.cli.session_view import context_lines
+
+    found = with_client(home, lambda using: using.service.session(session), looks=True)
+    if as_json:
+        say_json(found["context"])
+    else:
+        say("\n".join(context_lines(found)))
+
+
 @app.command("set")
 def set_(
     session: SessionArgument,

@@ -60,6 +60,26 @@ def usage_lines(session: SessionDocument) -> list[str]:
     ]
 
 
+def context_lines(session: SessionDocument) -> list[str]:
+    """What the model was last shown, and how much of it."""
+    shown = session["context"]
+    if shown is None:
+        return ["The model has seen nothing of this conversation yet.", *usage_lines(session)]
+    window = f"{shown['window']:,}" if shown["window"] else "an unknown number of"
+    lines = [f"{shown['model']} was last shown about {shown['total']:,} tokens; it can read {window}."]
+    parts = {
+        "instructions": shown["system"],
+        "tools": shown["tools"],
+        "summary": shown["summary"],
+        f"messages ({shown['message_count']})": shown["messages"],
+        "kept for the answer": shown["room_for_answer"],
+    }
+    lines += [f"  {name:<22}{tokens:>10,}" for name, tokens in parts.items() if tokens]
+    if shown["compacts_at"]:
+        lines.append(f"  it is shortened at    {shown['compacts_at']:>10,}")
+    return [*lines, *usage_lines(session)[1:]]
+
+
 def session_lines(document: Mapping[str, Any]) -> Iterator[str]:
     """The entry with `messages` and `archives`."""
     session: Any = document

@@ -154,33 +154,54 @@ class Subagents(SubagentChoice):
     )
 
 
-class ContextPruning(Section):
-    passed_over = keys(
-        "keepLastAssistants softTrimRatio hardClearRatio minPrunableToolChars softTrim hardClear"
+class HardClear(Section):
+    enabled: Flag = works(
+        default=True, description="Whether whole results are cleared when cutting is not enough."
+    )
+    placeholder: str = works(
+        default="[Old result cleared; call the tool again if it is needed.]",
+        description="What stands in the place of a cleared result.",
     )
 
-    mode: Literal["off", "cache-ttl", "aggressive"] = not_yet(
+
+class PrunableTools(Section):
+    allow: Names = works(default=(), description="Their names, with * for any text; empty means all.")
+    deny: Names = works(default=(), description="Tools whose results stay whole; wins over allow.")
+
+
+class ContextPruning(Section):
+    passed_over = keys("keepLastAssistants softTrimRatio softTrim")
+
+    mode: Literal["off", "cache-ttl", "aggressive"] = works(
         default="off", description="When old tool results are cut."
     )
-    ttl: Annotated[Duration, BeforeValidator(_openclaw_duration)] = not_yet(
+    ttl: Annotated[Duration, BeforeValidator(_openclaw_duration)] = works(
         default=duration.parse_duration("300s"),
         description="With cache-ttl: how long the provider's cache counts as fresh.",
     )
-    max_chars_per_tool_result: Positive = not_yet(
+    max_chars_per_tool_result: Positive = works(
         default=2000, description="Characters that stay of an old result."
     )
-    tool_result_head_ratio: Ratio = not_yet(
+    tool_result_head_ratio: Ratio = works(
         default=0.6, description="The part of them taken from its beginning."
     )
-    prune_after_turns: Int = not_yet(default=10, description="Results of the last turns that stay whole.")
-    tools: ToolLists = not_yet(default_factory=ToolLists, description="Tools whose results may be cut.")
+    prune_after_turns: Int = works(default=10, description="Results of the last answers that stay whole.")
+    hard_clear_ratio: Ratio = works(
+        default=0.5,
+        description="The part of the window over which old results are cleared, the oldest first.",
+    )
+    min_prunable_tool_chars: Int = works(
+        default=50_000, description="Characters of old results below which none is cleared."
+    )
+    hard_clear: HardClear = Field(default_factory=HardClear, description="Clearing old results.")
+    tools: PrunableTools = Field(default_factory=PrunableTools, description="Tools whose results may be cut.")
 
 
 class ContextLimits(Section):
     passed_over = keys("memoryGetDefaultLines postCompactionMaxChars")
 
-    tool_result_max_chars: Positive = not_yet(
-        default=100_000, description="Characters kept of one tool result."
+    tool_result_max_chars: Positive = works(
+        default=100_000, description="Characters kept of one tool result; at most a third of the window."
     )
     memory_get_max_chars: Positive = works(default=12_000, description="Characters memory_get returns.")
 
@@ -188,12 +209,10 @@ class ContextLimits(Section):
 class MemoryFlush(Section):
     passed_over = keys("forceFlushTranscriptBytes model")
 
-    enabled: Flag = not_yet(default=True, description="Whether the agent saves notes before a compaction.")
-    soft_threshold_tokens: Int = not_yet(
-        default=4000, description="Tokens before the limit at which it does."
-    )
-    prompt: str | None = not_yet(default=None, description="What the agent is asked then.")
-    system_prompt: str | None = not_yet(default=None, description="Added to the system prompt then.")
+    enabled: Flag = works(default=True, description="Whether the agent saves notes before a compaction.")
+    soft_threshold_tokens: Int = works(default=4000, description="Tokens before the limit at which it does.")
+    prompt: str | None = works(default=None, description="What the agent is asked then.")
+    system_prompt: str | None = works(default=None, description="Added to the system prompt then.")
 
 
 class Compaction(Section):
@@ -203,16 +222,18 @@ class Compaction(Section):
         " postCompactionSections maxActiveTranscriptBytes truncateAfterCompaction"
     )
 
-    enabled: Flag = not_yet(
+    enabled: Flag = works(
         default=True, description="Whether old turns are summarised when the context fills."
     )
-    reserve_tokens: Int = not_yet(default=20_000, description="Tokens kept free for the answer.")
-    keep_recent_tokens: Positive = not_yet(
-        default=20_000, description="Tokens of recent turns kept word for word."
+    reserve_tokens: Int = works(
+        default=20_000, description="Tokens kept free for the answer; at most a quarter of the window."
     )
-    max_retries: Int = not_yet(default=3, description="Further tries when a summary fails.")
-    timeout_seconds: Positive = not_yet(default=180, description="Seconds one summary may take.")
-    model: str | None = not_yet(
+    keep_recent_tokens: Positive = works(
+        default=20_000, description="Tokens of recent turns kept word for word; at most half of the window."
+    )
+    max_retries: Int = works(default=3, description="Tries to get a summary.")
+    timeout_seconds: Positive = works(default=180, description="Seconds one summary may take.")
+    model: str | None = works(
         default=None, description="The model that summarises; the session's when not set."
     )
     memory_flush: MemoryFlush = Field(default_factory=MemoryFlush, description="Notes before it happens.")

@@ -282,6 +282,10 @@ class SessionBy(Asked):
     by: Name = ""
 
 
+class CompactAsked(Asked):
+    instructions: Annotated[str, Field(max_length=10_000, description="What must stay")] = ""
+
+
 class FireAsked(Asked):
     payload: Json = Field(default_factory=dict)
 

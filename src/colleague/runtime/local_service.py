@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,11 +23,11 @@ from colleague.errors import ColleagueError, ConfigError, NotFound, UsageError
 from colleague.experts.expert import find_expert
 from colleague.experts.launch_acceptance import accept_one
 from colleague.experts.restrictions import ExpertRestrictions
-from colleague.experts.runs.expert_sessions import ExpertMessages
+from colleague.experts.runs.expert_sessions import ExpertMessages, is_persistent
 from colleague.experts.runs.inputs import find_process
 from colleague.experts.runs.invoke import Invocation, checked_inputs
 from colleague.experts.runs.model_name import model_name
-from colleague.experts.runs.preflight import Preflight
+from colleague.experts.runs.preflight import Preflight, valid_bindings
 from colleague.experts.runs.redacted_report import approval_report, event_report, run_report
 from colleague.experts.runs.retry import drop_dead_letter, retry_run
 from colleague.experts.workspace.restore import restore_file
@@ -66,6 +67,7 @@ from colleague.session_event import SessionEvent
 from colleague.session_key import SessionKey
 from colleague.sessions.attachments import kept_attachments
 from colleague.sessions.changes import change, reset, stop
+from colleague.sessions.compact_command import WORD, compact_instructions
 from colleague.sessions.messages import (
     SessionMessage,
     denied_by_policy,
@@ -238,7 +240,8 @@ class LocalService:
             experts.message, key, message.text, source=self.source, model=message.model
         )
         keys = (message.dedupe_key,) if message.dedupe_key else ()
-        said = replace(said, arrival=replace(said.arrival, dedupe_keys=keys))
+        inputs = await asyncio.to_thread(self._expert_inputs, key, message.text, said.arrival.inputs)
+        said = replace(said, arrival=replace(said.arrival, dedupe_keys=keys, inputs=inputs))
 
         def work(tx: Tx) -> SentMessage:
             self.settings.for_agent(key.agent_id)
@@ -252,6 +255,21 @@ class LocalService:
 
         sent = await self.database.write(work)
         return replace(sent, problems=(NO_PICTURES,) if message.attachments else ())
+
+    def _expert_inputs(self, key: SessionKey, text: str, inputs: str) -> str:
+        """With what a person wants to be kept when the conversation is to be shortened."""
+        kept = compact_instructions(text)
+        if kept is None:
+            return inputs
+        if not is_persistent(valid_bindings(find_expert(self.home, str(key.expert)).bindings_file)):
+            raise UsageError(
+                f"there is nothing to shorten: each message to {key.expert} is a task of its own",
+                hint="set session: persistent in its bindings.yaml for one conversation",
+            )
+        return json.dumps(json.loads(inputs) | {"compact": kept}, ensure_ascii=False)
+
+    async def compact_session(self, session: str, instructions: str) -> SentMessage:
+        return await self.send(session, MessageRequest(f"{WORD} {instructions}".strip()))
 
     async def sessions(self, *, limit: int = 200, after: str | None = None) -> list[SessionDocument]:
         def work(tx: Tx) -> list[SessionDocument]:

@@ -148,6 +148,11 @@ class RemoteService:
         document: SessionDocument = await self._ask("POST", f"{_session(session)}/reset", {"by": by})
         return document
 
+    async def compact_session(self, session: str, instructions: str) -> SentMessage:
+        given = {"instructions": instructions}
+        said = await self._ask("POST", f"{_session(session)}/compact", given)
+        return SentMessage(**{**said, "problems": tuple(said["problems"])})
+
     async def items(
         self, session: str, *, after: int = 0, limit: int = 200, archive: str | None = None
     ) -> list[ItemDocument]:

@@ -73,6 +73,10 @@ class Service(Protocol):
         """Begins another transcript; the one before stays as an archive."""
         ...
 
+    async def compact_session(self, session: str, instructions: str) -> SentMessage:
+        """Starts a turn that shortens what the model sees; `instructions` say what must stay."""
+        ...
+
     async def items(
         self, session: str, *, after: int = 0, limit: int = 200, archive: str | None = None
     ) -> list[ItemDocument]:

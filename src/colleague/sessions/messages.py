@@ -12,6 +12,7 @@ from colleague.errors import NotFound
 from colleague.main_names import MAIN_AGENT
 from colleague.session_key import BadSessionKey, SessionKey
 from colleague.sessions.changes import reset
+from colleague.sessions.compact_command import compact_instructions
 from colleague.sessions.resets import after_trigger, reset_due
 from colleague.sessions.send_policy import Action, resolve_send_policy
 from colleague.store.accept import Arrival, skip, skip_once
@@ -66,6 +67,7 @@ class SessionMessage:
             extra_system_prompt=self.extra_system_prompt,
             earlier=self.earlier,
             heartbeat=self.heartbeat,
+            compact=compact_instructions(self.text) if self.source in PEOPLE else None,
         )
 
 
@@ -168,6 +170,8 @@ def _arrival(key: SessionKey, message: SessionMessage) -> Arrival:
 def queue_rule(settings: Settings, entry: SessionEntry, message: SessionMessage) -> QueueRule:
     """The mode of the message itself, else of the session, of its channel, of the settings."""
     queue = settings.messages.queue
+    if message.inputs.compact is not None:
+        return QueueRule("queue", cap=queue.cap, drop=queue.drop)  # never part of another turn
     channel = message.place.get("channel") or entry.channel or ""
     mode = message.queue_mode or entry.queue_mode or queue.by_channel.get(channel) or queue.mode
     wanted: QueueMode = "steer-backlog" if mode == "steer+backlog" else mode

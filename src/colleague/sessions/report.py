@@ -47,6 +47,7 @@ def session_document(tx: Tx, entry: SessionEntry) -> SessionDocument:
         "origin": _json(entry.origin),
         "skills_snapshot": _json(entry.skills_snapshot),
         "system_prompt_report": _json(entry.system_prompt_report),
+        "context": _json(entry.context_report),
     }
     return cast("SessionDocument", {name: known[name] for name in SessionDocument.__annotations__})
 

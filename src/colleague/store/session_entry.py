@@ -51,6 +51,8 @@ class SessionEntry:
     compaction_count: int
     skills_snapshot: str | None
     system_prompt_report: str | None
+    context_report: str | None
+    """JSON: what the model was last shown, in tokens of each part."""
     positions: int
     """How many items there are, over all transcripts."""
     started_at: int
@@ -143,7 +145,7 @@ def begin_transcript(tx: Tx, key: str, by: str) -> Archive:
     archive = Archive(entry.id, key, entry.started_at, tx.now, by)
     tx.insert(archives, **vars(archive))
     fresh = new_id()
-    counts = {"input_tokens": 0, "output_tokens": 0, "compaction_count": 0}
+    counts = {"input_tokens": 0, "output_tokens": 0, "compaction_count": 0, "context_report": None}
     tx.update(sessions, {"key": key}, id=fresh, started_at=tx.now, updated_at=tx.now, **counts)
     not_begun = (runs.c.session_key == key, runs.c.transcript == entry.id, runs.c.epoch == 0, is_open())
     tx.execute(update(runs).where(*not_begun).values(transcript=fresh))

@@ -116,7 +116,7 @@ sessions = _table(
     key="key",
     text="key id agent_id label channel chat_type group_id origin spawned_by provider_override "
     "model_override auth_profile_override auth_profile_override_source thinking_level verbose_level "
-    "reasoning_level send_policy queue_mode skills_snapshot system_prompt_report",
+    "reasoning_level send_policy queue_mode skills_snapshot system_prompt_report context_report",
     number="spawn_depth input_tokens output_tokens compaction_count positions started_at created_at "
     "updated_at hidden",
 )
@@ -140,6 +140,12 @@ delegations = _table(
     text="call_id parent_run parent_session child_session child_event child_run status turn_run failure "
     "cleanup",
     number="deferred timeout_ms looked_at looked_epoch looked_ms created_at ended_at",
+)
+compactions = _table(
+    "compactions",
+    key="scope number",
+    text="scope run_id summary pinned cause",
+    number="number seq position messages tokens_before tokens_after created_at",
 )
 file_pending = _table("file_pending", key="expert path", text="expert path before", number="version")
 

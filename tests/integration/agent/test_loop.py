@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from colleague.agent.advance import Advancer
+from colleague.agent.context.rules import ContextRules
 from colleague.agent.events import Bus
 from colleague.agent.models.connections import Connections
 from colleague.agent.run_spec import Retries
@@ -220,7 +221,7 @@ def test_long_results_are_cut_in_the_middle_for_the_model_only(opener: Opener, t
 
     async def acts(stage: Stage) -> None:
         stage.tools = [Long()]
-        stage.run_spec = {"result_chars": 1000}
+        stage.run_spec = {"context": ContextRules(tool_result_max_chars=1000)}
         await stage.begin()
         payloads = (stage.folder / "payloads.jsonl").read_text().splitlines()
         shown = json.loads(payloads[1])["messages"][-1]["parts"][0]["content"]

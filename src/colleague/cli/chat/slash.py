@@ -12,7 +12,14 @@ from colleague.cli.approval_view import commands as decide_commands
 from colleague.cli.approval_view import summary
 from colleague.cli.decide import WHAT_IT_DID
 from colleague.cli.output import TICK, plain
-from colleague.cli.session_view import model_text, set_lines, status_text, stopped_text, usage_lines
+from colleague.cli.session_view import (
+    context_lines,
+    model_text,
+    set_lines,
+    status_text,
+    stopped_text,
+    usage_lines,
+)
 from colleague.errors import UsageError
 from colleague.run_document import short
 from colleague.runtime.requests import DecisionRequest, decided_runs
@@ -94,19 +101,12 @@ class SlashCommands:
                 return SlashReply(help_text(name, width=_width()).splitlines())
             case ShowOption() | SetOption() | SetQueue():
                 return SlashReply(await self._option(command))
-            case ShowStatus() | ShowContext() | Compact():
-                return SlashReply(await self._about(command))
-
-    async def _about(self, command: ShowStatus | ShowContext | Compact) -> list[str]:
-        session = await self.service.session(self.key)
-        if isinstance(command, Compact):
-            return [
-                "This version cannot shorten a conversation yet; /new begins another, and archives this one.",
-                *usage_lines(session),
-            ]
-        if isinstance(command, ShowContext):
-            return ["What is known of what the model sees:", *usage_lines(session)]
-        return await self._status(session)
+            case Compact(instructions):
+                return SlashReply(message=f"/compact {instructions}".strip())
+            case ShowContext():
+                return SlashReply(context_lines(await self.service.session(self.key)))
+            case ShowStatus():
+                return SlashReply(await self._status(await self.service.session(self.key)))
 
     async def _status(self, session: SessionDocument) -> list[str]:
         _, *chosen = set_lines(session)

@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from colleague.agent.context.budget import result_chars
+from colleague.agent.context.rules import ContextRules
+from colleague.agent.context.state import Earlier
 from colleague.agent.history import SessionHistory
-from colleague.agent.main_agent import FILES_OWNER
+from colleague.agent.main_agent import FILES_OWNER, summary_model
+from colleague.agent.models.context_size import context_window
 from colleague.agent.models.resolve import resolve_model
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.models.thinking import Thinking
@@ -26,6 +30,7 @@ from colleague.agent.tools.file_tools import file_tools
 from colleague.agent.tools.path import PathError
 from colleague.agent.tools.reconcile import reconcile
 from colleague.agent.tools.tree import Root, Tree
+from colleague.agent.turn_inputs import TurnInputs
 from colleague.agent.turn_opening import TurnOpening
 from colleague.config import Settings
 from colleague.errors import ColleagueError
@@ -40,6 +45,7 @@ from colleague.experts.runs.completion import OutputCompletion
 from colleague.experts.runs.expert_sessions import remembers
 from colleague.experts.runs.inputs import REHEARSAL
 from colleague.experts.runs.opening import FunctionOpening, ProcessOpening, TaskOpening
+from colleague.experts.runs.pinned import PinnedFunction, PinnedWork
 from colleague.experts.runs.policy_gate import PolicyGate
 from colleague.experts.runs.preflight import needed_tools, valid_bindings
 from colleague.experts.runs.prompt import (
@@ -175,8 +181,14 @@ class RunSpecBuilder:
             system_tail=self._tail(base, now),
             toolbox=Toolbox([*files, *mine, *native]),
             opening=self._opening(tree),
-            history=self.agent.history.before if lasting and self.agent.history else None,
+            history=self._history(base) if lasting else None,
+            keeps=PinnedWork(self.package, self.agent.database),
+            compacts=TurnInputs.of(self.run).compact if lasting else None,
         )
+
+    def _history(self, base: RunSpec) -> Callable[[Run], Awaitable[Earlier]] | None:
+        chars = result_chars(context_window(base.model), base.context)
+        return partial(self.agent.history.before, result_chars=chars) if self.agent.history else None
 
     async def _timeout(self) -> float | None:
         """Seconds of work; by the clock on the wall, what passed without work counts as well."""
@@ -211,6 +223,8 @@ class RunSpecBuilder:
             starts_over=execution.idempotent,
             ask_channel=channel,
             draft_channel=channel if tells_of_drafts else None,
+            context=ContextRules.of(self.agent.settings),
+            summary_model=summary_model(self.agent.settings, self.agent.environ, self.agent.home.root),
         )
 
     async def _open_steps(self) -> list[StepMark]:
@@ -384,6 +398,7 @@ class RunSpecBuilder:
             model=model,
             toolbox=Toolbox([*tools, complete, self._escalate]),
             opening=FunctionOpening(function, inputs),
+            keeps=PinnedFunction(function, inputs),
             completion=OutputCompletion(function.outputs),
         )
 

@@ -12,7 +12,14 @@ from colleague.gateway.api_error import ApiError
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.paging import PageAfter, PageSize, link_next
-from colleague.gateway.schemas import MessageAsked, MessageSent, SessionBy, SessionChanges, TurnAnswered
+from colleague.gateway.schemas import (
+    CompactAsked,
+    MessageAsked,
+    MessageSent,
+    SessionBy,
+    SessionChanges,
+    TurnAnswered,
+)
 from colleague.gateway.streams import EVENT_STREAM, session_stream
 from colleague.runtime.requests import MOST_CHARACTERS, MessageRequest
 from colleague.session_document import (
@@ -104,6 +111,15 @@ async def stop(key: str, here: GatewayDep, asked: SessionBy | None = None) -> St
 async def reset(key: str, here: GatewayDep, asked: SessionBy | None = None) -> SessionDocument:
     """Begin another transcript; the one before stays as an archive."""
     return await here.service.reset_session(key, (asked or SessionBy()).by or WHO)
+
+
+@router.post(
+    "/{key:path}/compact", status_code=202, response_model=MessageSent, responses=with_token(404, 409)
+)
+async def compact(key: str, here: GatewayDep, asked: CompactAsked | None = None) -> MessageSent:
+    """Shorten what the model sees, in a turn of its own; the whole transcript stays."""
+    sent = await here.service.compact_session(key, (asked or CompactAsked()).instructions)
+    return MessageSent(**asdict(sent))
 
 
 @router.get("/{key:path}/archive", response_model=list[ArchiveDocument], responses=with_token(404))
