@@ -23,9 +23,11 @@ class Waiting(LoopExit):
 
 
 class Failed(LoopExit):
-    """The attempt has failed. `retry` says whether another one may help."""
+    """The attempt has failed. `retry` says whether another one may help; `kind` is for programs, such as
+    context_overflow or compaction_failure."""
 
-    def __init__(self, error: str, *, retry: bool = True) -> None:
+    def __init__(self, error: str, *, retry: bool = True, kind: str = "") -> None:
         super().__init__(error)
         self.error = error
         self.retry = retry
+        self.kind = kind
