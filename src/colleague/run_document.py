@@ -16,6 +16,12 @@ DryRun = bool | Literal["strict"]
 """Whether what needs a person is only described; `strict`: and whatever is not known to read."""
 Decision = Literal["approve", "reject", "respond", "done", "not_done", "happened", "again", "give_up"]
 
+ErrorKind = Literal["context_overflow", "compaction_failure", "role_ordering", "image_size"]
+ReasoningMode = Literal["off", "on", "stream"]
+"""`on`: what was thought is told when it is complete. `stream`: as it comes."""
+VerboseLevel = Literal["off", "on", "full"]
+"""`on`: each call in a line. `full`: and its result. What went wrong, or waits, is always told."""
+
 QUESTIONS = ("approval", "draft", "learning", "proposal")
 """Kinds of messages that ask something: whoever decides has read them."""
 REHEARSAL_MODELS = "rehearsal/"
@@ -133,13 +139,70 @@ class UsageDocument(TypedDict):
     cost: float
 
 
+class PayloadDocument(TypedDict):
+    """One message to people. `media` are addresses or paths; `reply_to` is `current`, or the id of the
+    message that it answers; `as_voice` asks for speech."""
+
+    text: str
+    media: list[str]
+    reply_to: str | None
+    as_voice: bool
+    is_error: bool
+
+
+class RunErrorDocument(TypedDict):
+    """Why a run failed. `kind` is null for what is not among the kinds."""
+
+    kind: ErrorKind | None
+    message: str
+
+
+class PendingCall(TypedDict):
+    """A call that was asked for and has not run."""
+
+    id: str
+    name: str
+    arguments: Any
+
+
+class SentMessageDocument(TypedDict):
+    """What an agent wrote to people elsewhere than in its answer; empty is the session's own place."""
+
+    channel: str
+    to: str
+    thread: str
+    text: str
+
+
+class RunResultDocument(TypedDict):
+    """What a run came to. `silent` is the word by which the agent chose to say nothing. `stop_reason` is how
+    the model ended its last answer, or `waiting`, `aborted`, `error`."""
+
+    payloads: list[PayloadDocument]
+    silent: str | None
+    duration_ms: int | None
+    aborted: bool
+    stop_reason: str
+    error: RunErrorDocument | None
+    pending_tool_calls: list[PendingCall]
+    sent: list[SentMessageDocument]
+    session_id: str | None
+
+
+class LevelsDocument(TypedDict):
+    """How much people are told of what the agent thinks and does: as its session or the settings say."""
+
+    reasoning: ReasoningMode
+    verbose: VerboseLevel
+
+
 class RunDocument(RunBrief):
     """Everything the runtime did for one run.
 
     `model` is what it thinks with, as provider/model; empty when that cannot be said. `ahead` is the run that
     it stands behind in its lane, `blocked_by` the same when that one waits for a person. `turns` counts the
     answers of its model. `parent_run` handed the work over, `child_runs` were handed work. One that waits on
-    nobody waits for a child."""
+    nobody waits for a child. `result` is null until it is done, or waits."""
 
     version: str
     model: str
@@ -164,6 +227,8 @@ class RunDocument(RunBrief):
     notices: list[MessageDocument]
     sla: SlaDocument | None
     usage: UsageDocument
+    levels: LevelsDocument
+    result: RunResultDocument | None
 
 
 class ApprovalDocument(TypedDict):

@@ -15,6 +15,8 @@ _TOKENS = (NO_REPLY, HEARTBEAT_OK, REPLY_SKIP, ANNOUNCE_SKIP)
 _AROUND = "*_`\"'()[]<>.,!: \t\r\n"
 """What models put around a word: markup, quotes and punctuation."""
 _CONTEXT = 200
+_LONGEST = 80
+"""A longer line is no word, whatever stands around one in it. So no more than this is ever held back."""
 _ENDS_SENTENCE = (".", "!", "?", ":")
 
 
@@ -63,7 +65,7 @@ def shown_so_far(answer: str) -> str:
 
 def _may_be_token(text: str) -> bool:
     """Whether it is a token, or may become one when more comes."""
-    return any(token.startswith(text.strip(_AROUND)) for token in _TOKENS)
+    return len(text.strip()) <= _LONGEST and any(token.startswith(text.strip(_AROUND)) for token in _TOKENS)
 
 
 class AnswerStream:
@@ -74,10 +76,16 @@ class AnswerStream:
         self._tail = ""
         """What was not shown yet, after enough of what was to tell how a line or a sentence goes on."""
         self._shown = 0
+        self._space: list[str] = []
+        """Space that came since: it is shown with what follows it."""
 
     def add(self, piece: str) -> str:
         """What can be shown now, beyond what was shown before."""
-        self._tail += piece
+        self._space.append(piece)
+        if not piece or piece.isspace():
+            return ""
+        self._tail += "".join(self._space)
+        self._space = []
         context = "" if self._begins else "x"
         visible = shown_so_far(context + self._tail)[len(context) :]
         fresh = visible[self._shown :]
@@ -106,5 +114,5 @@ def _without_last(answer: str) -> tuple[str, str | None]:
 
 
 def _token(text: str) -> str | None:
-    bare = text.strip(_AROUND)
+    bare = text.strip(_AROUND) if len(text.strip()) <= _LONGEST else ""
     return next((token for token in _TOKENS if token == bare), None)

@@ -18,6 +18,7 @@ from colleague.agent.exits import Completed, Failed, Waiting
 from colleague.agent.gate import Verdict
 from colleague.agent.render import MAY_HAVE_HAPPENED
 from colleague.agent.session import Session
+from colleague.agent.streaming.answer import without_tags
 from colleague.agent.tool import (
     DelegatingTool,
     NotSent,
@@ -434,10 +435,10 @@ async def _outcome_of(session: Session, call: Call, tool: SessionTool) -> Result
     except Completed as ending:
         await child.conversation.keep()
         outputs = ending.outputs
-        text = ending.text if outputs is None else json.dumps(outputs, ensure_ascii=False)
+        text = without_tags(ending.text) if outputs is None else json.dumps(outputs, ensure_ascii=False)
         return Result(text, call.operation)
     except Failed as ending:
-        raise Failed(f"{call.operation}: {ending.error}", retry=ending.retry) from None
+        raise Failed(f"{call.operation}: {ending.error}", retry=ending.retry, kind=ending.kind) from None
     raise AssertionError("a conversation ends with a LoopExit")
 
 

@@ -14,10 +14,12 @@ from colleague.agent.models.connections import Connections
 from colleague.agent.payload_log import PayloadLog
 from colleague.agent.run_spec import Assembler, CannotAssemble, RunEndHooks, RunSpec
 from colleague.agent.session import Session
+from colleague.agent.streaming.answer import without_tags
 from colleague.errors import ColleagueError
 from colleague.failpoints import failpoint
 from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.shortage import is_shortage
+from colleague.silent_answer import shown_answer
 from colleague.store.cancel import close_calls, start_over
 from colleague.store.claims import Taken, end_run, retry_later
 from colleague.store.run import Outcome, Run, fenced
@@ -61,7 +63,7 @@ class Advancer:
             self.bus.tell("run_status", taken.run.id, status="waiting")
         except Failed as ending:
             error = run_spec.private.redact(ending.error)
-            await self._fail(taken, run_spec, Failed(error, retry=ending.retry))
+            await self._fail(taken, run_spec, Failed(error, retry=ending.retry, kind=ending.kind))
         except ColleagueError as error:
             _raise_shortage(error)
             await self._fail(taken, run_spec, Failed(run_spec.private.redact(_sentence(error)), retry=False))
@@ -77,7 +79,7 @@ class Advancer:
     async def _complete(self, session: Session, ending: Completed) -> None:
         """The last answer and the end of the run are one commit."""
         conversation, run_spec = session.conversation, session.run_spec
-        text = run_spec.private.redact(ending.text)
+        text = run_spec.private.redact(without_tags(ending.text))
         outputs = run_spec.private.redact_document(ending.outputs)
 
         def work(tx: Tx) -> None:
@@ -89,7 +91,7 @@ class Advancer:
 
         await conversation.write_with_retries(work)
         failpoint("run.completed")
-        await self._tell_end(run_spec.end_hooks, conversation.run, "completed", text)
+        await self._tell_end(run_spec.end_hooks, conversation.run, "completed", shown_answer(text).text)
 
     async def _fail(self, taken: Taken, about: RunSpec | CannotAssemble, ending: Failed) -> None:
         """The next attempt continues after a pause; after the last one the run ends."""
@@ -105,7 +107,7 @@ class Advancer:
         def work(tx: Tx) -> None:
             held = fenced(tx, taken.hold, lane=True)
             close_calls(tx, held, ending.error)
-            end_run(tx, held, outcome, error=ending.error)
+            end_run(tx, held, outcome, error=ending.error, error_kind=ending.kind or None)
             about.end_hooks.failed(tx, held, outcome, ending.error)
 
         await self.database.write(work)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from colleague.agent.context.state import ContextState
 from colleague.agent.models.messages import from_json, to_json
+from colleague.agent.streaming.answer import answer_of
 from colleague.errors import CommitUnknown, DatabaseUnavailable
 from colleague.main_names import MAIN_TRANSCRIPT
-from colleague.silent_answer import shown_answer
 from colleague.store import journal
 from colleague.store.approvals import Approval, Ask, approvals_about, approvals_of, wait
 from colleague.store.claims import Taken, attempt_error, keep_progress
@@ -414,15 +414,16 @@ class Conversation:
             [response] = self._parsed[message.position][-1:]
             if response.kind != "response":
                 continue
-            thinking = "".join(part.content for part in response.parts if part.part_kind == "thinking")
-            answer = shown_answer(response.text or "")
+            answer = answer_of(response)
+            media = [self._redact(each) for each in answer.media]
             item = NewItem(
                 "assistant",
                 self._redact(answer.text),
-                self._redact(thinking),
+                self._redact(answer.reasoning),
+                attachments=json.dumps({"media": media}, ensure_ascii=False) if media else None,
                 run_id=self.run.id,
                 run_position=message.position,
-                hidden=int(self._hidden or (answer.silent and not response.tool_calls)),
+                hidden=int(self._hidden or (answer.is_silent and not response.tool_calls)),
             )
             used = {
                 "input_tokens": self._unspent.input_tokens,

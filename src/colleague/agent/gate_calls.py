@@ -10,6 +10,7 @@ from colleague.agent.act import DRAFTED
 from colleague.agent.call_allowance import CallAllowance, call_allowance
 from colleague.agent.conversation import Result
 from colleague.agent.grant_check import spare_questions
+from colleague.agent.streaming.answer import answer_of
 from colleague.agent.toolbox import BadArguments, checked_arguments, decoded_arguments, digest_of, target_of
 from colleague.store.journal import CallStatus, NewCall
 
@@ -36,7 +37,8 @@ async def proposed_calls(session: Session, reply: Reply) -> list[NewCall]:
     """Every call of an answer with its verdict. Calls beyond the allowance are refused, not judged."""
     parts = list(enumerate(reply.tool_calls))
     allowance = await call_allowance(session) if parts else CallAllowance(0, "")
-    calls = [_proposed(session, place, part, reply.text) for place, part in parts[: allowance.calls]]
+    said = answer_of(reply.response).text if parts else ""
+    calls = [_proposed(session, place, part, said) for place, part in parts[: allowance.calls]]
     if any(call.status == "asked" for call in calls):
         calls = await spare_questions(session.conversation, calls)
     return [*calls, *(_one_too_many(place, part, allowance) for place, part in parts[allowance.calls :])]

@@ -15,7 +15,7 @@ from colleague.agent.context.fit import fitting_messages, load_context, messages
 from colleague.agent.context.manual import compact_now
 from colleague.agent.exits import Failed
 from colleague.agent.gate_calls import proposed_calls
-from colleague.agent.models.delta import Delta, TextDelta, ThinkingDelta
+from colleague.agent.models.delta import Delta
 from colleague.agent.models.failure import ModelFailure
 from colleague.agent.models.reply import Reply
 from colleague.agent.models.request import ThinkRequest
@@ -23,6 +23,8 @@ from colleague.agent.models.retry import RetryPolicy, Wait, think_with_retries
 from colleague.agent.pictures.request import has_pictures
 from colleague.agent.run_spec import RunSpec
 from colleague.agent.session import Session
+from colleague.agent.streaming.answer import answer_of
+from colleague.agent.streaming.payloads import message_end
 from colleague.budget import Budget
 from colleague.clock import iso
 from colleague.store.ids import short
@@ -71,7 +73,7 @@ async def loop(session: Session) -> None:
         await _steer(session)
         reply = await think(session)
         await conversation.answer(reply, await proposed_calls(session, reply))
-        session.tell("message_end", text=reply.text)
+        session.tell("message_end", **message_end(answer_of(reply.response)))
 
 
 async def _with_pictures(run_spec: RunSpec, request: ThinkRequest) -> ThinkRequest:
@@ -105,7 +107,8 @@ async def think(session: Session) -> Reply:
 
 def _failed(failure: ModelFailure) -> Failed:
     hint = f" ({failure.hint})" if failure.hint else ""
-    return Failed(f"{failure.message}{hint}", retry=failure.reason not in ("auth", "billing", "not_found"))
+    retry = failure.reason not in ("auth", "billing", "not_found")
+    return Failed(f"{failure.message}{hint}", retry=retry, kind=failure.reason)
 
 
 async def _ask(session: Session, messages: Sequence[ModelMessage]) -> Reply:
@@ -122,10 +125,7 @@ async def _ask(session: Session, messages: Sequence[ModelMessage]) -> Reply:
     def on_delta(delta: Delta) -> None:
         if run_spec.private:
             return  # private text cannot be recognised in pieces; the whole answer comes with message_end
-        if isinstance(delta, TextDelta):
-            session.tell("message_update", text=delta.text)
-        elif isinstance(delta, ThinkingDelta):
-            session.tell("message_update", thinking=delta.text)
+        session.tell_delta(delta)
 
     reply = await think_with_retries(
         run_spec.model,

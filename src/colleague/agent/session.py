@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from colleague.agent.conversation import Conversation
 from colleague.agent.events import Bus
 from colleague.agent.models.connections import Connections
+from colleague.agent.models.delta import Delta
 from colleague.agent.payload_log import PayloadLog
 from colleague.agent.run_spec import RunSpec
+from colleague.agent.streaming.answer import AnswerReader
+from colleague.agent.streaming.payloads import message_updates
 from colleague.run_event import Kind
 from colleague.store.journal import Call
 
@@ -23,6 +26,8 @@ class Session:
     bus: Bus
     connections: Connections
     payloads: PayloadLog = PayloadLog()
+    reader: AnswerReader = field(default_factory=AnswerReader)
+    """Reads the answer that comes now."""
 
     @property
     def run_id(self) -> str:
@@ -30,9 +35,17 @@ class Session:
 
     def tell(self, kind: Kind, **data: Any) -> None:
         """Lets the watchers know, without what is private."""
+        if kind in ("message_start", "message_retry"):
+            self.reader.restart()
         private = self.run_spec.private
         self.bus.tell(kind, self.run_id, **(private.redact_document(data) if private else data))
 
+    def tell_delta(self, delta: Delta) -> None:
+        """Tells what a piece of an answer adds to what people see, or may see, of it."""
+        for update in message_updates(self.reader.add(delta)):
+            self.tell("message_update", **update)
+
     def child(self, call: Call, run_spec: RunSpec) -> Session:
         """The session that a call is, inside the same run."""
-        return replace(self, conversation=self.conversation.child(call.id), run_spec=run_spec)
+        conversation = self.conversation.child(call.id)
+        return replace(self, conversation=conversation, run_spec=run_spec, reader=AnswerReader())

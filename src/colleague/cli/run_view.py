@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,12 +13,25 @@ from typing import TYPE_CHECKING, Any, Self
 
 import typer
 
+from colleague.agent.streaming.levels import (
+    shows_reasoning,
+    streams_reasoning,
+    tells_calls,
+    tells_results,
+)
 from colleague.cli.approval_view import question_lines
-from colleague.cli.output import CROSS, TICK, note, note_as_is, say, say_json
+from colleague.cli.output import CROSS, TICK, note, note_as_is, plain, say, say_json
 from colleague.cli.run_text import MARKS, first_sentence, next_commands, refused_text, usage_text
 from colleague.cli.spinner import Spinner
 from colleague.cli.trouble_text import ahead_line, retry_line, trouble_line
-from colleague.run_document import AheadDocument, ApprovalDocument, RunDocument, short
+from colleague.run_document import (
+    AheadDocument,
+    ApprovalDocument,
+    ReasoningMode,
+    RunDocument,
+    VerboseLevel,
+    short,
+)
 from colleague.silent_answer import AnswerStream, shown_answer
 
 if TYPE_CHECKING:
@@ -28,6 +42,8 @@ WAITS = 4
 LONGEST = 160
 SLOW_SECONDS = 1.0
 TO_BEGIN = "waiting for it to begin"
+MOST_RESULT_LINES = 30
+EMPTY = "the answer of the model is empty; ask again, or see what it thought: colleague session show"
 QUIET = ("mark_step", "complete", "function_result")
 
 
@@ -41,6 +57,10 @@ class ShownRun:
     text: str = ""
     """What was shown of the message under way."""
     stream: AnswerStream = field(default_factory=AnswerStream)
+    thought: str = ""
+    """What was thought and is not shown yet."""
+    thought_told: bool = False
+    """Whether reasoning of the message under way was told."""
     whole: bool = False
     """Whether `text` is how the message begins; not so for one that began before we looked."""
     said: str = ""
@@ -64,6 +84,9 @@ class ShownRun:
         said = shown_answer(before["narrative"] or "").text.strip()
         return cls(document, ended=settled, said=said, shown=before["turns"])
 
+    def forget_thought(self) -> None:
+        self.thought, self.thought_told = "", False
+
     @property
     def speaks(self) -> bool:
         """Of an expert's run the words are left for the end, when the whole result is known."""
@@ -80,6 +103,11 @@ class RunView:
         self._headed = ""
         self._in_line = False
         self._spinner = Spinner()
+        self.reasoning: ReasoningMode = "off"
+        self.verbose: VerboseLevel = "on"
+        """As the session of the run has them."""
+        self._takes_back = sys.stdout.isatty()
+        """Whether a person looks on: a program gets whole answers, since it cannot forget what was void."""
 
     @classmethod
     @contextmanager
@@ -98,6 +126,7 @@ class RunView:
 
         What had happened `before` is not shown again."""
         self._runs[document["id"]] = ShownRun.after(document, before)
+        self.reasoning, self.verbose = document["levels"]["reasoning"], document["levels"]["verbose"]
         if len(self._runs) == 1:
             self._head(document)
             self._wait_to_begin()
@@ -138,13 +167,42 @@ class RunView:
     def _message_start(self, run: ShownRun, _data: dict[str, Any]) -> None:
         self._end_line()
         run.text, run.whole, run.stream = "", True, AnswerStream()
+        run.forget_thought()
         self._spinner.start("thinking")
 
     def _message_update(self, run: ShownRun, data: dict[str, Any]) -> None:
-        if "text" in data and run.whole and run.speaks:
+        """More of an answer. Where it cannot be taken back, it is left for the end, when all of it counts."""
+        if "thinking" in data:
+            run.thought_told = True
+            if shows_reasoning(self.reasoning):
+                self._think(run, data["thinking"])
+        if data.get("void"):
+            self._take_back(run)
+        if "text" in data and run.whole and run.speaks and self._takes_back:
+            self._end_thought(run)
             text = run.stream.add(data["text"])
             run.text += text
             self._speak(text)
+
+    def _think(self, run: ShownRun, piece: str) -> None:
+        run.thought += piece
+        if streams_reasoning(self.reasoning) and "\n" in piece:
+            *lines, run.thought = run.thought.split("\n")
+            self._show_thought(lines)
+
+    def _end_thought(self, run: ShownRun) -> None:
+        lines, run.thought = run.thought.strip().splitlines(), ""
+        if shows_reasoning(self.reasoning):
+            self._show_thought(lines)
+
+    def _show_thought(self, lines: Sequence[str]) -> None:
+        if lines:
+            self._line("\n".join(f"~ {line}" for line in lines))
+
+    def _take_back(self, run: ShownRun) -> None:
+        """What was shown of this answer is not part of it."""
+        self._end_line()
+        run.text, run.stream = "", AnswerStream()
 
     def _message_retry(self, run: ShownRun, data: dict[str, Any]) -> None:
         """The model is asked again, and what it had said so far is void."""
@@ -152,6 +210,7 @@ class RunView:
         if not run.trouble or data.get("next_try_at") != run.trouble:
             self._line(retry_line(data, run.document["id"] if self._works else ""))
         run.text, run.whole, run.stream = "", True, AnswerStream()
+        run.forget_thought()
         self._spinner.start("waiting for the next try")
 
     def _message_slow(self, _run: ShownRun, data: dict[str, Any]) -> None:
@@ -172,14 +231,22 @@ class RunView:
         run.told += 1
         if run.speaks and run.told > run.shown:
             run.shown = run.told
+            if not run.thought_told:
+                run.thought = str(data.get("reasoning") or "")
+            self._end_thought(run)
             rest = rest_of(text, run.text)
             if rest is None:
                 self._end_line()
             self._speak(text if rest is None else rest)
             run.said = text.strip()
+            self._name_media(data.get("media") or ())
         self._end_line()
         run.text, run.whole = "", False
         self._spinner.stop()
+
+    def _name_media(self, media: Sequence[str]) -> None:
+        for each in media:
+            self._line(f"  media: {each}")
 
     def _tool_execution_start(self, run: ShownRun, data: dict[str, Any]) -> None:
         if data["call_id"] in run.begun | run.ended:
@@ -189,7 +256,8 @@ class RunView:
         if operation == "mark_step":
             self._line(_step(run.document, arguments))
         elif operation not in QUIET:
-            self._line(f"    {operation} {_brief(arguments)}")
+            if tells_calls(self.verbose):
+                self._line(f"    {operation} {_brief(arguments)}")
             self._spinner.start(operation)
 
     def _tool_execution_end(self, run: ShownRun, data: dict[str, Any]) -> None:
@@ -202,11 +270,22 @@ class RunView:
             self._line(f"    {CROSS} {operation}: {word}{_first_line(data['result'])}")
         elif operation in QUIET:
             return
+        elif not tells_calls(self.verbose):
+            pass
         elif data["call_id"] not in run.begun:
             self._line(f"    {operation}: {status.replace('_', ' ')}")
         elif (data.get("seconds") or 0) >= SLOW_SECONDS:
             self._line(f"    {operation} took {data['seconds']:.0f} s")
+        self._tell_result(data)
         self._spinner.start("thinking")
+
+    def _tell_result(self, data: dict[str, Any]) -> None:
+        if not tells_results(self.verbose) or not data["result"]:
+            return
+        lines = str(data["result"]).splitlines()
+        more = len(lines) - MOST_RESULT_LINES
+        shown = [f"    │ {plain(each)}" for each in lines[:MOST_RESULT_LINES]]
+        self._line("\n".join([*shown, f"  and {more} lines more"] if more > 0 else shown))
 
     def _run_status(self, run: ShownRun, data: dict[str, Any]) -> None:
         if data["status"] == "retrying":
@@ -349,6 +428,16 @@ async def say_end(service: Service, document: RunDocument) -> None:
         _say_result(document)
     elif (shown := shown_answer(document["narrative"] or "")).silent:
         note(f"  nothing is shown: the agent answered {shown.token}")
+    elif is_empty(document):
+        note(f"  {EMPTY}")
+
+
+def is_empty(document: RunDocument) -> bool:
+    """Whether a turn ended with an answer in which there is nothing for people."""
+    payloads = document["result"]["payloads"] if document["result"] else []
+    brought = bool(payloads and payloads[-1]["media"])
+    done = document["outcome"] == "completed" and document["kind"] == "agent"
+    return done and not (document["narrative"] or "").strip() and not brought
 
 
 def _say_result(document: RunDocument) -> None:

@@ -106,7 +106,14 @@ def item_lines(item: ItemDocument) -> Iterator[str]:
     if item["reasoning"]:
         yield from (f"  ~ {plain(line)}".rstrip() for line in item["reasoning"].splitlines())
     yield from (f"  │ {plain(line)}".rstrip() for line in text.splitlines())
+    yield from (f"  media: {plain(each)}" for each in media_of(item))
     yield from (f"    {call_text(call)}" for call in item["calls"])
+
+
+def media_of(item: ItemDocument) -> list[str]:
+    """What an answer brought along."""
+    attachments = item["attachments"] if isinstance(item["attachments"], dict) else {}
+    return [str(each) for each in attachments.get("media", ())]
 
 
 def call_text(call: ItemCall) -> str:

@@ -240,21 +240,19 @@ class Compaction(Section):
 
 
 class BlockChunk(Section):
-    min_chars: Positive = not_yet(
+    min_chars: Positive = works(
         default=200, description="A block is not sent before it has this many characters."
     )
-    max_chars: Positive = not_yet(default=1200, description="A block is cut at this many characters.")
-    break_preference: Literal["paragraph", "newline", "sentence"] = not_yet(
+    max_chars: Positive = works(default=1200, description="A block is cut at this many characters.")
+    break_preference: Literal["paragraph", "newline", "sentence"] = works(
         default="paragraph", description="Where a block is cut if it can be."
     )
 
 
 class BlockCoalesce(Section):
-    min_chars: Positive | None = not_yet(default=None, description="Small blocks are joined up to this size.")
-    max_chars: Positive | None = not_yet(
-        default=None, description="Joined blocks do not grow past this size."
-    )
-    idle_ms: Int = not_yet(default=1000, description="Milliseconds of silence after which a block is sent.")
+    min_chars: Positive | None = works(default=None, description="Small blocks are joined up to this size.")
+    max_chars: Positive | None = works(default=None, description="Joined blocks do not grow past this size.")
+    idle_ms: Int = works(default=1000, description="Milliseconds of silence after which a block is sent.")
 
 
 class Heartbeat(Section):
@@ -329,7 +327,7 @@ class AgentDefaults(Section):
         " pdfMaxMb pdfMaxPages utilityModel modelPolicy modelSelectionScope params embeddedHarness embeddedPi"
         " embeddedAgent cliBackends agentRuntime cwd skipOptionalBootstrapFiles contextInjection"
         " bootstrapPromptTruncationWarning envelopeTimezone envelopeTimestamp envelopeElapsed contextTokens"
-        " verboseDefault elevatedDefault toolProgressDetail fastModeDefault humanDelay mediaMaxMb"
+        " elevatedDefault toolProgressDetail fastModeDefault humanDelay mediaMaxMb"
         " imageMaxDimensionPx imageQuality typingIntervalSeconds typingMode startupContext experimental"
         " silentReply silentReplyRewrite systemAgent authInheritance sessionStore runRetries memory tts"
         " groupChat promptOverlays"
@@ -365,8 +363,12 @@ class AgentDefaults(Section):
     thinking_default: AnyLevel | None = works(
         default=None, description="OpenClaw's thinking level; used when thinking.level is not set."
     )
-    reasoning_default: Literal["off", "on", "stream"] = not_yet(
-        default="off", description="Whether reasoning is shown, and how."
+    reasoning_default: Literal["off", "on", "stream"] = works(
+        default="off", description="Whether reasoning is shown, and how: whole, or as it comes."
+    )
+    verbose_default: Literal["off", "on", "full"] = works(
+        default="on",
+        description="What is told of tool calls: nothing, a line for each, or their results too.",
     )
     timeout_seconds: Positive = works(default=600, description="Seconds one turn of an agent may take.")
     llm: ModelRequests = Field(default_factory=ModelRequests, description="Requests to models.")
@@ -379,11 +381,12 @@ class AgentDefaults(Section):
     )
     compaction: Compaction = Field(default_factory=Compaction, description="Summarising old turns.")
     memory_search: MemorySearch = Field(default_factory=MemorySearch, description="Long-term memory.")
-    block_streaming_default: Literal["off", "on"] = not_yet(
-        default="off", description="Whether channels get an answer in blocks while it is written."
+    block_streaming_default: Literal["off", "on"] = works(
+        default="off", description="Whether whoever listens gets an answer in blocks while it is written."
     )
-    block_streaming_break: Literal["text_end", "message_end"] = not_yet(
-        default="text_end", description="When the last block of an answer is sent."
+    block_streaming_break: Literal["text_end", "message_end"] = works(
+        default="text_end",
+        description="Whether blocks are sent as they are written, or when the message ends.",
     )
     block_streaming_chunk: BlockChunk = Field(default_factory=BlockChunk, description="Size of blocks.")
     block_streaming_coalesce: BlockCoalesce = Field(
@@ -461,7 +464,7 @@ class AgentTools(ToolPolicy):
 
 class AgentEntry(Section):
     passed_over = keys(
-        "agentDir cwd utilityModel models modelPolicy verboseDefault toolProgressDetail fastModeDefault"
+        "agentDir cwd utilityModel models modelPolicy toolProgressDetail fastModeDefault"
         " contextInjection experimental memory memorySearch humanDelay typingMode typingIntervalSeconds tts"
         " skillsLimits contextTokens heartbeat groupChat embeddedAgent embeddedPi plugins params runtime"
         " agentRuntime compaction"
@@ -476,8 +479,11 @@ class AgentEntry(Section):
     model: ModelChoice | None = Field(default=None, description="Its model, or {primary, fallbacks}.")
     skills: Names | None = not_yet(default=None, description="The skills it may use.")
     thinking_default: AnyLevel | None = works(default=None, description="Its thinking level.")
-    reasoning_default: Literal["off", "on", "stream"] | None = not_yet(
+    reasoning_default: Literal["off", "on", "stream"] | None = works(
         default=None, description="Whether its reasoning is shown."
+    )
+    verbose_default: Literal["off", "on", "full"] | None = works(
+        default=None, description="What is told of its tool calls."
     )
     bootstrap_max_chars: Positive | None = works(
         default=None, description="Characters of one bootstrap file."
@@ -546,6 +552,8 @@ class Agents(Section):
             "thinking_default": entry.thinking_default,
             "bootstrap_max_chars": entry.bootstrap_max_chars,
             "bootstrap_total_max_chars": entry.bootstrap_total_max_chars,
+            "reasoning_default": entry.reasoning_default,
+            "verbose_default": entry.verbose_default,
             "subagents": self._subagents_of(entry),
         }
         update = {name: value for name, value in own.items() if value is not None}

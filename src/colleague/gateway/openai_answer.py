@@ -110,6 +110,8 @@ class StreamedText:
     def add(self, event: RunEvent) -> str:
         """What can be sent now."""
         text = event.data.get("text") or ""
+        if event.data.get("void"):
+            self._message, self._shown = AnswerStream(), 0  # what was sent stays, in a paragraph of its own
         if event.kind == "message_update":
             return self._send(self._message.add(text))
         if event.kind not in ("message_start", "message_retry", "message_end"):

@@ -53,6 +53,7 @@ from colleague.runtime.requests import (
 from colleague.runtime.run_events import LOOK_SECONDS, RunReader, RunSnapshot, RunWatchers, run_events
 from colleague.runtime.session_events import MOST_ITEMS, SessionLook, SessionSource, session_events
 from colleague.runtime.session_news import session_news
+from colleague.runtime.shown_levels import levels_of
 from colleague.runtime.turn_answer import wait_for_turn
 from colleague.session_document import (
     ArchiveDocument,
@@ -480,7 +481,9 @@ class LocalService:
     async def run(self, run: str) -> RunDocument:
         document = await self._document(await self._run_id(run))
         name = await asyncio.to_thread(model_name, self.home, self.settings, self.environ, document)
-        return {**document, "model": name}
+        key = document["session_key"]
+        entry = await self.database.read(lambda tx: find_session(tx, key))
+        return {**document, "model": name, "levels": levels_of(self.settings, key, entry)}
 
     async def approval(self, approval: str) -> ApprovalDocument:
         def work(tx: Tx) -> ApprovalDocument:

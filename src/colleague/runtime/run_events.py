@@ -14,8 +14,11 @@ from datetime import datetime
 from typing import Any
 
 from colleague.agent.events import Bus
+from colleague.agent.streaming.answer import read_answer
+from colleague.agent.streaming.payloads import message_end
 from colleague.run_document import CallDocument, RunDocument
 from colleague.run_event import Kind, RunEvent
+from colleague.silent_answer import shown_answer
 from colleague.store.report import AnswerText
 from colleague.store.run import Run
 
@@ -137,7 +140,8 @@ class SentEvents:
     def _message_events(self, snapshot: RunSnapshot, count: int) -> Iterator[RunEvent]:
         for answer in snapshot.answers[self.answers : count]:
             self.answers += 1
-            yield RunEvent("message_end", snapshot.document["id"], {"text": answer.text})
+            said = message_end(read_answer(answer.text, answer.thinking))
+            yield RunEvent("message_end", snapshot.document["id"], {**said})
 
     def _call_events(self, run_id: str, call: CallDocument, *, settled: bool) -> Iterator[RunEvent]:
         about = {"call_id": call["id"], "operation": call["operation"]}
@@ -294,7 +298,8 @@ def _end_of(snapshot: RunSnapshot | None) -> dict[str, Any]:
     if snapshot is None:
         return {}
     document = snapshot.document
-    return {"outcome": document["outcome"], "text": document["narrative"] or document["error"] or ""}
+    said = shown_answer(document["narrative"]).text if document["narrative"] else document["error"] or ""
+    return {"outcome": document["outcome"], "text": said}
 
 
 def _status(document: RunDocument) -> dict[str, Any]:

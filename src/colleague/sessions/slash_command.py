@@ -25,7 +25,7 @@ DEFAULT = "default"
 QUEUE_MODES = get_args(QueueMode)
 DROPS = get_args(Drop)
 THINKING = ("off", "low", "medium", "high")
-_SWITCH = ("on", "off")
+_VERBOSE = ("off", "on", "full")
 _USAGE_WIDTH = 27
 _NARROW = 60
 """Below so many columns, two do not stand beside each other."""
@@ -403,10 +403,10 @@ COMMANDS: tuple[CommandSpec, ...] = (
     ),
     CommandSpec(
         "verbose",
-        "[on|off|default]",
-        "Show or set whether tool calls are shown in full.",
-        _option("verbose", _same(_SWITCH)),
-        (*_SWITCH, DEFAULT),
+        "[off|on|full|default]",
+        "Show or set what is told of tool calls.",
+        _option("verbose", _same(_VERBOSE)),
+        (*_VERBOSE, DEFAULT),
     ),
     CommandSpec(
         "queue",

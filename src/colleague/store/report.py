@@ -15,6 +15,7 @@ from colleague.run_document import (
     AheadDocument,
     AttemptDocument,
     CallDocument,
+    LevelsDocument,
     MessageDocument,
     RunBrief,
     RunDocument,
@@ -34,6 +35,9 @@ from colleague.store.steps import StepMark, steps_of
 from colleague.store.tables import attempts, is_open, messages, runs
 from colleague.store.trouble import Trouble
 from colleague.store.tx import Tx
+
+DEFAULT_LEVELS: LevelsDocument = {"reasoning": "off", "verbose": "on"}
+"""Where nobody looks into the settings."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,8 @@ def run_document(tx: Tx, run_id: str) -> RunDocument:
             "cache_write_tokens": used.cache_write_tokens,
             "cost": used.cost,
         },
+        "levels": DEFAULT_LEVELS,
+        "result": None,
     }
 
 
@@ -95,10 +101,12 @@ def calls_in_order(tx: Tx, run_id: str) -> list[Call]:
 
 @dataclass(frozen=True)
 class AnswerText:
-    """What a model said in one answer, and the calls it asked for."""
+    """What a model said in one answer, with all its tags, and the calls it asked for."""
 
     text: str
     call_ids: frozenset[str]
+    thinking: str = ""
+    finish_reason: str | None = None
 
 
 def answers_of(tx: Tx, run_id: str) -> list[AnswerText]:
@@ -109,7 +117,8 @@ def answers_of(tx: Tx, run_id: str) -> list[AnswerText]:
         said = [each for each in json.loads(message.body) if each.get("kind") == "response"]
         if said:
             ids = frozenset(call.id for call in calls if call.position == message.position)
-            found.append(AnswerText("".join(map(_text_of, said)), ids))
+            text, thinking = "".join(map(_text_of, said)), "".join(map(_thinking_of, said))
+            found.append(AnswerText(text, ids, thinking, said[-1].get("finish_reason")))
     return found
 
 
@@ -123,6 +132,10 @@ _RESPONSES = select(func.count()).where(
 
 def _turns(tx: Tx, run_id: str) -> int:
     return int(tx.execute(_RESPONSES, {"run": run_id}).scalar_one())
+
+
+def _thinking_of(response: dict[str, Any]) -> str:
+    return "".join(part["content"] for part in response["parts"] if part["part_kind"] == "thinking")
 
 
 def _text_of(response: dict[str, Any]) -> str:

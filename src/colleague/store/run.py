@@ -60,6 +60,8 @@ class Run:
     """The transcript of the session in which this run is a turn; None when its messages are all there is."""
     parent_run: str | None = None
     """The run that handed this work over."""
+    error_kind: str | None = None
+    """Why it failed, as a word for programs; None when there is none."""
 
     @property
     def dryness(self) -> DryRun:

@@ -32,7 +32,7 @@ runs = _table(
     "runs",
     key="id",
     text="id event_id expert version digest process inputs session_key model lane status outcome error "
-    "narrative outputs worker sla kind trouble transcript parent_run",
+    "narrative outputs worker sla kind trouble transcript parent_run error_kind",
     number="seq ready attempt dispatch epoch stalls lease_until working_ms retry_at created_at started_at "
     "ended_at dry_run sla_breached_at",
 )

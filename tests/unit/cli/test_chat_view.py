@@ -7,11 +7,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from colleague.cli.chat.attachments import MOST_CHARACTERS, with_files
-from colleague.cli.chat.blocks import AnswerBlocks
 from colleague.cli.chat.turn_view import TurnView
 from colleague.errors import UsageError
 from colleague.home import Home
@@ -45,11 +42,10 @@ def document(**more: Any) -> RunDocument:
     return cast(RunDocument, known | more)
 
 
-def told(*events: tuple[Kind, dict[str, Any]], reasoning: bool = False, verbose: bool = False) -> Seen:
+def told(*events: tuple[Kind, dict[str, Any]], reasoning: str = "off", verbose: str = "on") -> Seen:
     seen = Seen()
     view = TurnView(seen, works=True)
-    view.reasoning, view.verbose = reasoning, verbose
-    view.begin(document())
+    view.begin(document(levels={"reasoning": reasoning, "verbose": verbose}))
     for kind, data in events:
         view.show(RunEvent(kind, "run", data))
     return seen
@@ -89,7 +85,9 @@ def test_a_call_takes_one_line_however_it_ends() -> None:
     assert told(cast(Any, failed)).lines == ["  ✗ write: no such file"]
     parked = ("tool_execution_end", ended | {"status": "parked"})
     assert told(cast(Any, parked)).lines == ["  … write: waits for your decision"]
-    assert told(cast(Any, end), verbose=True).lines[1] == "    │ written\n    │ long"
+    assert told(cast(Any, start), cast(Any, end), verbose="off").lines == []
+    assert told(cast(Any, failed), verbose="off").lines == ["  ✗ write: no such file"]
+    assert told(cast(Any, end), verbose="full").lines[1] == "    │ written\n    │ long"
 
 
 def test_reasoning_is_shown_on_request() -> None:
@@ -100,7 +98,7 @@ def test_reasoning_is_shown_on_request() -> None:
         ("message_end", {"text": "Yes."}),
     ]
     assert told(*cast(Any, events)).lines == ["Yes."]
-    assert told(*cast(Any, events), reasoning=True).lines == ["~ Hm.\n~ Well.", "Yes."]
+    assert told(*cast(Any, events), reasoning="on").lines == ["~ Hm.\n~ Well.", "Yes."]
 
 
 def test_silent_answers_and_answers_that_begin_anew() -> None:
@@ -109,22 +107,19 @@ def test_silent_answers_and_answers_that_begin_anew() -> None:
     assert told(whole).lines == ["All of it."]
 
 
-@given(st.text("ab`~ \n-", max_size=300), st.integers(1, 7))
-def test_blocks_lose_nothing(answer: str, size: int) -> None:
-    blocks = AnswerBlocks()
-    pieces = [answer[at : at + size] for at in range(0, len(answer), size)]
-    shown = [each for piece in pieces for each in blocks.add(piece)]
-    shown.append(blocks.finish())
-    assert "".join("".join(shown).split()) == "".join(answer.split())
+def test_reasoning_can_be_watched_as_it_comes() -> None:
+    thinking: tuple[Kind, dict[str, Any]] = ("message_update", {"thinking": "Hm"})
+    assert told(START, thinking).live == ""
+    assert told(START, thinking, reasoning="on").live == ""
+    assert told(START, thinking, reasoning="stream").live == "[Thinking]\nHm"
+    late: tuple[Kind, dict[str, Any]] = ("message_end", {"text": "Yes.", "reasoning": "Hm."})
+    assert told(late, reasoning="on").lines == ["~ Hm.", "Yes."]
 
 
-def test_code_stays_in_one_block_and_a_long_paragraph_does_not() -> None:
-    code = "```\none\n\ntwo\n```"
-    assert AnswerBlocks().add(f"{code}\n\nAfter") == [code]
-    blocks = AnswerBlocks()
-    shown = blocks.add("word " * 2000)
-    assert len(shown) == 2
-    assert len(blocks.rest) <= 4000
+def test_what_stood_before_final_is_taken_back() -> None:
+    void: tuple[Kind, dict[str, Any]] = ("message_update", {"text": "Yes", "void": True})
+    seen = told(START, *text("Let me "), void, ("message_end", {"text": "Yes.", "media": ["a.png"]}))
+    assert (seen.lines, seen.live) == (["Yes.", "  media: a.png"], "")
 
 
 def test_what_a_message_names_goes_along(tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ def test_two_slashes_send_one() -> None:
         ("/frobnicate", "there is no command /frobnicate", "type /help"),
         ("/think hihg", "'hihg' is no value for thinking", "did you mean 'high'?"),
         ("/think 5000", "'5000' is no value for thinking", "it is one of off, low, medium, high"),
-        ("/verbose maybe", "'maybe' is no value for verbose", "it is one of on, off"),
+        ("/verbose maybe", "'maybe' is no value for verbose", "it is one of off, on, full"),
         ("/send never", "'never' is no value for send policy", "it is one of on, off, inherit"),
         ("/model a b", "'a b' is no model", "write one word"),
         ("/queue colect", "'colect' is no value for queue mode", "did you mean 'collect'?"),

@@ -15,7 +15,6 @@ from colleague.agent.context.budget import ContextBudget
 from colleague.agent.context.result_text import closed, shortened
 from colleague.agent.context.unit import Unit, total_tokens
 from colleague.config.agents import ContextPruning, PrunableTools
-from colleague.duration import parse_duration
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
@@ -42,7 +41,7 @@ def _decided_at(units: Sequence[Unit], rules: ContextPruning, now: datetime) -> 
     """How many units there were when it was decided what is cut: now, or when the cache was last cold."""
     if rules.mode == "aggressive":
         return len(units)
-    ttl = parse_duration(rules.ttl).seconds
+    ttl = rules.ttl.seconds
     times = [_answered_at(unit) for unit in units]
     later = now
     for index in range(len(units) - 1, -1, -1):

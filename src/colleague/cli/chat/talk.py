@@ -22,7 +22,8 @@ from colleague.cli.chat.slash import SlashCommands, SlashReply
 from colleague.cli.chat.turn_view import TurnView
 from colleague.cli.decide import WHAT_IT_DID
 from colleague.cli.output import CROSS, TICK, plain
-from colleague.cli.session_view import call_text, model_text, stopped_text
+from colleague.cli.run_view import EMPTY, is_empty
+from colleague.cli.session_view import call_text, media_of, model_text, stopped_text
 from colleague.errors import ColleagueError, DatabaseUnavailable
 from colleague.run_document import ApprovalDocument, RunDocument, short
 from colleague.runtime.requests import DecisionRequest, MessageRequest, SentMessage
@@ -226,8 +227,6 @@ class Chat:
 
     async def _follow_next(self, session: SessionDocument) -> bool:
         """False when there is no turn to follow now."""
-        self._view.reasoning = session["reasoning_level"] in ("on", "stream")
-        self._view.verbose = session["verbose_level"] in ("on", "full")
         run_id = session["run_id"]
         if run_id is None or (session["status"] == "waiting" and run_id in self._followed):
             return False
@@ -259,6 +258,8 @@ class Chat:
             self.screen.line(f"  the agent has nothing to say ({shown.token})")
         elif document["kind"] == "expert" and document["status"] == "done" and shown.text:
             self.screen.answer(shown.text)
+        elif is_empty(document):
+            self.screen.line(f"  {EMPTY}")
         await self._look_for_questions()
 
     async def _show_items(self) -> None:
@@ -279,6 +280,8 @@ class Chat:
             self.screen.line(f"  {item['text']}")
         elif text := shown_answer(item["text"]).text:
             self.screen.answer(text)
+        for media in media_of(item):
+            self.screen.line(f"  media: {plain(media)}")
         for call in item["calls"]:
             self.screen.line(f"  {call_text(call)}")
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from colleague.agent.streaming.block_chunker import BlockChunker, BlockChunking
+from colleague.agent.streaming.levels import streams_reasoning, tells_calls
 from colleague.cli.approval_view import summary
-from colleague.cli.chat.blocks import AnswerBlocks
 from colleague.cli.output import CROSS, TICK, plain
 from colleague.cli.run_view import QUIET, RunView, ShownRun
 from colleague.cli.spinner import Spinner
+from colleague.silent_answer import AnswerStream
 
 if TYPE_CHECKING:
     from colleague.run_document import RunDocument
 
-MOST_RESULT_LINES = 30
+PARAGRAPHS = BlockChunking(min_chars=1, max_chars=4000)
+THINKING = "[Thinking]"
+MOST_THOUGHT = 2000
 
 
 class Display(Protocol):
@@ -51,34 +56,27 @@ class TurnView(RunView):
         super().__init__(quiet=False, works=works)
         self._display = display
         self._spinner = _Activity(display)
-        self._blocks = AnswerBlocks()
-        self._thought = ""
+        self._blocks = BlockChunker(PARAGRAPHS)
         self._arguments: dict[str, str] = {}
-        self.reasoning = False
-        self.verbose = False
+        self._takes_back = True
 
     def _head(self, document: RunDocument) -> None:
         pass
 
-    def _message_update(self, run: ShownRun, data: dict[str, Any]) -> None:
-        if "thinking" in data and self.reasoning:
-            self._thought += data["thinking"]
-            self._display.under_way(self._thought)
-        if "text" in data:
-            self._end_thought()
-            super()._message_update(run, data)
+    def _think(self, run: ShownRun, piece: str) -> None:
+        run.thought += piece
+        if streams_reasoning(self.reasoning):
+            self._display.under_way(f"{THINKING}\n{run.thought[-MOST_THOUGHT:]}")
 
-    def _message_end(self, run: ShownRun, data: dict[str, Any]) -> None:
-        self._end_thought()
-        super()._message_end(run, data)
-
-    def _end_thought(self) -> None:
-        if self._thought.strip():
-            self._display.line(
-                "\n".join(f"~ {line}" for line in self._thought.strip().splitlines()), "dim italic"
-            )
+    def _show_thought(self, lines: Sequence[str]) -> None:
+        if lines:
             self._display.under_way("")
-        self._thought = ""
+            self._display.line("\n".join(f"~ {line}" for line in lines), "dim italic")
+
+    def _take_back(self, run: ShownRun) -> None:
+        self._blocks = BlockChunker(PARAGRAPHS)
+        self._display.under_way("")
+        run.text, run.stream = "", AnswerStream()
 
     def _tool_execution_start(self, run: ShownRun, data: dict[str, Any]) -> None:
         if data["call_id"] in run.begun | run.ended or data["operation"] in QUIET:
@@ -92,17 +90,11 @@ class TurnView(RunView):
             return
         run.ended.add(data["call_id"])
         self._display.busy("thinking")
-        if data["operation"] in QUIET and not data["is_error"]:
+        told = data["is_error"] or data.get("status") == "parked"
+        if not told and (data["operation"] in QUIET or not tells_calls(self.verbose)):
             return
         self._line(self._call_line(data))
-        if self.verbose and data["result"]:
-            lines = str(data["result"]).splitlines()
-            more = (
-                [f"  and {len(lines) - MOST_RESULT_LINES} lines more"]
-                if len(lines) > MOST_RESULT_LINES
-                else []
-            )
-            self._line("\n".join([*(f"    │ {plain(each)}" for each in lines[:MOST_RESULT_LINES]), *more]))
+        self._tell_result(data)
 
     def _call_line(self, data: dict[str, Any]) -> str:
         told = f"{data['operation']} {self._arguments.pop(data['call_id'], '')}".strip()
@@ -132,6 +124,6 @@ class TurnView(RunView):
         """Also after a block that a blank line had finished."""
         rest = self._blocks.finish()
         self._display.under_way("")
-        if rest:
-            self._display.answer(rest)
+        for block in rest:
+            self._display.answer(block)
         self._in_line = False

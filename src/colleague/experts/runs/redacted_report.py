@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict
 from typing import Any, TypeVar, cast
 
+from colleague.agent.streaming.run_result import run_result
 from colleague.clock import iso
 from colleague.experts.grant_report import covers_text
 from colleague.experts.privacy.redactor import private_text, private_text_of
@@ -24,7 +25,10 @@ D = TypeVar("D")
 
 def run_report(tx: Tx, home: Home, run_id: str) -> RunDocument:
     """Everything the runtime did for one run."""
-    return _public(home, get_run(tx, run_id), report.run_document(tx, run_id))
+    run, document = get_run(tx, run_id), report.run_document(tx, run_id)
+    if run.status in ("done", "waiting"):
+        document = {**document, "result": run_result(run, document, report.answers_of(tx, run_id))}
+    return _public(home, run, document)
 
 
 def trajectory_report(tx: Tx, home: Home, session_key: str) -> list[dict[str, Any]]:

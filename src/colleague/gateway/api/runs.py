@@ -21,6 +21,7 @@ from colleague.gateway.schemas import (
     RunCancelled,
     RunStarted,
 )
+from colleague.gateway.stream_options import StreamDep
 from colleague.gateway.streams import EVENT_STREAM, run_stream
 from colleague.run_document import RunBrief, RunDocument, RunOutcome
 from colleague.runtime.requests import RunRequest
@@ -121,8 +122,8 @@ async def retry(id: str, here: GatewayDep, asked: RetryAsked | None = None) -> R
     response_class=StreamingResponse,
     responses={200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}}, **with_token(404)},
 )
-async def events(id: str, here: GatewayDep) -> StreamingResponse:  # noqa: A002
+async def events(id: str, here: GatewayDep, options: StreamDep) -> StreamingResponse:  # noqa: A002
     """What happens in a run as server-sent events, until it ends."""
     run_id = await here.database.read(lambda tx: full_id(tx, runs, "run", id))
-    stream = run_stream(here.service, here.watchers, run_id)
+    stream = run_stream(here.service, here.watchers, run_id, options)
     return StreamingResponse(stream, media_type=EVENT_STREAM, headers={"Cache-Control": "no-store"})

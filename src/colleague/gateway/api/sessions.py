@@ -20,6 +20,7 @@ from colleague.gateway.schemas import (
     SessionChanges,
     TurnAnswered,
 )
+from colleague.gateway.stream_options import StreamDep
 from colleague.gateway.streams import EVENT_STREAM, session_stream
 from colleague.runtime.requests import MOST_CHARACTERS, MessageRequest
 from colleague.session_document import (
@@ -134,7 +135,11 @@ async def archives(key: str, here: GatewayDep) -> list[ArchiveDocument]:
     responses={200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}}, **with_token(404)},
 )
 async def events(
-    key: str, here: GatewayDep, after: ItemAfter | None = None, last_event_id: LastEventId = None
+    key: str,
+    here: GatewayDep,
+    options: StreamDep,
+    after: ItemAfter | None = None,
+    last_event_id: LastEventId = None,
 ) -> StreamingResponse:
     """What happens in a session from now on, as server-sent events.
 
@@ -142,7 +147,7 @@ async def events(
     after it come first."""
     seen = int(last_event_id) if last_event_id and last_event_id.isdecimal() else after
     await here.service.session(key)
-    stream = session_stream(here.service.session_events(key, seen))
+    stream = session_stream(here.service.session_events(key, seen), options)
     return StreamingResponse(stream, media_type=EVENT_STREAM, headers={"Cache-Control": "no-store"})
 
 
