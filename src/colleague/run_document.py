@@ -133,6 +133,23 @@ class UsageDocument(TypedDict):
     cost: float
 
 
+class ModelRequestDocument(TypedDict):
+    """One request to a model. `outcome` is `answered`, or why it failed; null is what nobody counted."""
+
+    model: str
+    profile: str | None
+    thinking: str
+    session: str
+    turn: int
+    outcome: str
+    error: str | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cost: float | None
+    seconds: float
+    at: str | None
+
+
 class RunDocument(RunBrief):
     """Everything the runtime did for one run.
 
@@ -164,6 +181,7 @@ class RunDocument(RunBrief):
     notices: list[MessageDocument]
     sla: SlaDocument | None
     usage: UsageDocument
+    model_requests: list[ModelRequestDocument]
 
 
 class ApprovalDocument(TypedDict):

@@ -89,11 +89,22 @@ def _settings(model: ResolvedModel, request: ThinkRequest, max_tokens: int | Non
     return settings | _params(model)
 
 
+_OAUTH_BETA = {"anthropic-beta": "oauth-2025-04-20"}
+
+
 def _headers(model: ResolvedModel) -> dict[str, str]:
-    """Servers that imitate Anthropic look for the key where it used to be."""
-    imitates = model.api == "anthropic-messages" and model.base_url is not None
-    older = {"x-api-key": model.key.text} if imitates and model.key else {}
-    return {**older, **dict(model.headers)}
+    return {**_key_headers(model), **dict(model.headers)}
+
+
+def _key_headers(model: ResolvedModel) -> dict[str, str]:
+    """Servers that imitate Anthropic look for the key where it used to be; Google takes a token beside it."""
+    if model.key is None:
+        return {}
+    anthropic = model.api == "anthropic-messages"
+    if model.key.bearer:
+        google = {"Authorization": f"Bearer {model.key.text}"} if model.api == "google" else {}
+        return _OAUTH_BETA if anthropic else google
+    return {"x-api-key": model.key.text} if anthropic and model.base_url is not None else {}
 
 
 def _params(model: ResolvedModel) -> dict[str, Any]:

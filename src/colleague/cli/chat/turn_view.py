@@ -72,6 +72,18 @@ class TurnView(RunView):
         self._end_thought()
         super()._message_end(run, data)
 
+    def _shown_of(self, run: ShownRun) -> str:
+        """Blocks that are finished stand above the prompt; the one under way is taken back."""
+        shown = super()._shown_of(run)
+        rest = self._blocks.rest
+        self._blocks = AnswerBlocks()
+        self._thought = ""
+        self._display.under_way("")
+        return shown[: len(shown) - len(rest)] if rest and shown.endswith(rest) else shown
+
+    def _notice(self, text: str) -> None:
+        self._line(text)
+
     def _end_thought(self) -> None:
         if self._thought.strip():
             self._display.line(
