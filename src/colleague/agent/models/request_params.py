@@ -10,11 +10,13 @@ from colleague.agent.models.request import ThinkRequest
 from colleague.agent.models.resolved import LONGEST_SECONDS, ResolvedModel
 from colleague.agent.models.thinking import Level, choose_thinking
 from colleague.agent.models.tool_name import ProviderToolNames, safe_name
+from colleague.agent.models.tool_schema import provider_schema
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
     from pydantic_ai.models import Model, ModelRequestParameters
     from pydantic_ai.settings import ModelSettings
+    from pydantic_ai.tools import ToolDefinition
 
 _PARAMS = {
     "temperature": "temperature",
@@ -55,21 +57,28 @@ def provider_request(model: ResolvedModel, client: Model, request: ThinkRequest)
         client,
         with_safe_names(request.messages),
         settings,  # type: ignore[arg-type]
-        _parameters(request),
+        _parameters(model, request),
         ProviderToolNames.of(tool.name for tool in request.tools),
         choice.level,
     )
 
 
-def _parameters(request: ThinkRequest) -> ModelRequestParameters:
+def _parameters(model: ResolvedModel, request: ThinkRequest) -> ModelRequestParameters:
     from pydantic_ai.messages import InstructionPart
     from pydantic_ai.models import ModelRequestParameters
 
     parts = [InstructionPart(content=request.system)] if request.system else []
     if request.system_tail:
         parts.append(InstructionPart(content=request.system_tail, dynamic=True))
-    tools = [replace(tool, name=safe_name(tool.name)) for tool in request.tools]
+    tools = [_tool(model, tool) for tool in request.tools]
     return ModelRequestParameters(function_tools=tools, instruction_parts=parts or None)
+
+
+def _tool(model: ResolvedModel, tool: ToolDefinition) -> ToolDefinition:
+    schema = tool.parameters_json_schema
+    if model.stand_in is None:
+        schema = provider_schema(model.api, schema)
+    return replace(tool, name=safe_name(tool.name), parameters_json_schema=schema)
 
 
 def _settings(model: ResolvedModel, request: ThinkRequest, max_tokens: int | None) -> dict[str, Any]:

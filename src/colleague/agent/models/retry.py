@@ -21,9 +21,6 @@ from colleague.agent.models.silence import OnSilence, SilenceWatch
 from colleague.agent.models.think import think
 from colleague.agent.models.thinking import Level
 
-QUICK_SECONDS = 2.0
-"""With somewhere else to go, a model is asked a second time within this time, or not at all."""
-
 
 @dataclass(frozen=True)
 class Wait:
@@ -63,6 +60,8 @@ class RetryPolicy:
     """From 0 to 1."""
     first_seconds: float = 1.0
     most_seconds: float = 60.0
+    quick_seconds: float = 2.0
+    """With somewhere else to go, a model is asked a second time within this time, or not at all."""
     on_silence: OnSilence | None = None
     on_failed: OnFailed | None = None
     """Is told of every request that failed, before anything is done about it."""
@@ -175,7 +174,7 @@ class ModelTries:
 
     async def _wait_quickly(self, failure: ModelFailure) -> None:
         """Another key may not have reached its limit, so that is not waited for at all."""
-        left = QUICK_SECONDS - (time.monotonic() - self._began)
+        left = self._policy.quick_seconds - (time.monotonic() - self._began)
         if self._tries > 1 or failure.reason == "rate_limit":
             raise failure
         await self._policy.wait(failure, 1, most=left)
