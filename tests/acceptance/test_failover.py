@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+import pyjson5
 import pytest
 
 from tests.acceptance.provider import HELLO, OVERLOADED, Provider, providing
@@ -176,7 +177,7 @@ def test_profiles_are_added_ordered_and_removed(colleague: Colleague, first: Pro
     assert added.code == 0
     assert "THIRD_KEY is not set yet" in added.err
     settings = colleague.home / "colleague.json"
-    assert json.loads(settings.read_text())["auth"]["profiles"]["lab:third"]["key"] == "${THIRD_KEY}"
+    assert pyjson5.decode(settings.read_text())["auth"]["profiles"]["lab:third"]["key"] == "${THIRD_KEY}"
     assert colleague("model", "auth", "add", "x", "--provider", "lab", "--env", "sk-not a name").code == 2
     order = colleague("model", "auth", "order", "lab", "home", "--json", **KEYS)
     assert order.json["order"] == ["home", "work", "lab:third"]
@@ -193,3 +194,22 @@ def test_profiles_are_added_ordered_and_removed(colleague: Colleague, first: Pro
     colleague.ok("model", "auth", "remove", "lab:third")
     assert "lab:third" not in listed(colleague)
     assert colleague("model", "auth", "remove", "lab:third").code == 1
+
+
+def test_a_session_stays_with_its_key_while_keys_take_turns(colleague: Colleague, first: Provider) -> None:
+    settle(colleague, first)
+    file = colleague.home / "colleague.json"
+    settings = json.loads(file.read_text())
+    del settings["auth"]["order"]
+    file.write_text(json.dumps(settings))
+    for session in ("main", "main", "agent:main:web:dm:1"):
+        key = "agent:main:main" if session == "main" else session
+        assert colleague("agent", "hello", "--session", key, **KEYS).code == 0
+    assert keys_asked(first) == ["work", "work", "home"]
+    entry = colleague.ok("session", "show", "--json").json
+    shown = entry.get("session", entry)
+    assert (shown["auth_profile_override"], shown["auth_profile_override_source"]) == ("work", "auto")
+    first.answer(LIMITED, HELLO)
+    assert colleague("agent", "hello", **KEYS).code == 0
+    assert colleague("agent", "hello", **KEYS).code == 0
+    assert keys_asked(first)[3:] == ["work", "home", "home"]

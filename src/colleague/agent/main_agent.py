@@ -14,14 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from colleague.agent.decided_call import decided_call
 from colleague.agent.history import SessionHistory
 from colleague.agent.main_gate import MainAgentGate
-from colleague.agent.models.resolve import (
-    ProfileChoice,
-    Routes,
-    default_model,
-    full_name,
-    resolve_model,
-    resolve_routes,
-)
+from colleague.agent.models.keyring import all_profiles
+from colleague.agent.models.resolve import ProfileChoice, Routes, default_model, full_name, resolve_routes
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.models.thinking import Thinking, nearest_level
 from colleague.agent.models.vision import sees
@@ -33,6 +27,7 @@ from colleague.agent.prompt.turn_prompt import TurnPrompt
 from colleague.agent.restrictions import NoRestrictions, Restrictions
 from colleague.agent.run_spec import RunSpec
 from colleague.agent.served_tool import served_tool
+from colleague.agent.session_profile import AUTO, stay_with, wanted_profile
 from colleague.agent.tool import Tool
 from colleague.agent.toolbox import Toolbox
 from colleague.agent.tools.fence import Fence
@@ -153,8 +148,10 @@ class MainAgent:
         """A model that a person named for this run alone has no other to fall back to."""
         agent = entry.agent_id
         book = await self.database.read(lambda tx: read_book(tx, agent_id=agent))
-        choice = ProfileChoice(agent, entry.auth_profile_override or "", book)
-        return resolve_routes(
+        profiles = all_profiles(self.settings, self.environ, agent=agent)
+        wanted = wanted_profile(entry, {each.name for each in profiles})
+        choice = ProfileChoice(agent, wanted, book, entry.auth_profile_override_source == AUTO)
+        routes = resolve_routes(
             self.settings,
             self.environ,
             run.model or chosen_model(entry),
@@ -162,6 +159,9 @@ class MainAgent:
             folder=self.home.root,
             fallbacks=self._fallbacks(run),
         )
+        if not choice.has_order(self.settings, routes.first.provider):
+            await stay_with(self.database, entry, routes, book)
+        return routes
 
     def _fallbacks(self, run: Run) -> Sequence[str] | None:
         """None means those of the agent's settings."""

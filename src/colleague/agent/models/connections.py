@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from types import TracebackType
@@ -31,6 +32,8 @@ class _OpenClient:
 
     provider: Any
     model_class: Any
+    close: Callable[[], Awaitable[None]] | None = None
+    """For a client that the library did not make, and so does not close."""
 
     def model(self, model: ResolvedModel) -> Model:
         profile = profile_over(model, self.provider.model_profile(model.id) or {})
@@ -85,6 +88,8 @@ class Connections:
                 hint=f"pip install 'colleague[{extra}]'",
             ) from None
         await self._stack.enter_async_context(client.provider)
+        if client.close is not None:
+            self._stack.push_async_callback(client.close)
         return client
 
 
@@ -114,7 +119,7 @@ def _anthropic(key: str, base_url: str | None, *, bearer: bool) -> _OpenClient:
         from anthropic import AsyncAnthropic
 
         client = AsyncAnthropic(auth_token=key, api_key=None, base_url=base_url)
-        return _OpenClient(AnthropicProvider(anthropic_client=client), AnthropicModel)
+        return _OpenClient(AnthropicProvider(anthropic_client=client), AnthropicModel, client.close)
     return _OpenClient(AnthropicProvider(api_key=key, base_url=base_url), AnthropicModel)
 
 

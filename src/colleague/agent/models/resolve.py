@@ -59,17 +59,28 @@ class ProfileChoice:
     agent: str = MAIN_AGENT
     preferred: str = ""
     book: ProfileBook | None = None
+    by_turns: bool = False
+    """Whether `preferred` only takes its turn: an order that somebody has set goes before it."""
 
     def ordered(self, settings: Settings, found: Sequence[Profile], provider: str) -> list[Profile]:
         """Those of one provider, in the order they are tried."""
-        set_by_people = (self.book.orders or {}).get(provider, ()) if self.book else ()
-        stored = stored_order(settings, self.agent, provider)
+        orders = self._orders(settings, provider)
         return ordered_profiles(
             [each for each in found if each.provider == provider],
-            preferred=self.preferred,
-            orders=(set_by_people, stored, settings.auth.order.get(provider, ())),
+            preferred="" if self.by_turns and any(orders) else self.preferred,
+            orders=orders,
             last_used=self.book.last_used if self.book else lambda _: 0,
         )
+
+    def has_order(self, settings: Settings, provider: str) -> bool:
+        """Whether somebody has said in which order they are tried."""
+        return any(self._orders(settings, provider))
+
+    def _orders(self, settings: Settings, provider: str) -> Sequence[Sequence[str]]:
+        """The first that is set counts: of a person, of OpenClaw, of the settings."""
+        set_by_people = (self.book.orders or {}).get(provider, ()) if self.book else ()
+        stored = stored_order(settings, self.agent, provider)
+        return set_by_people, stored, settings.auth.order.get(provider, ())
 
 
 _ANY_PROFILE = ProfileChoice()
