@@ -77,8 +77,8 @@ class _ModelNews:
         session, private = self._session, self._session.run_spec.private
         error, text = private.redact(wait.failure.message), private.redact(wait.failure.brief)
         in_ms = round(wait.seconds * 1000)
-        then = wait.then or f"asked again in {wait.seconds:.1f} s"
-        log.warning("run %s: %s; %s", short(session.run_id), text, then)
+        then = wait.then or f"asks its model again in {wait.seconds:.1f} s"
+        log.warning("run %s %s: %s", short(session.run_id), then, text)
         trouble = await session.conversation.note_trouble(
             f"{text}; {wait.then}" if wait.then else text, in_ms
         )
