@@ -196,6 +196,23 @@ class LevelsDocument(TypedDict):
     verbose: VerboseLevel
 
 
+class ModelRequestDocument(TypedDict):
+    """One request to a model. `outcome` is `answered`, or why it failed; null is what nobody counted."""
+
+    model: str
+    profile: str | None
+    thinking: str
+    session: str
+    turn: int
+    outcome: str
+    error: str | None
+    input_tokens: int | None
+    output_tokens: int | None
+    cost: float | None
+    seconds: float
+    at: str | None
+
+
 class RunDocument(RunBrief):
     """Everything the runtime did for one run.
 
@@ -229,6 +246,7 @@ class RunDocument(RunBrief):
     usage: UsageDocument
     levels: LevelsDocument
     result: RunResultDocument | None
+    model_requests: list[ModelRequestDocument]
 
 
 class ApprovalDocument(TypedDict):

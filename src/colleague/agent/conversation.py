@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from colleague.agent.context.state import ContextState
 from colleague.agent.models.messages import from_json, to_json
+from colleague.agent.request_record import answered_request, failed_request
 from colleague.agent.streaming.answer import answer_of
 from colleague.errors import CommitUnknown, DatabaseUnavailable
 from colleague.main_names import MAIN_TRANSCRIPT
@@ -23,6 +24,7 @@ from colleague.store.grants import Grant, live_grants
 from colleague.store.inbox import has_steered, take_steered
 from colleague.store.journal import Call, Message, NewCall
 from colleague.store.lanes import lock_lane
+from colleague.store.model_requests import NewModelRequest, add_model_request
 from colleague.store.run import Run, fenced, require_hold
 from colleague.store.session_items import NewItem, SessionItem, add_item
 from colleague.store.spend import Spent, add_spend, spent_by_run, spent_today
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
 
     from colleague.agent.models.reply import Reply
+    from colleague.agent.models.retry import FailedTry
     from colleague.agent.tool import Handover
 
 T = TypeVar("T")
@@ -109,6 +112,7 @@ class Conversation:
         self._in_trouble = False
         self._committed = 0
         self._unspent = Spent()
+        self._answered: NewModelRequest | None = None
         self._redact = redact
         self._hidden = hidden
         self.context = ContextState()
@@ -175,6 +179,23 @@ class Conversation:
             return await self._database.write(lambda tx: note_trouble(tx, self.hold, text, delay_ms))
         except DatabaseUnavailable:
             return None
+
+    async def note_failed_request(self, failed: FailedTry) -> None:
+        """Records a request that failed, and what it cost; a database that is away costs only this note."""
+        made = failed_request(failed, self.session, self.turns + 1, self._redact)
+        used = Spent(made.input_tokens or 0, made.output_tokens or 0, made.cost or 0.0)
+
+        def work(tx: Tx) -> None:
+            add_model_request(tx, self.run.id, made)
+            if used.tokens:
+                add_spend(tx, self.run.expert, self.run.id, used)
+
+        with contextlib.suppress(DatabaseUnavailable):
+            await self._database.write(work)
+
+    @property
+    def database(self) -> Database:
+        return self._database
 
     async def clear_trouble(self) -> None:
         """The model has answered. What cannot be written now is cleared with the answer itself."""
@@ -385,6 +406,7 @@ class Conversation:
             usage.cache_read_tokens,
             usage.cache_write_tokens,
         )
+        self._answered = answered_request(reply, self.session, self.turns)
         if new_calls:
             self.calls += await self.write_with_retries(lambda tx: self.keep_in(tx, new_calls))
             self._stale = self._stale or any(call.draft for call in new_calls)
@@ -406,6 +428,8 @@ class Conversation:
             self._show(tx, added)
         if self._unspent.tokens or self._unspent.tool_calls:
             add_spend(tx, self.run.expert, self.run.id, self._unspent)
+        if self._answered is not None:
+            add_model_request(tx, self.run.id, self._answered)
         return made
 
     def _show(self, tx: Tx, added: Sequence[Message]) -> None:
@@ -435,7 +459,7 @@ class Conversation:
 
     def _mark_committed(self) -> None:
         self._committed = len(self._messages)
-        self._unspent = Spent()
+        self._unspent, self._answered = Spent(), None
 
     def _add(self, messages: list[ModelMessage]) -> None:
         position = len(self._messages)

@@ -18,7 +18,15 @@ from colleague.agent.decided_call import decided_call
 from colleague.agent.history import SessionHistory
 from colleague.agent.main_gate import MainAgentGate
 from colleague.agent.models.context_size import context_window
-from colleague.agent.models.resolve import default_model, full_name, resolve_model
+from colleague.agent.models.keyring import all_profiles
+from colleague.agent.models.resolve import (
+    ProfileChoice,
+    Routes,
+    default_model,
+    full_name,
+    resolve_model,
+    resolve_routes,
+)
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.models.thinking import Thinking, nearest_level
 from colleague.agent.models.vision import sees
@@ -30,6 +38,7 @@ from colleague.agent.prompt.turn_prompt import TurnPrompt
 from colleague.agent.restrictions import NoRestrictions, Restrictions
 from colleague.agent.run_spec import RunSpec
 from colleague.agent.served_tool import served_tool
+from colleague.agent.session_profile import AUTO, stay_with, wanted_profile
 from colleague.agent.tool import Tool
 from colleague.agent.toolbox import Toolbox
 from colleague.agent.tools.fence import Fence
@@ -49,6 +58,7 @@ from colleague.mcp.servers import Servers
 from colleague.protected import programs, protected_paths, require_safe_workspace
 from colleague.session_document import PromptDocument, PromptMode
 from colleague.session_key import SessionKey
+from colleague.store.auth_profiles import read_book
 from colleague.store.journal import NewCall
 from colleague.store.run import Run
 from colleague.store.session_entry import SessionEntry, find_session, open_session
@@ -101,13 +111,8 @@ class MainAgent:
         opening = TurnOpening(self.database)
         level = inputs.thinking or entry.thinking_level
         bootstrap = self._bootstrap(run, inputs)
-        model = resolve_model(
-            self.settings,
-            self.environ,
-            run.model or chosen_model(entry),
-            profile=entry.auth_profile_override or "",
-            folder=self.home.root,
-        )
+        routes = await self._routes(run, entry)
+        model = routes.first
         rules = ContextRules.of(self.settings, has_memory=run.kind != "subagent")
         window = context_window(model)
         toolbox = Toolbox([] if inputs.disable_tools else await self._tools(run, entry))
@@ -126,6 +131,7 @@ class MainAgent:
         spec = RunSpec(
             owner=MAIN_AGENT,
             model=model,
+            routes=routes,
             system=made.prompt.stable,
             system_tail=made.prompt.tail,
             toolbox=toolbox,
@@ -152,6 +158,32 @@ class MainAgent:
             end_hooks=TurnEndHooks(self._heartbeat_end(inputs), bootstrap, _new_report(made)),
         )
         return self._as_subagent(spec, entry, inputs) if run.kind == "subagent" else spec
+
+    async def _routes(self, run: Run, entry: SessionEntry) -> Routes:
+        """A model that a person named for this run alone has no other to fall back to."""
+        agent = entry.agent_id
+        book = await self.database.read(lambda tx: read_book(tx, agent_id=agent))
+        profiles = all_profiles(self.settings, self.environ, agent=agent)
+        wanted = wanted_profile(entry, {each.name for each in profiles})
+        choice = ProfileChoice(agent, wanted, book, entry.auth_profile_override_source == AUTO)
+        routes = resolve_routes(
+            self.settings,
+            self.environ,
+            run.model or chosen_model(entry),
+            choice=choice,
+            folder=self.home.root,
+            fallbacks=self._fallbacks(run),
+        )
+        if not choice.has_order(self.settings, routes.first.provider):
+            await stay_with(self.database, entry, routes, book)
+        return routes
+
+    def _fallbacks(self, run: Run) -> Sequence[str] | None:
+        """None means those of the agent's settings."""
+        if run.kind != "subagent":
+            return () if run.model else None
+        own = self.settings.agents.defaults.subagents.model
+        return own.fallbacks if own is not None and own.fallbacks else None
 
     def _as_subagent(self, spec: RunSpec, entry: SessionEntry, inputs: TurnInputs) -> RunSpec:
         """Its questions hold it, its parent is told of them, and only a limit of its own ends it."""

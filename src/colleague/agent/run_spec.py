@@ -11,6 +11,7 @@ from colleague.agent.context.rules import ContextRules
 from colleague.agent.context.state import Earlier
 from colleague.agent.conversation import Content
 from colleague.agent.gate import CautiousGate, Gate
+from colleague.agent.models.resolve import Routes
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.models.thinking import Thinking
 from colleague.agent.opening import OpeningMessages, PlainOpening
@@ -81,6 +82,8 @@ class RunSpec:
     """The part that changes, such as the time; it stands at the end."""
     gate: Gate = field(default_factory=CautiousGate)
     package_digest: str = ""
+    routes: Routes | None = None
+    """The other keys and models to try when `model` fails; None when there are none."""
     thinking: Thinking = field(default_factory=Thinking)
     max_turns: int = 100
     timeout_seconds: float | None = 600

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from colleague.agent.argument_names import with_known_names, without_nulls
 from colleague.agent.tool import Tool, ToolSpec
 from colleague.argument_check import misfits
 from colleague.store.call_target import CallTarget
@@ -39,12 +40,25 @@ class Toolbox:
 
 
 def checked_arguments(spec: ToolSpec, raw: str | dict[str, Any] | None) -> dict[str, Any]:
-    """The arguments as a dict that fits the tool's schema. Raises BadArguments with every reason."""
-    arguments = decoded_arguments(raw)
+    """The arguments as a dict that fits the tool's own schema, whatever form of it the model was shown.
+
+    Raises BadArguments with every reason, and what the tool takes."""
+    given = decoded_arguments(raw)
+    if not misfits(spec.parameters, given):
+        return given
+    arguments: dict[str, Any] = without_nulls(spec.parameters, with_known_names(spec.parameters, given))
     problems = misfits(spec.parameters, arguments)
     if problems:
-        raise BadArguments(f"the arguments of {spec.name} do not fit: " + "; ".join(problems))
+        takes = signature(spec.parameters)
+        raise BadArguments(f"the arguments of {spec.name} do not fit: {'; '.join(problems)}. {takes}")
     return arguments
+
+
+def signature(schema: dict[str, Any]) -> str:
+    """What a tool takes, in one sentence for a model."""
+    required = schema.get("required") or ()
+    names = [f"{name}{'' if name in required else ' (optional)'}" for name in schema.get("properties") or ()]
+    return f"It takes {', '.join(names)}; call it again with these." if names else "It takes no arguments."
 
 
 def decoded_arguments(raw: str | dict[str, Any] | None) -> dict[str, Any]:

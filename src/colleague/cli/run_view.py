@@ -24,6 +24,7 @@ from colleague.cli.output import CROSS, TICK, note, note_as_is, plain, say, say_
 from colleague.cli.run_text import MARKS, first_sentence, next_commands, refused_text, usage_text
 from colleague.cli.spinner import Spinner
 from colleague.cli.trouble_text import ahead_line, retry_line, trouble_line
+from colleague.retold_text import RetoldText
 from colleague.run_document import (
     AheadDocument,
     ApprovalDocument,
@@ -61,6 +62,8 @@ class ShownRun:
     """What was thought and is not shown yet."""
     thought_told: bool = False
     """Whether reasoning of the message under way was told."""
+    retold: RetoldText = field(default_factory=RetoldText)
+    """What was shown of an answer that broke off, while it is told again."""
     whole: bool = False
     """Whether `text` is how the message begins; not so for one that began before we looked."""
     said: str = ""
@@ -166,7 +169,7 @@ class RunView:
 
     def _message_start(self, run: ShownRun, _data: dict[str, Any]) -> None:
         self._end_line()
-        run.text, run.whole, run.stream = "", True, AnswerStream()
+        run.text, run.whole, run.stream, run.retold = "", True, AnswerStream(), RetoldText()
         run.forget_thought()
         self._spinner.start("thinking")
 
@@ -182,7 +185,11 @@ class RunView:
             self._end_thought(run)
             text = run.stream.add(data["text"])
             run.text += text
-            self._speak(text)
+            fresh = run.retold.add(text)
+            if run.retold.differs:
+                self._end_line()
+                run.retold = RetoldText()
+            self._speak(fresh)
 
     def _think(self, run: ShownRun, piece: str) -> None:
         run.thought += piece
@@ -202,16 +209,30 @@ class RunView:
     def _take_back(self, run: ShownRun) -> None:
         """What was shown of this answer is not part of it."""
         self._end_line()
-        run.text, run.stream = "", AnswerStream()
+        run.text, run.stream, run.retold = "", AnswerStream(), RetoldText()
 
     def _message_retry(self, run: ShownRun, data: dict[str, Any]) -> None:
-        """The model is asked again, and what it had said so far is void."""
+        """A model is asked again, and what it had said so far is void: its new answer goes on where the same
+        words were shown, or begins on a new line."""
         run.retried = True
+        shown = self._shown_of(run)
         if not run.trouble or data.get("next_try_at") != run.trouble:
-            self._line(retry_line(data, run.document["id"] if self._works else ""))
-        run.text, run.whole, run.stream = "", True, AnswerStream()
+            self._notice(retry_line(data, run.document["id"] if self._works else ""))
+        run.text, run.whole, run.stream, run.retold = "", True, AnswerStream(), RetoldText(shown)
         run.forget_thought()
         self._spinner.start("waiting for the next try")
+
+    def _shown_of(self, run: ShownRun) -> str:
+        """What is on the screen of the message under way."""
+        return run.retold.shown if run.retold.catching_up else run.text
+
+    def _notice(self, text: str) -> None:
+        """Beside the answer: a line that is half written goes on after it, unless both are on one screen."""
+        if sys.stdout.isatty():
+            self._line(text)
+            return
+        with self._spinner.away():
+            note_as_is(text)
 
     def _message_slow(self, _run: ShownRun, data: dict[str, Any]) -> None:
         self._line(f"  … {data['text']}")
@@ -234,14 +255,14 @@ class RunView:
             if not run.thought_told:
                 run.thought = str(data.get("reasoning") or "")
             self._end_thought(run)
-            rest = rest_of(text, run.text)
+            rest = rest_of(text, self._shown_of(run))
             if rest is None:
                 self._end_line()
             self._speak(text if rest is None else rest)
             run.said = text.strip()
             self._name_media(data.get("media") or ())
         self._end_line()
-        run.text, run.whole = "", False
+        run.text, run.whole, run.retold = "", False, RetoldText()
         self._spinner.stop()
 
     def _name_media(self, media: Sequence[str]) -> None:

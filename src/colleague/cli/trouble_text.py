@@ -15,6 +15,8 @@ RETRYING = "retrying model"
 
 def retry_line(data: dict[str, Any], run_id: str) -> str:
     """Of a `message_retry` event; `run_id` is given in the process that works on the run."""
+    if data.get("then"):
+        return f"  {CROSS} {plain(data['text'])}; {plain(data['then'])}"
     ending = short(run_id)
     resume = with_home(f'"colleague run resume {ending}"')
     cure = f"; Ctrl-C leaves run {ending} queued, {resume} goes on" if run_id else ""

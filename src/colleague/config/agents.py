@@ -76,7 +76,7 @@ class ModelPair(Section):
     passed_over = keys("timeoutMs")
 
     primary: str | None = works(default=None, description="The model, as provider/model.")
-    fallbacks: Names = not_yet(default=(), description="Models to try in turn when it fails.")
+    fallbacks: Names = works(default=(), description="Models to try in turn when it fails.")
 
 
 ModelChoice = Annotated[ModelPair, BeforeValidator(_as_choice)]

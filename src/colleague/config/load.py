@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from colleague.config.auth_profiles_file import stored_profiles
 from colleague.config.file import (
     Key,
     Keys,
@@ -72,6 +73,7 @@ def load_settings(home: Home) -> Settings:
     theirs = read_settings_file(home.openclaw_file, home.root)
     ours = read_settings_file(home.settings_file, home.root)
     warnings = [*_warnings(theirs, ours=False), *_warnings(ours, ours=True)]
+    warnings += stored_profiles(home.root).warnings
     tree = _merged(theirs, ours)
     settings = _validated(tree) if tree else Settings()
     files = [file for each in (theirs, ours) if each for file in each.files]

@@ -115,8 +115,10 @@ class Provider(Section):
         default=None,
         description="The protocol: openai-completions, openai-responses, anthropic-messages or google.",
     )
-    auth: str | None = not_yet(
-        default=None, description="How the key is sent: api-key, token, oauth or aws-sdk."
+    auth: Literal["api-key", "token", "oauth", "aws-sdk"] | None = works(
+        default=None,
+        description="How apiKey is sent: api-key as the provider's keys, token and oauth as a bearer token; "
+        "aws-sdk is not supported.",
     )
     auth_header: Flag = works(default=False, description="Whether the key goes in the Authorization header.")
     headers: Mapping[str, Variable] = works(default_factory=dict, description="HTTP headers to send.")
@@ -410,13 +412,20 @@ class MemorySettings(Section):
 
 class AuthProfile(Section):
     provider: str = works(description="The provider it is for.")
-    mode: Literal["api_key", "token", "oauth", "aws-sdk"] = not_yet(
-        default="api_key", description="What it holds."
+    mode: Literal["api_key", "token", "oauth", "aws-sdk"] = works(
+        default="api_key", description="What it holds; aws-sdk is passed over."
     )
     key: Secret | None = works(default=None, description="The API key, best as ${NAME}.")
-    token: Secret | None = works(default=None, description="The token, best as ${NAME}.")
-    email: str | None = not_yet(default=None, description="Whose it is.")
-    display_name: str | None = not_yet(default=None, description="Its name for people.")
+    token: Secret | None = works(
+        default=None, description="The token, or the access token of oauth, best as ${NAME}."
+    )
+    refresh: Secret | None = works(
+        default=None, description="With oauth: the refresh token, best as ${NAME}."
+    )
+    client_id: str | None = works(default=None, description="With oauth: the client the tokens are for.")
+    token_url: str | None = works(default=None, description="With oauth: where a new access token is got.")
+    email: str | None = works(default=None, description="Whose it is.")
+    display_name: str | None = works(default=None, description="Its name for people.")
 
 
 class Auth(Section):
@@ -610,6 +619,11 @@ class Settings(Section):
             raise NotFound(f"there is no agent {agent_id!r}", hint=f"agents.list has: {there}")
         own = entry if entry.workspace else entry.model_copy(update={"workspace": f"workspace-{agent_id}"})
         return self.model_copy(update={"agents": self.agents.with_agent(own)})
+
+    @property
+    def home_root(self) -> Path:
+        """The home that they were read from."""
+        return self._home
 
     @property
     def workspace(self) -> Path:

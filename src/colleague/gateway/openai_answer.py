@@ -14,6 +14,7 @@ from colleague.errors import ColleagueError
 from colleague.gateway.api_error import ApiError, for_path, refusal_of
 from colleague.gateway.openai_request import ChatTurn
 from colleague.gateway.streams import BEATS, STILL_HERE
+from colleague.retold_text import RetoldText
 from colleague.run_document import ApprovalDocument, RunDocument, short
 from colleague.run_event import RunEvent
 from colleague.runtime.local_service import LocalService
@@ -106,6 +107,9 @@ class StreamedText:
     _message: AnswerStream = field(default_factory=AnswerStream)
     _shown: int = 0
     """How much of the message that comes now was sent."""
+    _text: str = ""
+    _retold: RetoldText = field(default_factory=RetoldText)
+    """What was sent of a message that broke off, while it comes again."""
 
     def add(self, event: RunEvent) -> str:
         """What can be sent now."""
@@ -113,13 +117,29 @@ class StreamedText:
         if event.data.get("void"):
             self._message, self._shown = AnswerStream(), 0  # what was sent stays, in a paragraph of its own
         if event.kind == "message_update":
-            return self._send(self._message.add(text))
-        if event.kind not in ("message_start", "message_retry", "message_end"):
+            return self._add(self._message.add(text))
+        if event.kind == "message_retry":
+            sent = self._retold.shown if self._retold.catching_up else self._text
+            self._message, self._text, self._retold = AnswerStream(), "", RetoldText(sent)
             return ""
-        rest = shown_answer(text).text[self._shown :] if event.kind == "message_end" else ""
-        fresh = self._send(rest)
-        self._message, self._shown = AnswerStream(), 0
+        if event.kind not in ("message_start", "message_end"):
+            return ""
+        fresh = self._end(shown_answer(text).text) if event.kind == "message_end" else ""
+        self._message, self._shown, self._text, self._retold = AnswerStream(), 0, "", RetoldText()
         return fresh
+
+    def _add(self, text: str) -> str:
+        self._text += text
+        fresh = self._retold.add(text)
+        if self._retold.differs:
+            self._shown, self._retold = 0, RetoldText()
+        return self._send(fresh)
+
+    def _end(self, whole: str) -> str:
+        """What was not sent yet of a message, which may be another than the one that broke off."""
+        if self._retold.catching_up and not whole.startswith(self._retold.shown):
+            self._shown = 0
+        return self._send(whole[self._shown :])
 
     def _send(self, fresh: str) -> str:
         if not fresh:

@@ -15,6 +15,7 @@ from colleague.agent.events import Bus
 from colleague.agent.history import SessionHistory
 from colleague.agent.main_agent import MainAgent, MoreTools
 from colleague.agent.models.connections import Connections
+from colleague.agent.models.oauth import TokenKeeper
 from colleague.agent.payload_log import PayloadLog
 from colleague.agent.run_spec import Assembler, RunSpec
 from colleague.channels.channel_list import channels_of
@@ -224,7 +225,7 @@ async def _served(
     bus = Bus()
     async with (
         Servers.of(home, settings, environ, on_late=late, held=held) as servers,
-        Connections() as connections,
+        Connections(TokenKeeper(home.state / "oauth")) as connections,
     ):
         history = SessionHistory(database)
         main = MainAgent(

@@ -17,6 +17,7 @@ from colleague.run_document import (
     CallDocument,
     LevelsDocument,
     MessageDocument,
+    ModelRequestDocument,
     RunBrief,
     RunDocument,
     SlaDocument,
@@ -27,6 +28,7 @@ from colleague.store.approvals import approvals_of, waits_for_person
 from colleague.store.delegations import child_runs
 from colleague.store.journal import Call, all_messages, read_calls, read_messages
 from colleague.store.lanes import head_of
+from colleague.store.model_requests import ModelRequestRow, model_requests_of
 from colleague.store.outbox import SESSIONS, UNREAD, OutboxMessage, outbox_of
 from colleague.store.run import Run, get_run
 from colleague.store.sla import Sla
@@ -91,6 +93,24 @@ def run_document(tx: Tx, run_id: str) -> RunDocument:
         },
         "levels": DEFAULT_LEVELS,
         "result": None,
+        "model_requests": [_model_request(each) for each in model_requests_of(tx, run_id)],
+    }
+
+
+def _model_request(made: ModelRequestRow) -> ModelRequestDocument:
+    return {
+        "model": made.model,
+        "profile": made.profile or None,
+        "thinking": made.thinking,
+        "session": made.session,
+        "turn": made.turn,
+        "outcome": made.outcome,
+        "error": made.error,
+        "input_tokens": made.input_tokens,
+        "output_tokens": made.output_tokens,
+        "cost": made.cost,
+        "seconds": made.took_ms / 1000,
+        "at": iso(made.ended_at),
     }
 
 

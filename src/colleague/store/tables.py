@@ -147,6 +147,20 @@ compactions = _table(
     text="scope run_id summary pinned cause",
     number="number seq position messages tokens_before tokens_after created_at",
 )
+auth_profiles = _table(
+    "auth_profiles",
+    key="profile model",
+    text="profile model reason failures",
+    number="last_used last_good last_failed cooldown_until error_count",
+)
+auth_orders = _table("auth_orders", key="agent_id provider", text="agent_id provider profiles")
+model_requests = _table(
+    "model_requests",
+    key="id",
+    text="id run_id session model profile thinking outcome error",
+    number="turn input_tokens output_tokens took_ms ended_at",
+    real="cost",
+)
 file_pending = _table("file_pending", key="expert path", text="expert path before", number="version")
 
 

@@ -8,6 +8,7 @@ import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qsl
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,9 @@ async def _read(reader: asyncio.StreamReader) -> Request | None:
     first, *lines = head.split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
     raw = await reader.readexactly(int(headers.get("content-length", "0")))
-    return Request(first.split(" ")[1], headers, json.loads(raw) if raw else None)
+    form = headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
+    body = dict(parse_qsl(raw.decode())) if form else json.loads(raw) if raw else None
+    return Request(first.split(" ")[1], headers, body)
 
 
 def _head(writer: asyncio.StreamWriter, status: int, headers: Mapping[str, str], kind: str) -> None:

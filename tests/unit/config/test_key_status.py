@@ -172,8 +172,8 @@ def two(other: Other) -> str:
 
     def test_comparing_is_no_use(self) -> None:
         everything = {each.name for each in reads_of_the_code()}
-        assert ("Provider", "auth") in everything
-        assert ("Provider", "auth") not in used(reads_of_the_code())
+        assert ("Settings", "skills") in everything
+        assert ("Settings", "skills") not in used(reads_of_the_code())
 
 
 def test_a_restriction_of_a_tool_that_does_not_exist_waits_for_the_tool() -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from colleague.agent.models.keyring import NoKey, profiles_of
+from colleague.agent.models.keyring import NoKey
 from colleague.agent.models.model_list import list_models
-from colleague.agent.models.resolve import NoModel, default_model, resolve_model
+from colleague.agent.models.resolve import NoModel, default_model, resolve_model, resolve_routes
 from colleague.agent.models.resolved import Prices
 from colleague.agent.models.thinking import Thinking
 from colleague.config import Settings, load_settings
@@ -198,7 +198,8 @@ def test_several_keys_are_tried_in_order(tmp_path: Path) -> None:
     }
     auth = {"profiles": profiles, "order": {"anthropic": ["anthropic:work"]}}
     chosen = settings(tmp_path, auth=auth)
-    assert profiles_of(chosen, "anthropic") == ["anthropic:work", "anthropic:home"]
+    routes = resolve_routes(chosen, {"HOME_KEY": "h", "WORK_KEY": "w"}, "anthropic/claude-sonnet-4-5")
+    assert [model.profile for model in routes.models] == ["anthropic:work", "anthropic:home"]
 
     def source(environ: dict[str, str], **more: str) -> str:
         key = resolve_model(chosen, environ, "anthropic/claude-sonnet-4-5", **more).key  # type: ignore[arg-type]
@@ -208,7 +209,7 @@ def test_several_keys_are_tried_in_order(tmp_path: Path) -> None:
     assert source(both) == "auth.profiles.anthropic:work.key"
     assert source({"HOME_KEY": "h"}) == "auth.profiles.anthropic:home.key"
     assert source(both, profile="anthropic:home") == "auth.profiles.anthropic:home.key"
-    with pytest.raises(NotFound, match="no profile"):
+    with pytest.raises(NotFound, match="no auth profile"):
         source(both, profile="anthropic:hom")
 
 

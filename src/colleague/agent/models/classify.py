@@ -8,11 +8,15 @@ from colleague.agent.models.error_text import could_not_be_sent, provider_text, 
 from colleague.agent.models.failure import WHAT, ModelFailure, Reason
 from colleague.agent.models.overflow import says_too_long
 from colleague.agent.models.resolved import ResolvedModel
+from colleague.agent.models.role_ordering import says_wrong_order
 from colleague.redaction import redact
 
 BRIEF = 120
 _REFUSALS = frozenset((None, 400, 413, 422, 429, 500))
 _BROKEN: frozenset[Reason] = frozenset(("connection", "server", "overloaded", "rate_limit", "unknown"))
+_IMAGE_SIZE = re.compile(
+    r"image (?:exceeds|dimensions exceed|is too large)|image.{0,40}too large|image_too_large", re.IGNORECASE
+)
 _OUT_OF_CREDIT = re.compile(
     r"insufficient[ _](?:balance|credits?|funds|quota)|credit balance|out of credits|payment required"
     r"|billing (?:hard )?limit",
@@ -65,6 +69,10 @@ def _reason(error: Exception, status: int | None, words: str) -> Reason:
         return "context_overflow"
     if status is not None and status < 500 and _OUT_OF_CREDIT.search(words):
         return "billing"
+    if status in (None, 400, 422) and says_wrong_order(words):
+        return "role_ordering"
+    if status in (400, 422) and _IMAGE_SIZE.search(words):
+        return "image_size"
     if status == 408:
         return "timeout"
     return "format" if could_not_be_sent(error) else _by_kind(error)
@@ -110,6 +118,8 @@ def cure(model: ResolvedModel, reason: Reason) -> str:
         "stalled": f"try again, or raise {settings}.idleTimeoutSeconds",
         "connection": f"check the network and that {where} is up",
         "context_overflow": "start a new session, or name a model with a larger context window",
+        "role_ordering": "start a new session with /new",
+        "image_size": "send a smaller picture",
         "format": f"check {settings} in colleague.json: baseUrl, api, headers, params",
         "not_found": f"check the spelling of {model.id}" + (f" and {where}" if model.base_url else ""),
         "server": f"try again; if it stays, ask whoever runs {where}",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from colleague.agent.models.failure import ModelFailure
+from colleague.agent.models.oauth import TokenKeeper
 from colleague.agent.models.profile import is_openai, profile_over
 from colleague.agent.models.resolved import Api, ResolvedModel
 
@@ -30,6 +32,8 @@ class _OpenClient:
 
     provider: Any
     model_class: Any
+    close: Callable[[], Awaitable[None]] | None = None
+    """For a client that the library did not make, and so does not close."""
 
     def model(self, model: ResolvedModel) -> Model:
         profile = profile_over(model, self.provider.model_profile(model.id) or {})
@@ -40,7 +44,15 @@ class _OpenClient:
 class Connections:
     """An async context manager, for one event loop. Leaving it closes every connection."""
 
-    def __init__(self) -> None:
+    def __init__(self, tokens: TokenKeeper | None = None) -> None:
+        """`tokens` renews access tokens that run out."""
+        self.tokens = tokens
+        self.noted_uses: dict[tuple[str, str], float] = {}
+        """When the use of a profile with a model was last written down."""
+        self.rested: set[tuple[str, str]] = set()
+        """Profiles with a model that failed, and have not answered since."""
+        self.refused_levels: set[tuple[str, str]] = set()
+        """Models and thinking levels that they refused, so that they are not offered again."""
         self._stack = AsyncExitStack()
         self._clients: dict[tuple[object, ...], _OpenClient] = {}
         self._lock = asyncio.Lock()
@@ -76,13 +88,16 @@ class Connections:
                 hint=f"pip install 'colleague[{extra}]'",
             ) from None
         await self._stack.enter_async_context(client.provider)
+        if client.close is not None:
+            self._stack.push_async_callback(client.close)
         return client
 
 
 def _new_client(model: ResolvedModel) -> _OpenClient:
     key = model.key.text if model.key else _NO_KEY
     if model.api == "anthropic-messages":
-        return _anthropic(key, _root(model.base_url, "/v1"))
+        bearer = model.key is not None and model.key.bearer
+        return _anthropic(key, _root(model.base_url, "/v1"), bearer=bearer)
     if model.api == "google":
         return _google(key, _root(model.base_url, "/v1", "/v1beta"))
     return _openai(key, model)
@@ -96,10 +111,15 @@ def _root(base_url: str | None, *versions: str) -> str | None:
     return next((address.removesuffix(each) for each in versions if address.endswith(each)), address)
 
 
-def _anthropic(key: str, base_url: str | None) -> _OpenClient:
+def _anthropic(key: str, base_url: str | None, *, bearer: bool) -> _OpenClient:
     from pydantic_ai.models.anthropic import AnthropicModel
     from pydantic_ai.providers.anthropic import AnthropicProvider
 
+    if bearer:
+        from anthropic import AsyncAnthropic
+
+        client = AsyncAnthropic(auth_token=key, api_key=None, base_url=base_url)
+        return _OpenClient(AnthropicProvider(anthropic_client=client), AnthropicModel, client.close)
     return _OpenClient(AnthropicProvider(api_key=key, base_url=base_url), AnthropicModel)
 
 

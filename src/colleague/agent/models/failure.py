@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Literal
 
+from colleague.agent.models.resolved import Usage
 from colleague.errors import ColleagueError
 
 Reason = Literal[
@@ -17,6 +19,8 @@ Reason = Literal[
     "stalled",
     "connection",
     "context_overflow",
+    "role_ordering",
+    "image_size",
     "format",
     "not_found",
     "server",
@@ -24,9 +28,19 @@ Reason = Literal[
     "unknown",
 ]
 
-TRANSIENT: frozenset[Reason] = frozenset(("rate_limit", "overloaded", "server", "connection", "stalled"))
-MOST_STALLS = 3
-"""Each costs the whole idle time, so a request that stalls so often in a row is given up."""
+TRANSIENT: frozenset[Reason] = frozenset(
+    ("rate_limit", "overloaded", "server", "connection", "stalled", "cut")
+)
+DEAR: frozenset[Reason] = frozenset(("stalled", "cut"))
+MOST_DEAR = 3
+"""Each costs the whole idle time, or the tokens of half an answer: what ends so, so often in a row, is given
+up."""
+PERMANENT: frozenset[Reason] = frozenset(("auth", "billing", "not_found"))
+"""A later attempt of the run would end in the same way."""
+KEYS_OWN: frozenset[Reason] = frozenset(("auth", "billing"))
+"""What is wrong with a key, whatever model it is used for."""
+MODELS_OWN: frozenset[Reason] = frozenset(("not_found", "format", "role_ordering", "image_size"))
+"""What another key of the same provider would not change."""
 
 WHAT: Mapping[Reason, str] = {
     "auth": "the provider does not accept the key",
@@ -37,6 +51,8 @@ WHAT: Mapping[Reason, str] = {
     "stalled": "the provider said nothing more",
     "connection": "the provider cannot be reached",
     "context_overflow": "the conversation is longer than the model can read",
+    "role_ordering": "the provider refused the order of the messages",
+    "image_size": "the provider refused a picture as too large",
     "format": "the provider refused the request",
     "not_found": "the provider does not know the model or the address",
     "server": "the provider failed",
@@ -52,8 +68,11 @@ class ModelFailure(ColleagueError):
 
     `reason` is for programs, the message holds what the provider said without secrets, `brief` the same in a
     few words, `retry_after` the seconds it asked to wait, `streamed` whether some of the answer was already
-    told.
+    told, `usage` and `cost` what it had used until then, as far as the provider said so.
     """
+
+    usage: Usage | None = None
+    cost: Decimal | None = None
 
     def __init__(
         self,
@@ -75,9 +94,8 @@ class ModelFailure(ColleagueError):
 
     @property
     def can_wait(self) -> bool:
-        """Whether the same request may succeed a little later. Where somebody has seen a part of an answer it
-        is asked for again only when the provider fell silent."""
-        return self.reason in TRANSIENT and (not self.streamed or self.reason == "stalled")
+        """Whether the same request may succeed a little later. What was told of its answer is void then."""
+        return self.reason in TRANSIENT
 
     @property
     def about_thinking(self) -> bool:

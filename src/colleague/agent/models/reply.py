@@ -26,6 +26,9 @@ class Reply:
     thinking: Level
     """The level that was sent: `off` for a model that cannot think."""
     seconds: float
+    model: str = ""
+    """Which model answered, as provider/model, and with which auth profile."""
+    profile: str = ""
 
     @property
     def text(self) -> str:

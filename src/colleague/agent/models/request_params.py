@@ -10,11 +10,13 @@ from colleague.agent.models.request import ThinkRequest
 from colleague.agent.models.resolved import LONGEST_SECONDS, ResolvedModel
 from colleague.agent.models.thinking import Level, choose_thinking
 from colleague.agent.models.tool_name import ProviderToolNames, safe_name
+from colleague.agent.models.tool_schema import provider_schema
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
     from pydantic_ai.models import Model, ModelRequestParameters
     from pydantic_ai.settings import ModelSettings
+    from pydantic_ai.tools import ToolDefinition
 
 _PARAMS = {
     "temperature": "temperature",
@@ -55,21 +57,28 @@ def provider_request(model: ResolvedModel, client: Model, request: ThinkRequest)
         client,
         with_safe_names(request.messages),
         settings,  # type: ignore[arg-type]
-        _parameters(request),
+        _parameters(model, request),
         ProviderToolNames.of(tool.name for tool in request.tools),
         choice.level,
     )
 
 
-def _parameters(request: ThinkRequest) -> ModelRequestParameters:
+def _parameters(model: ResolvedModel, request: ThinkRequest) -> ModelRequestParameters:
     from pydantic_ai.messages import InstructionPart
     from pydantic_ai.models import ModelRequestParameters
 
     parts = [InstructionPart(content=request.system)] if request.system else []
     if request.system_tail:
         parts.append(InstructionPart(content=request.system_tail, dynamic=True))
-    tools = [replace(tool, name=safe_name(tool.name)) for tool in request.tools]
+    tools = [_tool(model, tool) for tool in request.tools]
     return ModelRequestParameters(function_tools=tools, instruction_parts=parts or None)
+
+
+def _tool(model: ResolvedModel, tool: ToolDefinition) -> ToolDefinition:
+    schema = tool.parameters_json_schema
+    if model.stand_in is None:
+        schema = provider_schema(model.api, schema)
+    return replace(tool, name=safe_name(tool.name), parameters_json_schema=schema)
 
 
 def _settings(model: ResolvedModel, request: ThinkRequest, max_tokens: int | None) -> dict[str, Any]:
@@ -89,11 +98,22 @@ def _settings(model: ResolvedModel, request: ThinkRequest, max_tokens: int | Non
     return settings | _params(model)
 
 
+_OAUTH_BETA = {"anthropic-beta": "oauth-2025-04-20"}
+
+
 def _headers(model: ResolvedModel) -> dict[str, str]:
-    """Servers that imitate Anthropic look for the key where it used to be."""
-    imitates = model.api == "anthropic-messages" and model.base_url is not None
-    older = {"x-api-key": model.key.text} if imitates and model.key else {}
-    return {**older, **dict(model.headers)}
+    return {**_key_headers(model), **dict(model.headers)}
+
+
+def _key_headers(model: ResolvedModel) -> dict[str, str]:
+    """Servers that imitate Anthropic look for the key where it used to be; Google takes a token beside it."""
+    if model.key is None:
+        return {}
+    anthropic = model.api == "anthropic-messages"
+    if model.key.bearer:
+        google = {"Authorization": f"Bearer {model.key.text}"} if model.api == "google" else {}
+        return _OAUTH_BETA if anthropic else google
+    return {"x-api-key": model.key.text} if anthropic and model.base_url is not None else {}
 
 
 def _params(model: ResolvedModel) -> dict[str, Any]:

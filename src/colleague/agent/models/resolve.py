@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colleague.agent.models.builtin import BUILT_IN
-from colleague.agent.models.keyring import NoKey, key_of
+from colleague.agent.models.keyring import NoKey, Profile, all_profiles, named_profile, stored_order
+from colleague.agent.models.profile_order import ordered_profiles
 from colleague.agent.models.resolved import APIS, LONGEST_SECONDS, Api, Key, Prices, ResolvedModel
 from colleague.agent.models.script import read_script
 from colleague.agent.models.script_player import ScriptPlayer
 from colleague.config import Secret, Settings, resolve
 from colleague.errors import ColleagueError, ConfigError, NotFound
 from colleague.file_cache import FileCache
+from colleague.main_names import MAIN_AGENT
 from colleague.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from colleague.config.settings import ModelCost, Provider, ProviderModel
+    from colleague.store.auth_profiles import ProfileBook
 
 SCRIPT = "script"
 
@@ -48,6 +52,53 @@ def default_model(settings: Settings, environ: Mapping[str, str]) -> str:
     raise NoModel
 
 
+@dataclass(frozen=True)
+class ProfileChoice:
+    """Whose auth profiles count, which one is wanted, and what is known of them."""
+
+    agent: str = MAIN_AGENT
+    preferred: str = ""
+    book: ProfileBook | None = None
+    by_turns: bool = False
+    """Whether `preferred` only takes its turn: an order that somebody has set goes before it."""
+
+    def ordered(self, settings: Settings, found: Sequence[Profile], provider: str) -> list[Profile]:
+        """Those of one provider, in the order they are tried."""
+        orders = self._orders(settings, provider)
+        return ordered_profiles(
+            [each for each in found if each.provider == provider],
+            preferred="" if self.by_turns and any(orders) else self.preferred,
+            orders=orders,
+            last_used=self.book.last_used if self.book else lambda _: 0,
+        )
+
+    def has_order(self, settings: Settings, provider: str) -> bool:
+        """Whether somebody has said in which order they are tried."""
+        return any(self._orders(settings, provider))
+
+    def _orders(self, settings: Settings, provider: str) -> Sequence[Sequence[str]]:
+        """The first that is set counts: of a person, of OpenClaw, of the settings."""
+        set_by_people = (self.book.orders or {}).get(provider, ()) if self.book else ()
+        stored = stored_order(settings, self.agent, provider)
+        return set_by_people, stored, settings.auth.order.get(provider, ())
+
+
+_ANY_PROFILE = ProfileChoice()
+
+
+@dataclass(frozen=True)
+class Routes:
+    """The ways to an answer, in the order they are tried: models, each with the keys there are for it."""
+
+    models: tuple[ResolvedModel, ...]
+    skipped: tuple[str, ...] = ()
+    """Why models that are named cannot be asked, each in a sentence."""
+
+    @property
+    def first(self) -> ResolvedModel:
+        return self.models[0]
+
+
 def resolve_model(
     settings: Settings,
     environ: Mapping[str, str],
@@ -61,17 +112,82 @@ def resolve_model(
     `profile` chooses one of several keys. A script's relative path is taken from `folder`.
     Raises NoModel, NotFound, ConfigError or ScriptError.
     """
-    full = full_name(settings, name or default_model(settings, environ))
-    provider, slash, model = full.partition("/")
-    if not (provider and slash and model):
-        raise NotFound(f"the model {full!r} names no provider", hint=_likely(settings, full))
-    if provider == SCRIPT:
-        return _scripted(full, (folder or Path()) / Path(model).expanduser())
-    configured = settings.models.providers.get(provider)
-    if configured is None and not _is_offered(settings, provider):
-        raise NotFound(f"there is no model provider {provider!r}", hint=_providers(settings, provider))
-    key = key_of(settings, environ, provider, profile=profile)
-    return _Entry(settings, environ, provider, model, configured).resolved(key)
+    choice = ProfileChoice(preferred=profile)
+    return resolve_routes(settings, environ, name, choice=choice, folder=folder, fallbacks=()).first
+
+
+def resolve_routes(
+    settings: Settings,
+    environ: Mapping[str, str],
+    name: str = "",
+    *,
+    choice: ProfileChoice = _ANY_PROFILE,
+    folder: Path | None = None,
+    fallbacks: Sequence[str] | None = None,
+) -> Routes:
+    """The model of that name or alias with each of its keys, then the models it falls back to.
+
+    Raises what `resolve_model` raises; a missing key only where no other model can be asked."""
+    named = full_name(settings, name or default_model(settings, environ))
+    names = [named, *(_fallbacks(settings) if fallbacks is None else fallbacks)]
+    found = _Finder(settings, environ, choice, folder)
+    models: list[ResolvedModel] = []
+    problems: list[ColleagueError] = []
+    for each in dict.fromkeys(full_name(settings, other) for other in names):
+        try:
+            models += found.models(each)
+        except ColleagueError as error:
+            if each == named and not isinstance(error, NoKey):
+                raise
+            problems.append(error)
+    if not models:
+        raise problems[0]
+    return Routes(tuple(models), tuple(error.message for error in problems))
+
+
+def _fallbacks(settings: Settings) -> Sequence[str]:
+    chosen = settings.agents.defaults.model
+    return chosen.fallbacks if chosen is not None else ()
+
+
+class _Finder:
+    """Finds models by name, each with all of its provider's keys."""
+
+    def __init__(
+        self, settings: Settings, environ: Mapping[str, str], choice: ProfileChoice, folder: Path | None
+    ) -> None:
+        self._settings, self._environ, self._choice = settings, environ, choice
+        self._folder = folder or Path()
+        self._profiles = all_profiles(settings, environ, agent=choice.agent)
+        if choice.preferred:
+            named_profile(self._profiles, choice.preferred)
+
+    def models(self, full: str) -> list[ResolvedModel]:
+        provider, slash, model = full.partition("/")
+        settings = self._settings
+        if not (provider and slash and model):
+            raise NotFound(f"the model {full!r} names no provider", hint=_likely(settings, full))
+        if provider == SCRIPT:
+            return [_scripted(full, self._folder / Path(model).expanduser())]
+        configured = settings.models.providers.get(provider)
+        if configured is None and not _is_offered(settings, provider):
+            raise NotFound(f"there is no model provider {provider!r}", hint=_providers(settings, provider))
+        entry = _Entry(settings, self._environ, provider, model, configured)
+        return [entry.resolved(key) for key in self._keys(provider)]
+
+    def _keys(self, provider: str) -> Sequence[Key | None]:
+        """Those that are set. Raises NoKey when keys are named and none is set."""
+        profiles = self._choice.ordered(self._settings, self._profiles, provider)
+        keys: list[Key] = []
+        missing: list[NoKey] = []
+        for profile in profiles:
+            try:
+                keys.append(profile.key(self._environ))
+            except NoKey as error:
+                missing.append(error)
+        if missing and not keys:
+            raise missing[0]
+        return keys or [None]
 
 
 def _is_offered(settings: Settings, provider: str) -> bool:

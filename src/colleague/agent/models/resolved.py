@@ -27,11 +27,27 @@ class StandIn(Protocol):
 
 
 @dataclass(frozen=True)
+class TokenRefresh:
+    """Where another access token is got, and what for."""
+
+    url: str
+    token: str = field(repr=False)
+    client_id: str = ""
+
+
+@dataclass(frozen=True)
 class Key:
     """A provider's key, never shown, and the name of the place it comes from."""
 
     text: str = field(repr=False)
     source: str
+    profile: str = ""
+    """The auth profile that it is; empty for one that is none."""
+    bearer: bool = False
+    """Whether it is sent as a token, not as the provider's keys are."""
+    expires_at: int | None = None
+    """Milliseconds."""
+    refresh: TokenRefresh | None = None
 
 
 @dataclass(frozen=True)
@@ -97,7 +113,14 @@ class ResolvedModel:
         return f"{self.provider}/{self.id}"
 
     @property
+    def profile(self) -> str:
+        """The auth profile whose key it is asked with; empty when there is none."""
+        return self.key.profile if self.key else ""
+
+    @property
     def secrets(self) -> tuple[str, ...]:
         """Texts that must not reach a person, a log or a transcript; longest first."""
         found = {value for _, value in self.headers} | ({self.key.text} if self.key else set())
+        if self.key and self.key.refresh:
+            found.add(self.key.refresh.token)
         return tuple(sorted((text for text in found if len(text) >= _SHORTEST_SECRET), key=len, reverse=True))

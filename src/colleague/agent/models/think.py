@@ -6,13 +6,14 @@ import inspect
 import json
 import time
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from colleague.agent.models.classify import cut_off, failure_of
 from colleague.agent.models.connections import Connections
 from colleague.agent.models.delta import Delta, OnDelta, TextDelta, ThinkingDelta, ToolCallDelta
+from colleague.agent.models.failure import ModelFailure
 from colleague.agent.models.messages import with_shown_names
 from colleague.agent.models.reply import Reply, cost_of, usage_of
 from colleague.agent.models.request import ThinkRequest
@@ -40,6 +41,8 @@ async def think(
         async with Connections() as own:
             return await think(model, request, on_delta, connections=own)
     started = time.monotonic()
+    if connections.tokens is not None:
+        model = await connections.tokens.fresh(model)
     asking = _Asking(model)
     with asking:
         asking.request = provider_request(model, await connections.open(model), request)
@@ -63,6 +66,7 @@ class _Asking:
         self._model = model
         self._streamed = False
         self._response: ModelResponse | None = None
+        self._partial: ModelResponse | None = None
 
     def __enter__(self) -> None:
         pass
@@ -72,7 +76,14 @@ class _Asking:
     ) -> None:
         """The cause is left out: it may hold the key."""
         if isinstance(error, Exception):
-            raise failure_of(self._model, error, streamed=self._streamed) from None
+            raise self._counted(failure_of(self._model, error, streamed=self._streamed)) from None
+
+    def _counted(self, failure: ModelFailure) -> ModelFailure:
+        """With what the provider has counted so far, which is to be paid for."""
+        partial = self._partial
+        if partial is not None and self._model.counts_tokens and (partial.usage.has_values()):
+            failure.usage, failure.cost = usage_of(partial), cost_of(self._model, partial)
+        return failure
 
     async def deltas(self) -> AsyncGenerator[Delta, None]:
         from pydantic_ai.direct import model_request_stream
@@ -85,10 +96,14 @@ class _Asking:
                 model_request_parameters=self.request.parameters,
             ) as stream:
                 reading = _Reading(self.request.names)
-                async for event in stream:
-                    if (delta := reading.delta(event)) is not None:
-                        self._streamed = True
-                        yield delta
+                try:
+                    async for event in stream:
+                        if (delta := reading.delta(event)) is not None:
+                            self._streamed = True
+                            yield delta
+                finally:
+                    with suppress(Exception):  # only for the count; what failed is told by its own error
+                        self._partial = stream.get()
                 self._response = stream.get()
 
     def reply(self, seconds: float) -> Reply:
@@ -100,17 +115,22 @@ class _Asking:
             response.finish_reason or ("tool_call" if response.tool_calls else "stop"),
             self.request.thinking,
             seconds,
+            self._model.name,
+            self._model.profile,
         )
 
     def _whole(self) -> ModelResponse:
         response = self._response
         if response is None or response.state != "complete":
-            raise cut_off(self._model, "the stream ended too early", streamed=self._streamed)
+            raise self._cut("the stream ended too early")
         if response.finish_reason is None and self._model.stand_in is None:
-            raise cut_off(self._model, "the stream ended without a reason", streamed=self._streamed)
+            raise self._cut("the stream ended without a reason")
         if response.finish_reason == "error":
-            raise cut_off(self._model, "the model ended with an error", streamed=self._streamed)
+            raise self._cut("the model ended with an error")
         return response
+
+    def _cut(self, what: str) -> ModelFailure:
+        return self._counted(cut_off(self._model, what, streamed=self._streamed))
 
 
 class _Reading:

@@ -17,12 +17,27 @@ _LEAST_BUDGET = 1024
 _ROOM_TO_ANSWER = 1024
 
 
+_LOWER: Mapping[Level, tuple[Level, int]] = {
+    "high": ("medium", 8192),
+    "medium": ("low", 2048),
+    "low": ("off", 0),
+}
+"""The next level down, and the most tokens that it takes when the settings are not at hand."""
+
+
 @dataclass(frozen=True)
 class Thinking:
     """A level, and the tokens it may cost where a provider counts them."""
 
     level: Level = "off"
     budget: int = 0
+
+    def lower(self) -> Thinking | None:
+        """The next level down; None below `off`."""
+        if self.level not in _LOWER:
+            return None
+        level, most = _LOWER[self.level]
+        return Thinking(level, min(self.budget, most))
 
     @classmethod
     def of(cls, settings: Settings, level: Level | None = None) -> Thinking:

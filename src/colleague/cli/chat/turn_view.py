@@ -11,6 +11,7 @@ from colleague.cli.approval_view import summary
 from colleague.cli.output import CROSS, TICK, plain
 from colleague.cli.run_view import QUIET, RunView, ShownRun
 from colleague.cli.spinner import Spinner
+from colleague.retold_text import RetoldText
 from colleague.silent_answer import AnswerStream
 
 if TYPE_CHECKING:
@@ -68,6 +69,16 @@ class TurnView(RunView):
         if streams_reasoning(self.reasoning):
             self._display.under_way(f"{THINKING}\n{run.thought[-MOST_THOUGHT:]}")
 
+    def _shown_of(self, run: ShownRun) -> str:
+        """Blocks that are finished stand above the prompt; the one under way is taken back."""
+        shown, rest = super()._shown_of(run), self._blocks.rest
+        self._blocks = BlockChunker(PARAGRAPHS)
+        self._display.under_way("")
+        return shown[: len(shown) - len(rest)] if rest and shown.endswith(rest) else shown
+
+    def _notice(self, text: str) -> None:
+        self._line(text)
+
     def _show_thought(self, lines: Sequence[str]) -> None:
         if lines:
             self._display.under_way("")
@@ -76,7 +87,7 @@ class TurnView(RunView):
     def _take_back(self, run: ShownRun) -> None:
         self._blocks = BlockChunker(PARAGRAPHS)
         self._display.under_way("")
-        run.text, run.stream = "", AnswerStream()
+        run.text, run.stream, run.retold = "", AnswerStream(), RetoldText()
 
     def _tool_execution_start(self, run: ShownRun, data: dict[str, Any]) -> None:
         if data["call_id"] in run.begun | run.ended or data["operation"] in QUIET:

@@ -17,7 +17,7 @@ from colleague.agent.context.state import Earlier
 from colleague.agent.history import SessionHistory
 from colleague.agent.main_agent import FILES_OWNER, summary_model
 from colleague.agent.models.context_size import context_window
-from colleague.agent.models.resolve import resolve_model
+from colleague.agent.models.resolve import ProfileChoice, Routes, resolve_routes
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.models.thinking import Thinking
 from colleague.agent.prompt.assemble import prompt_tail
@@ -70,13 +70,14 @@ from colleague.experts.workspace.learnings import function_learnings, package_le
 from colleague.experts.workspace.workspace import Workspace, initialise_state, session_files
 from colleague.file_cache import FileCache
 from colleague.home import Home
-from colleague.main_names import MAIN_CHANNEL
+from colleague.main_names import MAIN_AGENT, MAIN_CHANNEL
 from colleague.mcp.servers import Servers
 from colleague.packages.execution import Execution
 from colleague.packages.function import Function
 from colleague.packages.package import Package
 from colleague.packages.process import Process
 from colleague.protected import programs, protected_paths
+from colleague.store.auth_profiles import read_book
 from colleague.store.claims import attempt_started
 from colleague.store.run import Outcome, Run, keep_model
 from colleague.store.steps import StepMark, open_steps
@@ -161,7 +162,8 @@ class RunSpecBuilder:
         functions = self._functions()
         needed = needed_tools(self.package, self.process)
         operations = await bound_tools.operations(self.run.expert, self.package, bindings, needed)
-        base = self._base(expert, model_name, bindings, await self._timeout())
+        routes = None if rehearsal else await self._routes(model_name)
+        base = self._base(expert, routes, bindings, await self._timeout())
         now = await self.agent.database.read(lambda tx: tx.now)
         gate = self._gate(expert)
         inside = replace(base, gate=replace(gate, asks_before_delivery=False))
@@ -199,12 +201,15 @@ class RunSpecBuilder:
         passed = await self.agent.database.read(lambda tx: tx.now - attempt_started(tx, run.id, run.attempt))
         return limit.seconds - (passed - run.working_ms) / 1000
 
-    def _base(self, expert: Expert, model_name: str, bindings: Bindings, timeout: float | None) -> RunSpec:
+    def _base(
+        self, expert: Expert, routes: Routes | None, bindings: Bindings, timeout: float | None
+    ) -> RunSpec:
         execution, channel = self._execution, self._notice_channel
         tells_of_drafts = self.package.manifest.policy.escalation.on_manual_ready
         return RunSpec(
             owner=self.run.expert,
-            model=self._rehearsed() if model_name == REHEARSAL else self._model(model_name),
+            model=routes.first if routes else self._rehearsed(),
+            routes=routes,
             system="",
             toolbox=Toolbox([]),
             gate=self._gate(expert),
@@ -301,9 +306,18 @@ class RunSpecBuilder:
         """Whose file versions are made: a dry run keeps its own, which go with it."""
         return f"dry-run/{self.run.id}" if self.run.dry_run else self.run.expert
 
-    def _model(self, name: str) -> ResolvedModel:
+    async def _routes(self, name: str) -> Routes:
+        """A model that a person named for this run alone has no other to fall back to."""
         agent = self.agent
-        return resolve_model(agent.settings, agent.environ, name, folder=agent.home.root)
+        book = await agent.database.read(lambda tx: read_book(tx, agent_id=MAIN_AGENT))
+        return resolve_routes(
+            agent.settings,
+            agent.environ,
+            name,
+            choice=ProfileChoice(book=book),
+            folder=agent.home.root,
+            fallbacks=() if self.run.model else None,
+        )
 
     def _rehearsed(self) -> ResolvedModel:
         return walkthrough_model(self.package, self.process, json.loads(self.run.inputs))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from colleague.agent.models.resolve import resolve_model
+from colleague.agent.models.resolve import resolve_routes
 from colleague.config import Settings
 from colleague.errors import ColleagueError, PackageError
 from colleague.experts.bindings import Bindings, read_bindings
@@ -43,7 +43,7 @@ class Preflight:
     def check_model(self, name: str) -> None:
         """Raises CannotStart when there is no such model, or no key for it."""
         try:
-            resolve_model(self.settings, self.environ, name, folder=self.home.root)
+            resolve_routes(self.settings, self.environ, name, folder=self.home.root)
         except ColleagueError as error:
             raise CannotStart(error.message, hint=error.hint) from None
 
