@@ -17,6 +17,8 @@ BreakPreference = Literal["paragraph", "newline", "sentence"]
 _WORD, _SENTENCE, _NEWLINE, _PARAGRAPH = 0, 1, 2, 3
 _RANKS = {"paragraph": _PARAGRAPH, "newline": _NEWLINE, "sentence": _SENTENCE}
 _LEAST_CODE = 10
+_NO_BEGINNING = "\n`~"
+"""A block that began with a mark of code could turn its words into code."""
 _SPACE = re.compile(r"[ \t]+")
 _ENDS_SENTENCE = re.compile(r"[.!?…]['\")\]*_]*$")
 
@@ -139,7 +141,7 @@ def _spots_inside(text: str, line: Line) -> Iterator[_Spot]:
     """Between two words."""
     for space in _SPACE.finditer(text, line.start, line.end):
         before = text[max(line.start, space.start() - 8) : space.start()]
-        if before.strip() and space.end() < line.end and text[space.end()] != "\n":
+        if before.strip() and space.end() < line.end and text[space.end()] not in _NO_BEGINNING:
             yield _Spot(space.start(), _SENTENCE if _ENDS_SENTENCE.search(before) else _WORD)
 
 
