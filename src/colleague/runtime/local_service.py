@@ -23,7 +23,7 @@ from colleague.errors import ColleagueError, ConfigError, NotFound, UsageError
 from colleague.experts.expert import find_expert
 from colleague.experts.launch_acceptance import accept_one
 from colleague.experts.restrictions import ExpertRestrictions
-from colleague.experts.runs.expert_sessions import ExpertMessages, is_persistent
+from colleague.experts.runs.expert_sessions import CHAT_CHANNELS, ExpertMessages, is_persistent
 from colleague.experts.runs.inputs import find_process
 from colleague.experts.runs.invoke import Invocation, checked_inputs
 from colleague.experts.runs.model_name import model_name
@@ -263,7 +263,8 @@ class LocalService:
         kept = compact_instructions(text)
         if kept is None:
             return inputs
-        if not is_persistent(valid_bindings(find_expert(self.home, str(key.expert)).bindings_file)):
+        bindings = valid_bindings(find_expert(self.home, str(key.expert)).bindings_file)
+        if not is_persistent(bindings) and key.process not in CHAT_CHANNELS:
             raise UsageError(
                 f"there is nothing to shorten: each message to {key.expert} is a task of its own",
                 hint="set session: persistent in its bindings.yaml for one conversation",

@@ -99,8 +99,12 @@ def fitting(session: Session) -> Fitting:
 def _fixed_tokens(session: Session, state: ContextState) -> int:
     if state.fixed_tokens is None:
         tools = tool_tokens(session.run_spec.toolbox.specs)
-        state.fixed_tokens = text_tokens(session.run_spec.system) + tools
+        state.fixed_tokens = _system_tokens(session) + tools
     return state.fixed_tokens
+
+
+def _system_tokens(session: Session) -> int:
+    return text_tokens(session.run_spec.system + session.run_spec.system_tail)
 
 
 async def fitting_messages(session: Session) -> list[ModelMessage]:
@@ -214,7 +218,7 @@ def _too_long(session: Session, found: Fitting) -> str:
 def report_of(session: Session, shown: Fitting) -> dict[str, object]:
     """What the model is shown, in tokens of each part."""
     state, budget = session.conversation.context, shown.budget
-    system = text_tokens(session.run_spec.system)
+    system = _system_tokens(session)
     return {
         "model": session.run_spec.model.name,
         "window": budget.window,
