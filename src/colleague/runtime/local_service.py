@@ -205,7 +205,7 @@ class LocalService:
         key, model = await self.database.read(lambda tx: _addressed(tx, session))
         if key.is_of_expert:
             return await self._send_to_expert(key, message)
-        said = _session_message(message, self.source)
+        said = _session_message(message, self.source)  # what is wrong with the message itself is said first
         self._check_model(key.agent_id, message.model or model)
         pictures = await self._pictures(key.agent_id, message)
         said = replace(said, attachments=pictures.to_json())
