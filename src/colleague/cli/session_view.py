@@ -56,7 +56,7 @@ def usage_lines(session: SessionDocument) -> list[str]:
         f"  {session['positions']} items since {moment(session['created_at'])}",
         f"  {session['input_tokens']} tokens in, {session['output_tokens']} out since "
         f"{moment(session['started_at'])}",
-        f"  compacted {session['compaction_count']} times",
+        f"  compactions: {session['compaction_count']}",
     ]
 
 
@@ -65,8 +65,8 @@ def context_lines(session: SessionDocument) -> list[str]:
     shown = session["context"]
     if shown is None:
         return ["The model has seen nothing of this conversation yet.", *usage_lines(session)]
-    window = f"{shown['window']:,}" if shown["window"] else "an unknown number of"
-    lines = [f"{shown['model']} was last shown about {shown['total']:,} tokens; it can read {window}."]
+    window = f"it can read {shown['window']:,}" if shown["window"] else "how many it can read is not known"
+    lines = [f"{shown['model']} was last shown about {shown['total']:,} tokens; {window}."]
     parts = {
         "instructions": shown["system"],
         "tools": shown["tools"],

@@ -120,6 +120,8 @@ async def _made(session: Session, request: CompactionRequest, place: Place) -> C
     )
     shown = view_of(request.units, made, longest_opening=request.budget.keep_recent // 2)
     made = replace(made, tokens_after=shown.tokens + request.fixed_tokens)
+    if made.tokens_after >= made.tokens_before:
+        raise NoSummary("what would take its place is as long", summary.spent)
     await conversation.write_with_retries(lambda tx: _store(tx, session, made, summary.spent))
     conversation.context.compaction = made
     return made
