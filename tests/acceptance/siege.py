@@ -171,7 +171,8 @@ class Siege:
 
     def _payloads(self) -> list[dict[str, Any]]:
         """What the model was sent since the last time."""
-        lines = (self.home.logs / "anthropic-payload.jsonl").read_text().rstrip("\n").split("\n")
+        self.host.advancer.tracer.flush()
+        lines = (self.home.logs / "script-payload.jsonl").read_text().rstrip("\n").split("\n")
         new, self._logged = lines[self._logged :], len(lines)
         return [json.loads(line) for line in new]
 

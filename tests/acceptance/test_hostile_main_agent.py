@@ -45,7 +45,7 @@ def write(path: str, text: str = EVIL) -> tuple[str, dict[str, str]]:
 
 
 def prompts(colleague: Colleague) -> list[str]:
-    lines = (colleague.home / "logs" / "anthropic-payload.jsonl").read_text().splitlines()
+    lines = (colleague.home / "logs" / "script-payload.jsonl").read_text().splitlines()
     return [json.loads(line)["system"] for line in lines]
 
 

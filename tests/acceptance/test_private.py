@@ -147,9 +147,9 @@ def test_the_model_did_read_and_repeat_it(desk: Confidant) -> None:
 
 def test_no_log_has_it(desk: Confidant) -> None:
     logs = {file.name: file.read_text() for file in (desk.home / "logs").rglob("*") if file.is_file()}
-    assert {"colleague.jsonl", "anthropic-payload.jsonl", "mcp-office.log"} <= set(logs)
+    assert {"colleague.jsonl", "script-payload.jsonl", "mcp-office.log"} <= set(logs)
     assert [name for name, text in logs.items() if CANARY.search(text)] == []
-    assert "[private]" in logs["anthropic-payload.jsonl"]
+    assert "[private]" in logs["script-payload.jsonl"]
 
 
 def test_no_exported_trajectory_has_it(desk: Confidant) -> None:

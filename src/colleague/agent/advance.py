@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from colleague.agent.conversation import Conversation
 from colleague.agent.events import Bus
 from colleague.agent.exits import Completed, Failed, Waiting
 from colleague.agent.loop import converse, remaining_seconds, too_long
 from colleague.agent.models.connections import Connections
-from colleague.agent.payload_log import PayloadLog
 from colleague.agent.run_spec import Assembler, CannotAssemble, RunEndHooks, RunSpec
 from colleague.agent.session import Session
 from colleague.agent.streaming.answer import without_tags
+from colleague.agent.tracing.tracer import Tracer
 from colleague.errors import ColleagueError
 from colleague.failpoints import failpoint
 from colleague.main_names import MAIN_TRANSCRIPT
@@ -34,9 +34,13 @@ class Advancer:
     assembler: Assembler
     bus: Bus
     connections: Connections
-    payloads: PayloadLog = PayloadLog()
+    tracer: Tracer = field(default_factory=Tracer)
 
     async def __call__(self, taken: Taken) -> None:
+        with self.tracer.run(taken.run):
+            await self._advance(taken)
+
+    async def _advance(self, taken: Taken) -> None:
         self.bus.tell("agent_start", taken.run.id, attempt=taken.run.attempt)
         try:
             run_spec = await self.assembler.assemble(taken.run)
@@ -52,6 +56,7 @@ class Advancer:
 
     async def _work(self, taken: Taken, run_spec: RunSpec) -> None:
         session = self._session(taken, run_spec)
+        self.tracer.joins(session)
         try:
             if taken.poisonous:
                 raise Failed("crashed the worker")
@@ -74,7 +79,7 @@ class Advancer:
         conversation = Conversation(
             self.database, taken, name, redact=run_spec.private.redact, hidden=run_spec.hidden
         )
-        return Session(conversation, run_spec, self.bus, self.connections, self.payloads)
+        return Session(conversation, run_spec, self.bus, self.connections, self.tracer)
 
     async def _complete(self, session: Session, ending: Completed) -> None:
         """The last answer and the end of the run are one commit."""

@@ -115,9 +115,8 @@ async def _ask(session: Session, messages: Sequence[ModelMessage]) -> Reply:
         session.tell_delta(delta)
 
     sent = await _with_pictures(run_spec, request)
-    reply = await ask_models(session, sent, on_delta, lambda: remaining_seconds(session))
-    session.payloads.write(session.run_id, run_spec, request, reply)
-    return reply
+    sent = replace(sent, watch=session.tracer.request(session, request))
+    return await ask_models(session, sent, on_delta, lambda: remaining_seconds(session))
 
 
 def _definition(spec: ToolSpec) -> ToolDefinition:

@@ -9,10 +9,10 @@ from colleague.agent.conversation import Conversation
 from colleague.agent.events import Bus
 from colleague.agent.models.connections import Connections
 from colleague.agent.models.delta import Delta
-from colleague.agent.payload_log import PayloadLog
 from colleague.agent.run_spec import RunSpec
 from colleague.agent.streaming.answer import AnswerReader
 from colleague.agent.streaming.payloads import message_updates
+from colleague.agent.tracing.tracer import Tracer
 from colleague.run_event import Kind
 from colleague.store.journal import Call
 
@@ -25,7 +25,7 @@ class Session:
     run_spec: RunSpec
     bus: Bus
     connections: Connections
-    payloads: PayloadLog = PayloadLog()
+    tracer: Tracer = field(default_factory=Tracer)
     reader: AnswerReader = field(default_factory=AnswerReader)
     """Reads the answer that comes now."""
 

@@ -16,8 +16,8 @@ from colleague.agent.history import SessionHistory
 from colleague.agent.main_agent import MainAgent, MoreTools
 from colleague.agent.models.connections import Connections
 from colleague.agent.models.oauth import TokenKeeper
-from colleague.agent.payload_log import PayloadLog
 from colleague.agent.run_spec import Assembler, RunSpec
+from colleague.agent.tracing.tracer import tracing
 from colleague.channels.channel_list import channels_of
 from colleague.channels.message_tool import MessageTools
 from colleague.clock import Clock
@@ -223,7 +223,9 @@ async def _served(
         await record_late_answer(database, key, answer)
 
     bus = Bus()
+    keep_ms = settings.experts.retention.milliseconds
     async with (
+        tracing(home.logs, environ, keep_seconds=keep_ms / 1000) as tracer,
         Servers.of(home, settings, environ, on_late=late, held=held) as servers,
         Connections(TokenKeeper(home.state / "oauth")) as connections,
     ):
@@ -242,9 +244,8 @@ async def _served(
         await main.mend_files()
         await experts.mend_files()
         await remove_leftovers(database, settings.workspace)
-        payloads = PayloadLog.of(home.logs, environ)
-        advancer = Advancer(database, AssemblerByKind(main, experts), bus, connections, payloads)
-        keep_ms = settings.experts.retention.milliseconds
+        bus.watch(tracer.on_event)
+        advancer = Advancer(database, AssemblerByKind(main, experts), bus, connections, tracer)
         sender = sender_with(OutboxSender(database, channels(settings.workspace)), settings)
         yield Host(
             database,

@@ -13,10 +13,11 @@ from colleague.agent.events import Bus
 from colleague.agent.gate import Verdict
 from colleague.agent.models.connections import Connections
 from colleague.agent.models.resolve import resolve_model
-from colleague.agent.payload_log import PayloadLog
 from colleague.agent.run_spec import RunSpec
 from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec, UnknownEnd
 from colleague.agent.toolbox import Toolbox
+from colleague.agent.tracing.switches import TraceSwitches
+from colleague.agent.tracing.tracer import open_tracer
 from colleague.clock import MovableClock
 from colleague.config import Settings
 from colleague.mcp.servers import Servers
@@ -134,11 +135,15 @@ class Stage:
         bus.watch(self.events.append)
         servers = Servers(Settings(), {}, self.folder / "mcp", logs=self.folder / "logs")
         async with Connections() as connections:
-            payloads = PayloadLog(self.folder / "payloads.jsonl")
+            tracer = open_tracer(TraceSwitches(payloads=self.folder))
+            bus.watch(tracer.on_event)
             host = Host(
-                self.database, servers, bus, Advancer(self.database, self, bus, connections, payloads), 8
+                self.database, servers, bus, Advancer(self.database, self, bus, connections, tracer), 8
             )
-            [run] = await host.advance_only([self.run_id])
+            try:
+                [run] = await host.advance_only([self.run_id])
+            finally:
+                tracer.close()
         return run
 
     async def calls(self) -> list[Call]:

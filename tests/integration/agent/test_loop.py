@@ -223,7 +223,7 @@ def test_long_results_are_cut_in_the_middle_for_the_model_only(opener: Opener, t
         stage.tools = [Long()]
         stage.run_spec = {"context": ContextRules(tool_result_max_chars=1000)}
         await stage.begin()
-        payloads = (stage.folder / "payloads.jsonl").read_text().splitlines()
+        payloads = (stage.folder / "script-payload.jsonl").read_text().splitlines()
         shown = json.loads(payloads[1])["messages"][-1]["parts"][0]["content"]
         assert "characters left out" in shown
         assert shown.startswith('<data source="web">')

@@ -44,7 +44,7 @@ def play(opener: Opener, folder: Path, acts: Callable[[Stage], Awaitable[None]])
 
 def texts_for_model(folder: Path) -> list[str]:
     """Everything the model was told, but for its own words."""
-    lines = (folder / "payloads.jsonl").read_text().rstrip("\n").split("\n")
+    lines = (folder / "script-payload.jsonl").read_text().rstrip("\n").split("\n")
     messages = [each for line in lines for each in json.loads(line)["messages"] if each["kind"] == "request"]
     return [str(part["content"]) for each in messages for part in each["parts"]]
 

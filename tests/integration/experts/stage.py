@@ -21,7 +21,8 @@ from sqlalchemy import select
 from colleague.agent.advance import Advancer
 from colleague.agent.events import Bus
 from colleague.agent.models.connections import Connections
-from colleague.agent.payload_log import PayloadLog
+from colleague.agent.tracing.switches import TraceSwitches
+from colleague.agent.tracing.tracer import open_tracer
 from colleague.clock import MovableClock
 from colleague.config import Settings, load_settings
 from colleague.experts.delivery.sender import Channel, OutboxSender, channels
@@ -69,7 +70,7 @@ class Shown:
     def of(cls, entry: dict[str, Any]) -> Shown:
         parts = [part for message in entry["messages"] for part in message["parts"]]
         texts = [part["content"] for part in parts if part["part_kind"] in ("user-prompt", "tool-return")]
-        return cls(entry["model"], entry["system"], entry["tools"], texts)
+        return cls(entry["model"], entry["system"], [tool["name"] for tool in entry["tools"]], texts)
 
 
 def returned(text: str) -> Any:
@@ -144,8 +145,10 @@ class Stage:
         experts = ExpertRuns(home, settings, self.environ, self.database, servers, RunPackages(home))
         bus = Bus()
         bus.watch(self.events.append)
-        payloads = PayloadLog(self.root / "payloads.jsonl")
-        self.advancer = Advancer(self.database, experts, bus, connections, payloads)
+        self.tracer = open_tracer(TraceSwitches(payloads=self.root))
+        self._stack.callback(self.tracer.close)
+        bus.watch(self.tracer.on_event)
+        self.advancer = Advancer(self.database, experts, bus, connections, self.tracer)
         self.sender = OutboxSender(self.database, channels(settings.workspace) | self.connected)
 
     def install(self, package: Package, **bindings: Any) -> None:
@@ -172,8 +175,9 @@ class Stage:
 
     def shown(self, run_id: str = "") -> list[Shown]:
         """What the model was shown, each time it was asked in this run."""
-        file = self.root / "payloads.jsonl"
-        entries = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+        self.tracer.flush()
+        files = sorted(self.root.glob("*-payload.jsonl"))
+        entries = [json.loads(line) for file in files for line in file.read_text().splitlines()]
         return [Shown.of(each) for each in entries if each["run"] == (run_id or self.run_id)]
 
     def workspace(self, expert: str = CLERK) -> Workspace:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from colleague.agent.models.request_watch import RequestWatch
 from colleague.agent.models.thinking import Thinking
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ class ThinkRequest:
     """Seconds the whole answer may take; the provider's setting when not set."""
     stall_seconds: float | None = None
     """Seconds of silence after which the answer is given up; the provider's setting when not set."""
+    watch: RequestWatch | None = field(default=None, repr=False, compare=False)
+    """Who looks on, for traces."""
 
     @property
     def whole_system(self) -> str:

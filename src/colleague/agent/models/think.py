@@ -18,6 +18,7 @@ from colleague.agent.models.messages import with_shown_names
 from colleague.agent.models.reply import Reply, cost_of, usage_of
 from colleague.agent.models.request import ThinkRequest
 from colleague.agent.models.request_params import ProviderRequest, provider_request
+from colleague.agent.models.request_watch import TryWatch
 from colleague.agent.models.resolved import ResolvedModel, Usage
 from colleague.agent.models.tool_name import ProviderToolNames
 
@@ -40,14 +41,35 @@ async def think(
     if connections is None:
         async with Connections() as own:
             return await think(model, request, on_delta, connections=own)
-    started = time.monotonic()
     if connections.tokens is not None:
         model = await connections.tokens.fresh(model)
+    watch = request.watch.begin(model) if request.watch is not None else None
+    if watch is None:
+        return await _ask(model, request, on_delta, connections)
+    try:
+        reply = await _ask(model, request, on_delta, connections, watch)
+    except BaseException as error:
+        watch.failed(error)
+        raise
+    watch.answered(reply)
+    return reply
+
+
+async def _ask(
+    model: ResolvedModel,
+    request: ThinkRequest,
+    on_delta: OnDelta | None,
+    connections: Connections,
+    watch: TryWatch | None = None,
+) -> Reply:
+    started = time.monotonic()
     asking = _Asking(model)
     with asking:
         asking.request = provider_request(model, await connections.open(model), request)
     async with aclosing(asking.deltas()) as deltas:
         async for delta in deltas:
+            if watch is not None:
+                watch.delta(delta)
             await _tell(on_delta, delta)
     return asking.reply(time.monotonic() - started)
 
