@@ -15,7 +15,7 @@ _LOOKS_SECRET = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|or|hf|ghp|gho|glpat|xox[abprs])[-_][A-Za-z0-9_-]{12,}"
     r"|\bAIza[A-Za-z0-9_-]{20,}"
     r"|(?<=Bearer )[A-Za-z0-9._~+/=-]{8,}"
-    r"|(?<=[?&]key=)[^&\s\"']+",
+    r"|(?<=[?&]key=)[^&\s\"'\\]+",
     re.IGNORECASE,
 )
 

@@ -78,7 +78,7 @@ async def _collect(given: object, tell: object) -> list[DoctorCheck]:
         settings = load_settings(place)
     except ColleagueError as error:
         return [*found, DoctorCheck("settings", "error", error.message, error.hint)]
-    found += [*_clock(place), *_settings(place, settings)]
+    found += [*_clock(place), *_settings(place, settings), *_traces(place)]
     for part in (_database, _model, _servers, _experts, _gateway):
         if callable(tell):
             tell(f"Looking at {part.__name__.strip('_')}")
@@ -171,6 +171,18 @@ def _workspace(home: Home, settings: Settings) -> Iterator[DoctorCheck]:
         yield DoctorCheck("workspace", "ok", str(settings.workspace))
     for each in file_problems(settings):
         yield DoctorCheck("prompt", "warning", each, "see: colleague prompt --sizes")
+
+
+def _traces(home: Home) -> Iterator[DoctorCheck]:
+    """Which traces the environment of this command switches on; a gateway has its own."""
+    import os
+
+    from colleague.agent.tracing.switches import TraceSwitches
+
+    switches = TraceSwitches.of(home.logs, os.environ)
+    yield DoctorCheck("traces", "ok", "; ".join(switches.sentences()) or "off")
+    for problem in switches.problems:
+        yield DoctorCheck("traces", "warning", problem, "see docs/tracing.md")
 
 
 async def _database(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]:

@@ -14,6 +14,8 @@ from colleague.agent.tracing.record import Cleaner, Document
 from colleague.agent.tracing.switches import CacheTraceSwitch
 
 MOST_SESSIONS = 1000
+_BEFORE_MESSAGES = 3
+"""Segments: tools, system, and its tail."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,8 @@ class CacheTrace:
         """Digests are made of cleaned text: nobody can guess from one what was taken out."""
         segments = list(_segments(chat, cleaner))
         tools, system, tail, *messages = segments
-        unchanged = self._unchanged((chat.key, chat.session, chat.model.name), segments)
-        first = segments[unchanged].name if unchanged is not None and unchanged < len(segments) else None
+        before = self._before_this((chat.key, chat.session, chat.model.name), segments)
+        kept = _kept(before, segments)
         return {
             **chat.about(),
             "breakpoints": _breakpoints(chat, messages),
@@ -51,32 +53,31 @@ class CacheTrace:
             "system": system.told() | ({"text": system.text} if self._switch.system else {}),
             "system_tail": tail.told() | ({"text": tail.text} if self._switch.system else {}),
             "messages": self._messages(messages),
-            "unchanged": None if unchanged is None else [each.name for each in segments[:unchanged]],
-            "first_change": first,
+            "unchanged_messages": max(0, kept - _BEFORE_MESSAGES),
+            "first_change": segments[kept].name if kept < min(len(before), len(segments)) else None,
             "usage": usage_of(chat.reply) if chat.reply else None,
             "reused": _share(chat),
             **({} if chat.reply else {"error": chat.error}),
         }
 
     def _messages(self, messages: list[_Segment]) -> Document:
-        told: list[Any] = [each.told() for each in messages]
-        if self._switch.prompt:
-            told = [
-                about | {"message": json.loads(each.text)} for about, each in zip(told, messages, strict=True)
-            ]
-        return {"count": len(messages), "each": told}
+        whole = _Segment("messages", "\n".join(each.text for each in messages))
+        said = {"each": [json.loads(each.text) for each in messages]} if self._switch.prompt else {}
+        return {"count": len(messages), **whole.told(), **said}
 
-    def _unchanged(self, place: tuple[str, str, str], segments: list[_Segment]) -> int | None:
-        """How many segments from the first on are as they were; None when there was no request before."""
-        digests = [each.digest for each in segments]
-        before = self._before.pop(place, None)
-        self._before[place] = digests
+    def _before_this(self, place: tuple[str, str, str], segments: list[_Segment]) -> list[str]:
+        """The digests of the request before; none for the first one."""
+        before = self._before.pop(place, [])
+        self._before[place] = [each.digest for each in segments]
         if len(self._before) > MOST_SESSIONS:
             self._before.popitem(last=False)
-        if before is None:
-            return None
-        same = [old == new for old, new in zip(before, digests, strict=False)]
-        return same.index(False) if False in same else len(same)
+        return before
+
+
+def _kept(before: list[str], segments: list[_Segment]) -> int:
+    """How many segments from the first on are as they were."""
+    same = [old == new.digest for old, new in zip(before, segments, strict=False)]
+    return same.index(False) if False in same else len(same)
 
 
 def _segments(chat: ChatRecord, cleaner: Cleaner) -> Iterator[_Segment]:

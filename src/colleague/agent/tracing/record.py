@@ -36,10 +36,6 @@ class Cleaner:
     def text(self, text: str) -> str:
         return redact(self.private.redact(text), self.secrets)
 
-    def document(self, document: Any) -> Any:
-        """The same value, cleaned."""
-        return json.loads(self.json(document))
-
     def json(self, document: Any) -> str:
         shown = self.private.redact_document(document)
         return redact(json.dumps(shown, ensure_ascii=False, default=str), self.secrets)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from colleague.agent.tracing.cache_trace import CacheTrace
@@ -15,6 +16,8 @@ from colleague.agent.tracing.switches import ModelPayload, TraceSwitches
 from colleague.agent.tracing.trace_file import TraceFile
 from colleague.agent.tracing.trace_writer import TraceWriter
 from colleague.agent.tracing.trajectory_folder import TrajectoryFolder
+
+LINES_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
@@ -83,9 +86,9 @@ class TraceSinks:
 
 
 def _append_pieces(path: Path, chat: ChatRecord, pieces: Pieces, cleaner: Cleaner) -> None:
-    file = TraceFile(path)
-    for document in pieces.documents(chat.about(), cleaner):
-        file.append(cleaner.line(document))
+    lines = (cleaner.line(document) for document in pieces.documents(chat.about(), cleaner))
+    while some := list(islice(lines, LINES_AT_ONCE)):
+        TraceFile(path).append("\n".join(some))
 
 
 def _show(chat: ChatRecord, mode: ModelPayload, cleaner: Cleaner) -> None:

@@ -6,9 +6,7 @@ Nothing of OpenTelemetry is imported unless spans are switched on."""
 from __future__ import annotations
 
 import contextlib
-import logging
 import os
-import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from colleague import __version__
+from colleague.agent.tracing.notice import notice
 from colleague.agent.tracing.record import Cleaner
 
 if TYPE_CHECKING:
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
     from colleague.agent.models.reply import Reply
     from colleague.agent.models.resolved import ResolvedModel
     from colleague.store.run import Run
-
-log = logging.getLogger(__name__)
 
 EXTRA = "pip install 'colleague[otel]'"
 CLOSE_SECONDS = 3.0
@@ -174,9 +171,9 @@ def open_spans() -> SpanExport | None:
     try:
         return SpanExport(_provider())
     except ImportError:
-        _refuse(f"OpenTelemetry is not installed: {EXTRA}")
+        notice(f"OpenTelemetry is not installed: {EXTRA}")
     except Exception as error:  # noqa: BLE001 - a wrong variable, a certificate that is not there
-        _refuse(f"spans are not sent: {error}")
+        notice(f"spans are not sent: {error}")
     return None
 
 
@@ -198,12 +195,6 @@ def _service() -> dict[str, Any]:
     if os.environ.get("OTEL_SERVICE_NAME"):
         said += ",service.name="
     return {name: value for name, value in own.items() if f"{name}=" not in said}
-
-
-def _refuse(text: str) -> None:
-    log.warning("%s", text)
-    with contextlib.suppress(Exception):
-        sys.stderr.write(f"colleague: {text}\n")
 
 
 def _address(model: ResolvedModel) -> dict[str, Any]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 import queue
-import sys
 import threading
 import time
 from collections.abc import Callable
+
+from colleague.agent.tracing.notice import notice
 
 log = logging.getLogger(__name__)
 
@@ -84,18 +85,9 @@ class TraceWriter:
         if about in self._told:
             return
         self._told.add(about)
-        log.warning("%s", text)
-        _say(f"colleague: {text}")
+        notice(text)
 
     def _log_once(self, about: str) -> None:
         if about not in self._told:
             self._told.add(about)
             log.exception("a line of a trace is left out")
-
-
-def _say(text: str) -> None:
-    try:
-        sys.stderr.write(f"{text}\n")
-        sys.stderr.flush()
-    except (OSError, ValueError, AttributeError):
-        return  # there is no stderr

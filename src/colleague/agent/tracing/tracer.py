@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from colleague.agent.tracing.guard import guarded
+from colleague.agent.tracing.notice import notice
 from colleague.agent.tracing.record import Cleaner
 from colleague.agent.tracing.run_trace import ChatTraces, RunTrace
 from colleague.agent.tracing.sinks import TraceSinks
@@ -88,6 +89,8 @@ class Tracer:
 
 def open_tracer(switches: TraceSwitches, *, keep_seconds: float | None = None) -> Tracer:
     """As the switches say. To be closed, so that nothing of it is lost."""
+    for problem in switches.problems:
+        notice(problem)
     return Tracer(TraceSinks.of(switches, keep_seconds=keep_seconds), open_spans() if switches.otel else None)
 
 

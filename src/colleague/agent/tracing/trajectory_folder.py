@@ -28,9 +28,10 @@ def file_name(session_key: str) -> str:
     """The key with `:` as `_`. One with other characters that no file has gets a digest, so that no two keys
     share a file by that."""
     plain = session_key.replace(":", "_")
-    safe = _UNSAFE.sub("_", plain)[:_LONGEST_NAME]
-    if safe != plain or not safe.strip("."):
-        safe = f"{safe}-{hashlib.sha256(session_key.encode(errors='replace')).hexdigest()[:12]}"
+    safe = _UNSAFE.sub("_", plain).lstrip(".")[:_LONGEST_NAME]
+    if safe != plain or not safe:
+        digest = hashlib.sha256(session_key.encode(errors="surrogatepass")).hexdigest()
+        safe = f"{safe}-{digest[:12]}"
     return f"{safe}.jsonl"
 
 
