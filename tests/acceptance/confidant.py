@@ -130,6 +130,17 @@ class Confidant:
             return list(db.execute(query))
 
 
+TRACES = {
+    "OPENCLAW_ANTHROPIC_PAYLOAD_LOG": "1",
+    "OPENCLAW_RAW_STREAM": "1",
+    "OPENCLAW_CACHE_TRACE": "1",
+    "OPENCLAW_CACHE_TRACE_SYSTEM": "1",
+    "OPENCLAW_CACHE_TRACE_PROMPT": "1",
+    "OPENCLAW_DEBUG_MODEL_PAYLOAD": "full-redacted",
+}
+"""Everything that can be switched on."""
+
+
 def package_with_secrets(folder: Path, secret: str = SECRET, *, version: str = "0.1.0") -> Path:
     """The support desk with the secrets in its private file, no second attempt, and little patience."""
     package = folder / "package"
@@ -146,6 +157,6 @@ def package_with_secrets(folder: Path, secret: str = SECRET, *, version: str = "
 def confide(folder: Path, patch: pytest.MonkeyPatch) -> Confidant:
     office = Office.open(Colleague(folder / "home"))
     office.employ(DESK, package_with_secrets(folder))
-    for name, value in office.colleague.environment({"OPENCLAW_ANTHROPIC_PAYLOAD_LOG": "1"}).items():
+    for name, value in office.colleague.environment(TRACES).items():
         patch.setenv(name, value)
     return Confidant(office, patch)

@@ -147,9 +147,13 @@ def test_the_model_did_read_and_repeat_it(desk: Confidant) -> None:
 
 def test_no_log_has_it(desk: Confidant) -> None:
     logs = {file.name: file.read_text() for file in (desk.home / "logs").rglob("*") if file.is_file()}
-    assert {"colleague.jsonl", "script-payload.jsonl", "mcp-office.log"} <= set(logs)
+    traces = {"script-payload.jsonl", "raw-stream.jsonl", "cache-trace.jsonl"}
+    trajectories = {file.name for file in (desk.home / "logs" / "trajectory").iterdir()}
+    assert {"colleague.jsonl", "mcp-office.log"} | traces <= set(logs)
+    assert any(name.startswith(f"expert_{DESK}") for name in trajectories)
     assert [name for name, text in logs.items() if CANARY.search(text)] == []
-    assert "[private]" in logs["script-payload.jsonl"]
+    assert all("[private]" in logs[name] for name in traces)
+    assert any("[private]" in logs[name] for name in trajectories)
 
 
 def test_no_exported_trajectory_has_it(desk: Confidant) -> None:
