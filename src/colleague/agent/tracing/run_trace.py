@@ -59,6 +59,7 @@ class RunTrace:
     cleaner: Cleaner = field(default_factory=Cleaner)
     totals: Totals = field(default_factory=Totals)
     _conversations: dict[str, Conversation] = field(default_factory=dict)
+    _last_told: dict[str, list[Document]] = field(default_factory=dict)
     _told: set[str] = field(default_factory=set)
     _began: float = field(default_factory=time.monotonic)
     _ended: bool = False
@@ -78,10 +79,16 @@ class RunTrace:
         """A model is about to be asked, once or again and again."""
         self.joins(session)
         conversation = session.conversation
-        for document in trajectory.told_lines(list(request.messages)):
-            self.line(document, transcript=conversation.session)
+        self._tell_new(conversation.session, list(trajectory.told_lines(list(request.messages))))
         self._tell_settled(conversation)
         return ChatTraces(self, self.cleaner, conversation.session, request)
+
+    def _tell_new(self, transcript: str, told: list[Document]) -> None:
+        """A request that is made again, shorter than before, tells nothing new."""
+        if told != self._last_told.get(transcript):
+            self._last_told[transcript] = [each.copy() for each in told]
+            for document in told:
+                self.line(document, transcript=transcript)
 
     def joins(self, session: Session) -> None:
         """A session of the run; it may have private text and a model of its own."""
@@ -98,6 +105,10 @@ class RunTrace:
             if call.position == newest and call.status in trajectory.UNTOLD and call.id not in self._told:
                 self._told.add(call.id)
                 self.line(trajectory.settled_line(call), transcript=conversation.session)
+
+    def answers(self, reply: Reply, transcript: str) -> None:
+        self.totals.add(reply)
+        self._last_told.pop(transcript, None)
 
     def event(self, event: RunEvent) -> None:
         """Something was told to whoever watches."""
@@ -205,7 +216,7 @@ class ChatTrace:
 
     @guarded
     def answered(self, reply: Reply) -> None:
-        self.trace.totals.add(reply)
+        self.trace.answers(reply, self.record.session)
         self._ends(replace(self.record, reply=reply))
         if self.span is not None:
             self.span.answered(reply)
