@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from colleague.cli.model_auth import app as auth_app
+from colleague.cli.model_auth import auth
 from colleague.cli.options import HomeOption, JsonOption
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from colleague.errors import ColleagueError
 
 app = typer.Typer(no_args_is_help=True, help="Add, see and try the models.")
-app.add_typer(auth_app, name="auth")
+app.add_typer(auth, name="auth")
 
 _QUESTION = "Answer with one word: ready"
 _LONGEST_ANSWER = 1024

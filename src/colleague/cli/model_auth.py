@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from colleague.agent.models.profile_report import ProfileDocument
     from colleague.store.tx import Tx
 
-app = typer.Typer(no_args_is_help=True, help="Several keys for one provider: see, add, order, free them.")
+auth = typer.Typer(no_args_is_help=True, help="Several keys for one provider: see, add, order, free them.")
 
 ProfileArgument = Annotated[str, typer.Argument(metavar="PROFILE", help="The name of an auth profile.")]
 AgentOption = Annotated[str, typer.Option("--agent", metavar="ID", help="Whose profiles and order.")]
 
 
-@app.command("list")
+@auth.command("list")
 def list_(
     provider: Annotated[str, typer.Argument(metavar="PROVIDER", help="Only this provider's.")] = "",
     agent: AgentOption = MAIN_AGENT,
@@ -76,7 +76,7 @@ def _documents(home: Path | None, agent: str) -> list[ProfileDocument]:
     return profile_documents(settings, os.environ, book, agent=agent)
 
 
-@app.command()
+@auth.command()
 def add(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What you call it, such as anthropic:work.")],
     provider: Annotated[str, typer.Option("--provider", help="The provider it is for.")],
@@ -118,7 +118,7 @@ def add(
     _say_restart(home)
 
 
-@app.command()
+@auth.command()
 def remove(name: ProfileArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Remove a profile from colleague.json, with its statistics. Those of OpenClaw stay."""
     from colleague.agent.models.profile_entries import remove_profile
@@ -136,7 +136,7 @@ def remove(name: ProfileArgument, home: HomeOption = None, as_json: JsonOption =
     _say_restart(home)
 
 
-@app.command()
+@auth.command()
 def order(
     provider: Annotated[str, typer.Argument(metavar="PROVIDER", help="The provider.")],
     profiles: Annotated[
@@ -166,7 +166,7 @@ def order(
     say(f"{TICK} {provider}: {', '.join(now) or 'no profiles'}")
 
 
-@app.command("clear-cooldown")
+@auth.command("clear-cooldown")
 def clear_cooldown(
     profiles: Annotated[
         list[str] | None, typer.Argument(metavar="[PROFILE...]", help="All of them when left out.")
