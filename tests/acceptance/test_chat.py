@@ -35,7 +35,7 @@ def leave(person: Typist) -> None:
     """Once the turn is committed, not only shown."""
     while True:
         person.type("/status", ENTER)
-        if "idle" in person.until("compacted"):
+        if "idle" in person.until("compactions"):
             break
     person.type(CTRL_D)
     assert person.end() == 0
