@@ -104,7 +104,7 @@ class ObedientAssembler:
 
     async def assemble(self, run: Run) -> RunSpec:
         model = ResolvedModel("obedient", "obedient", stand_in=self.model)
-        return replace(await self.real.assemble(run), model=model)
+        return replace(await self.real.assemble(run), model=model, routes=None)
 
 
 @dataclass(frozen=True)
