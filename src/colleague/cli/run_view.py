@@ -13,12 +13,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 import typer
 
-from colleague.agent.streaming.levels import (
-    shows_reasoning,
-    streams_reasoning,
-    tells_calls,
-    tells_results,
-)
 from colleague.cli.approval_view import question_lines
 from colleague.cli.output import CROSS, TICK, note, note_as_is, plain, say, say_json
 from colleague.cli.run_text import MARKS, first_sentence, next_commands, refused_text, usage_text
@@ -34,6 +28,12 @@ from colleague.run_document import (
     short,
 )
 from colleague.silent_answer import AnswerStream, shown_answer
+from colleague.verbosity import (
+    shows_reasoning,
+    streams_reasoning,
+    tells_calls,
+    tells_results,
+)
 
 if TYPE_CHECKING:
     from colleague.run_event import RunEvent

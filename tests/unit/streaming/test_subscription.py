@@ -9,10 +9,10 @@ from hypothesis import given
 
 from colleague.agent.models.delta import TextDelta, ThinkingDelta, ToolCallDelta
 from colleague.agent.streaming.answer import AnswerReader, read_answer
-from colleague.agent.streaming.block_chunker import BlockChunking
 from colleague.agent.streaming.block_coalescer import Coalescing
 from colleague.agent.streaming.payloads import message_end, message_updates
 from colleague.agent.streaming.subscription import BlockStreaming, Callbacks, ReplyPart, Subscription
+from colleague.block_chunker import BlockChunking
 from colleague.run_event import Kind, RunEvent
 
 from .splits import ANSWERS, CUTS, split

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from colleague.agent.streaming.block_chunker import BlockChunker, BlockChunking
 from colleague.agent.streaming.block_coalescer import BlockCoalescer, Coalescing
-from colleague.agent.streaming.levels import shows_reasoning, streams_reasoning, tells_calls, tells_results
+from colleague.block_chunker import BlockChunker, BlockChunking
 from colleague.config.agents import AgentDefaults
 from colleague.run_document import ReasoningMode, VerboseLevel
 from colleague.run_event import RunEvent
+from colleague.verbosity import shows_reasoning, streams_reasoning, tells_calls, tells_results
 
 BlockBreak = Literal["text_end", "message_end"]
 

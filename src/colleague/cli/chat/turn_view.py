@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from colleague.agent.streaming.block_chunker import BlockChunker, BlockChunking
-from colleague.agent.streaming.levels import streams_reasoning, tells_calls
+from colleague.block_chunker import BlockChunker, BlockChunking
 from colleague.cli.approval_view import summary
 from colleague.cli.output import CROSS, TICK, plain
 from colleague.cli.run_view import QUIET, RunView, ShownRun
 from colleague.cli.spinner import Spinner
 from colleague.retold_text import RetoldText
 from colleague.silent_answer import AnswerStream
+from colleague.verbosity import streams_reasoning, tells_calls
 
 if TYPE_CHECKING:
     from colleague.run_document import RunDocument

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from colleague.agent.streaming.fences import Line, fence_of, lines_of
+from colleague.code_fences import Line, fence_of, lines_of
 
 BreakPreference = Literal["paragraph", "newline", "sentence"]
 _WORD, _SENTENCE, _NEWLINE, _PARAGRAPH = 0, 1, 2, 3
