@@ -181,7 +181,7 @@ class TestSessions:
             "after": ["It is done."],
             "label": ("trip/2027", "agent:main:telegram:dm:7"),
             "sessions": ["agent:main:telegram:dm:7", "agent:main:main"],
-            "stopped": {"run_id": None, "dropped": 0},
+            "stopped": {"run_id": None, "dropped": 0, "children": 0},
             "reset": ([], ["Hello.", "It is done.", "Again.", "It is done."], ["ann"]),
             "status": ("idle", 4),
         }

@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from colleague.agent.tool import ToolSpec
-from colleague.agent.toolbox import BadArguments, checked_arguments
+from colleague.agent.toolbox import BadArguments, decoded_arguments
+from colleague.argument_check import misfits
 from colleague.errors import UsageError
 from colleague.experts.expert import Expert
 from colleague.experts.runs.mapping import lane_of
@@ -96,9 +96,11 @@ def isolated_session(expert: Expert, process: Process) -> str:
 
 def checked_inputs(process: Process, inputs: dict[str, Any]) -> None:
     """Raises UsageError with every input that is missing or does not fit."""
+    names = ", ".join(f"{each.name} ({each.schema.get('type', 'any')})" for each in process.inputs)
+    hint = f"{process.name} takes: {names or 'no inputs'}"
     try:
-        checked_arguments(ToolSpec(process.name, "", object_schema(process.inputs)), inputs)
+        problems = misfits(object_schema(process.inputs), decoded_arguments(inputs))
     except BadArguments as error:
-        names = ", ".join(f"{each.name} ({each.schema.get('type', 'any')})" for each in process.inputs)
-        message = str(error).replace("the arguments of", "the inputs of")
-        raise UsageError(message, hint=f"{process.name} takes: {names or 'no inputs'}") from None
+        raise UsageError(str(error), hint=hint) from None
+    if problems:
+        raise UsageError(f"the inputs of {process.name} do not fit: {'; '.join(problems)}", hint=hint)
