@@ -120,7 +120,7 @@ class Gateway:
         given = (self.home, self.port, self.patience)
         self._process = FORKED.Process(target=_serve, args=given, daemon=True)
         self._process.start()
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(240):
             while not await self._answers():
                 assert self._process.is_alive(), trouble(self.home)
                 await asyncio.sleep(0.02)

@@ -195,7 +195,7 @@ class Slow(Ledger):
     async def call(self, request: ToolRequest) -> ToolOutput:
         Slow.busy += 1
         Slow.most = max(Slow.most, Slow.busy)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(240):
             while Slow.most < 4:
                 await asyncio.sleep(0.01)
         Slow.busy -= 1
@@ -412,7 +412,7 @@ def test_a_call_is_not_sent_past_the_lease(opener: Opener, tmp_path: Path) -> No
         async with Connections() as connections:
             worker = Worker(stage.database, Slept(stage.database, stage, Bus(), connections))
             working = asyncio.create_task(worker.run())
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(240):
                 while [call.status for call in await stage.calls()] != ["started"]:
                     await asyncio.sleep(0.02)
             await asyncio.sleep(0.2)

@@ -242,7 +242,7 @@ class TestSessions:
                     if event.kind == "session_status" and len(found) > 1 and event.data["status"] == "idle":
                         return
 
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(240):
             watching = asyncio.create_task(look())
             await ready.wait()
             sent = await service.send(key, MessageRequest("Hello.", model="script/talk.yaml"))

@@ -25,7 +25,7 @@ from tests.integration.store.test_store import on, send, take
 
 
 async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(240):
         while not await condition():
             await asyncio.sleep(0.01)
 
