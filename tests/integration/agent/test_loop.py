@@ -272,7 +272,7 @@ def test_the_next_attempt_continues_and_repeats_no_effect(opener: Opener, tmp_pa
 log: asked.jsonl
 replies:
   - calls: [{operation: ledger.append, arguments: {line: one}}]
-  - error: {reason: server, after: 1, times: 1}
+  - error: {reason: format, times: 1}
     text: Done.
 """
 
@@ -280,8 +280,9 @@ replies:
         stage.run_spec = {"retries": Retries(max_attempts=2, delay_ms=30_000)}
 
         async def pass_time() -> None:
-            while not any(event.data.get("status") == "retrying" for event in stage.events):
-                await asyncio.sleep(0.02)
+            async with asyncio.timeout(240):
+                while not any(event.data.get("status") == "retrying" for event in stage.events):
+                    await asyncio.sleep(0.02)
             stage.clock.move(seconds=31)
             await sweep(stage.database)
 
