@@ -11,7 +11,7 @@ _LONGEST_INFO = 40
 
 
 @dataclass(frozen=True)
-class Fence:
+class CodeFence:
     """The line that began a block of code."""
 
     marks: str
@@ -30,12 +30,12 @@ class Fence:
         return found is not None and found[1].startswith(self.marks) and not found[2].strip()
 
 
-def fence_of(line: str) -> Fence | None:
+def fence_of(line: str) -> CodeFence | None:
     """The block of code that a line begins."""
     found = _FENCE.match(line)
     if found is None or (found[1][0] == "`" and "`" in found[2]):
         return None
-    return Fence(found[1], found[2])
+    return CodeFence(found[1], found[2])
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Line:
 
     start: int
     end: int
-    fence: Fence | None
+    fence: CodeFence | None
     closes: bool = False
 
 

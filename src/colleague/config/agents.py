@@ -215,7 +215,7 @@ class MemoryFlush(Section):
     system_prompt: str | None = works(default=None, description="Added to the system prompt then.")
 
 
-class Compaction(Section):
+class CompactionSettings(Section):
     passed_over = keys(
         "mode provider thinkingLevel reserveTokensFloor maxHistoryShare customInstructions identifierPolicy"
         " identifierInstructions recentTurnsPreserve qualityGuard midTurnPrecheck postIndexSync notifyUser"
@@ -379,7 +379,9 @@ class AgentDefaults(Section):
     context_pruning: ContextPruning = Field(
         default_factory=ContextPruning, description="Cutting old tool results."
     )
-    compaction: Compaction = Field(default_factory=Compaction, description="Summarising old turns.")
+    compaction: CompactionSettings = Field(
+        default_factory=CompactionSettings, description="Summarising old turns."
+    )
     memory_search: MemorySearch = Field(default_factory=MemorySearch, description="Long-term memory.")
     block_streaming_default: Literal["off", "on"] = works(
         default="off", description="Whether whoever listens gets an answer in blocks while it is written."

@@ -8,7 +8,7 @@ from fastapi import Depends, Query
 
 from colleague.agent.streaming.subscription import BlockStreaming
 from colleague.gateway.gateway import GatewayDep
-from colleague.gateway.streams import StreamOptions
+from colleague.gateway.streams import EventStreamOptions
 from colleague.run_document import ReasoningMode, VerboseLevel
 
 _REASONING = "What is told of what the model thinks: nothing, all at the end of a message, or as it comes"
@@ -21,11 +21,11 @@ def stream_options(
     reasoning: Annotated[ReasoningMode, Query(description=_REASONING)] = "stream",
     verbose: Annotated[VerboseLevel, Query(description=_VERBOSE)] = "full",
     blocks: Annotated[bool | None, Query(description=_BLOCKS)] = None,
-) -> StreamOptions:
+) -> EventStreamOptions:
     """What a listener asks for."""
     defaults = here.live.settings.agents.defaults
     wanted = defaults.block_streaming_default == "on" if blocks is None else blocks
-    return StreamOptions(reasoning, verbose, BlockStreaming.of(defaults) if wanted else None)
+    return EventStreamOptions(reasoning, verbose, BlockStreaming.of(defaults) if wanted else None)
 
 
-StreamDep = Annotated[StreamOptions, Depends(stream_options)]
+StreamDep = Annotated[EventStreamOptions, Depends(stream_options)]

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
-from colleague.agent.streaming.subscription import BlockStreaming, Callbacks, ReplyPart, Subscription
+from colleague.agent.streaming.subscription import BlockStreaming, Callbacks, EventSubscription, ReplyPart
 from colleague.run_document import ReasoningMode, VerboseLevel
 from colleague.run_event import Kind, RunEvent
 from colleague.runtime.local_service import LocalService
@@ -22,7 +22,7 @@ STILL_HERE = ": still here\n\n"
 
 
 @dataclass(frozen=True)
-class StreamOptions:
+class EventStreamOptions:
     """What whoever listens wants: all, or less of what is thought and done; and answers in blocks, too."""
 
     reasoning: ReasoningMode = "stream"
@@ -34,14 +34,14 @@ class StreamOptions:
 class _Listener:
     """One subscription, and what it was told since it was last asked."""
 
-    options: StreamOptions
+    options: EventStreamOptions
     told: list[RunEvent] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         blocks = self.options.blocks
         callbacks = Callbacks(on_agent_event=self.told.append, on_block_reply=self._block if blocks else None)
         self._run_id = ""
-        self._subscription = Subscription(
+        self._subscription = EventSubscription(
             callbacks, reasoning=self.options.reasoning, verbose=self.options.verbose, blocks=blocks
         )
 
@@ -61,10 +61,10 @@ class _Listener:
 
 
 async def run_stream(
-    service: LocalService, watchers: RunWatchers, run_id: str, options: StreamOptions | None = None
+    service: LocalService, watchers: RunWatchers, run_id: str, options: EventStreamOptions | None = None
 ) -> AsyncIterator[str]:
     """Begins with what has happened and ends with how the run ended, whoever works on it."""
-    listener = _Listener(options or StreamOptions())
+    listener = _Listener(options or EventStreamOptions())
     async with contextlib.aclosing(service.events(run_id, watchers)) as events:
         silent = 0
         async for event in events:
@@ -76,10 +76,10 @@ async def run_stream(
 
 
 async def session_stream(
-    events: AsyncGenerator[SessionEvent | None], options: StreamOptions | None = None
+    events: AsyncGenerator[SessionEvent | None], options: EventStreamOptions | None = None
 ) -> AsyncIterator[str]:
     """Until the caller goes away; the id of a stored item is its position."""
-    listener = _Listener(options or StreamOptions())
+    listener = _Listener(options or EventStreamOptions())
     async with contextlib.aclosing(events):
         silent = 0
         async for event in events:

@@ -23,7 +23,7 @@ from colleague.agent.turn_end import TurnEndHooks
 from colleague.agent.turn_inputs import TurnInputs
 from colleague.agent.turn_opening import TurnOpening
 from colleague.config import Settings
-from colleague.config.agents import Compaction
+from colleague.config.agents import CompactionSettings
 from colleague.run_event import RunEvent
 from colleague.session_key import SessionKey
 from colleague.sessions.messages import SessionMessage, send_message
@@ -124,7 +124,7 @@ class Desk:
 
     async def assemble(self, run: Run) -> RunSpec:
         opening = TurnOpening(self.database)
-        rules = ContextRules(compaction=Compaction.model_validate(self.compaction))
+        rules = ContextRules(compaction=CompactionSettings.model_validate(self.compaction))
         spec = RunSpec(
             owner="main",
             model=ResolvedModel("test", "reader", context_window=self.window, stand_in=self.model),

@@ -17,7 +17,7 @@ from pydantic_ai.messages import (
 )
 
 from colleague.agent.context.cut import cut_place, units_before, units_from
-from colleague.agent.context.literals import Literals, Said, literals_of, values_in
+from colleague.agent.context.literals import Literals, SaidText, literals_of, values_in
 from colleague.agent.context.record import fitted_record, record_of, record_tokens
 from colleague.agent.context.unit import Unit, total_tokens
 from colleague.agent.context.view import repaired, view_of
@@ -134,7 +134,7 @@ VALUES = st.sampled_from(
 @given(st.lists(VALUES, min_size=1, max_size=8), st.sampled_from(["person", "agent", "call", "result"]))
 @settings(deadline=None)
 def test_values_are_kept_letter_by_letter(values: list[str], origin: Any) -> None:
-    said = [Said(origin, f"about {value}, please") for value in values]
+    said = [SaidText(origin, f"about {value}, please") for value in values]
     kept = str(literals_of(said, "A summary.", Literals(), 1000))
     again = literals_of([], "Another.", Literals.after(f"A summary.\n\n{kept}")[1], 1000)
     for value in values:
@@ -148,6 +148,6 @@ def test_values_are_kept_letter_by_letter(values: list[str], origin: Any) -> Non
 def test_values_never_grow_past_their_limit(values: list[str], most: int) -> None:
     from colleague.agent.context.tokens import text_tokens
 
-    said = [Said("person", f"{value} {index}") for index, value in enumerate(values)]
+    said = [SaidText("person", f"{value} {index}") for index, value in enumerate(values)]
     kept = literals_of(said, "", Literals(), most)
     assert sum(text_tokens(line) for line in (*kept.people, *kept.others)) <= most

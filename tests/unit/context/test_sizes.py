@@ -15,7 +15,7 @@ from colleague.agent.context.rules import ContextRules
 from colleague.agent.context.tokens import text_tokens
 from colleague.agent.exits import Failed
 from colleague.agent.models.resolved import ResolvedModel
-from colleague.config.agents import Compaction
+from colleague.config.agents import CompactionSettings
 
 
 def budget(window: int | None, rules: ContextRules | None = None, **model: int) -> ContextBudget:
@@ -40,7 +40,7 @@ def test_a_flush_begins_before_the_limit() -> None:
     rules = ContextRules(has_memory=True)
     assert budget(200_000, rules).trigger == 200_000 - 20_000 - 4_000
     off = ContextRules(
-        compaction=Compaction.model_validate({"memoryFlush": {"enabled": False}}), has_memory=True
+        compaction=CompactionSettings.model_validate({"memoryFlush": {"enabled": False}}), has_memory=True
     )
     assert budget(200_000, off).trigger == 180_000
 

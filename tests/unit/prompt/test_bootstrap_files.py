@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from colleague.agent.prompt import bootstrap_files as bootstrap
-from colleague.agent.prompt.bootstrap_budget import Budget, ShownFile, within_budget
+from colleague.agent.prompt.bootstrap_budget import BootstrapBudget, ShownFile, within_budget
 from colleague.agent.prompt.bootstrap_files import BOOTSTRAP, EXPERTS, SUBAGENT, bootstrap_files
 from colleague.agent.prompt.text_file import TextFile, read_text_file
 from colleague.file_cache import SETTLED_NS, FileCache
 
-USUAL = Budget(12_000, 60_000)
+USUAL = BootstrapBudget(12_000, 60_000)
 
 
 def shown(
     workspace: Path,
-    budget: Budget = USUAL,
+    budget: BootstrapBudget = USUAL,
     extra: Sequence[str] = (),
     names: Sequence[str] = (*BOOTSTRAP, EXPERTS),
 ) -> dict[str, ShownFile]:
@@ -63,7 +63,7 @@ def test_a_file_over_its_limit_keeps_beginning_and_end(tmp_path: Path) -> None:
 
 def test_the_limit_of_all_cuts_the_later_ones_and_drops_the_last(tmp_path: Path) -> None:
     write(tmp_path, AGENTS=4000, TOOLS=4000, SOUL=4000, IDENTITY=300)
-    found = shown(tmp_path, Budget(12_000, 10_000))
+    found = shown(tmp_path, BootstrapBudget(12_000, 10_000))
     told = {name: each.status for name, each in found.items() if each.status != "missing"}
     assert told == {"AGENTS.md": "whole", "TOOLS.md": "whole", "SOUL.md": "cut", "IDENTITY.md": "dropped"}
     assert sum(len(each.text) for each in found.values()) <= 10_000
@@ -91,7 +91,9 @@ def test_ten_megabytes_are_cut_like_any_long_file(tmp_path: Path) -> None:
 
 def test_a_small_limit_still_shows_something(tmp_path: Path) -> None:
     write(tmp_path, AGENTS=500)
-    assert shown(tmp_path, Budget(100, 60_000))["AGENTS.md"].text.startswith("A" * 70 + "\n[... 410 of 500")
+    assert shown(tmp_path, BootstrapBudget(100, 60_000))["AGENTS.md"].text.startswith(
+        "A" * 70 + "\n[... 410 of 500"
+    )
 
 
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from colleague.agent.prompt.assemble import assemble_prompt
-from colleague.agent.prompt.bootstrap_budget import Budget, within_budget
+from colleague.agent.prompt.bootstrap_budget import BootstrapBudget, within_budget
 from colleague.agent.prompt.bootstrap_files import BOOTSTRAP, EXPERTS, bootstrap_files
 from colleague.agent.prompt.prompt_input import PromptInput
 from colleague.agent.prompt.runtime_info import RuntimeInfo
@@ -46,7 +46,7 @@ def text(made: PromptInput, mode: PromptMode = "full") -> str:
 def files(workspace: Path) -> Any:
     for name in (*BOOTSTRAP, EXPERTS):
         (workspace / name).write_text(f"- of {name}")
-    return within_budget(bootstrap_files(workspace), Budget(12_000, 60_000))
+    return within_budget(bootstrap_files(workspace), BootstrapBudget(12_000, 60_000))
 
 
 def everything(tmp_path: Path) -> PromptInput:
@@ -92,7 +92,7 @@ def test_the_order_is_the_seeds_and_what_changes_is_last(tmp_path: Path) -> None
 
 
 def test_minimal_is_for_sub_agents(tmp_path: Path) -> None:
-    plain = given(subagent="the task", files=within_budget(bootstrap_files(tmp_path), Budget(1, 1)))
+    plain = given(subagent="the task", files=within_budget(bootstrap_files(tmp_path), BootstrapBudget(1, 1)))
     assert names(plain, "minimal") == [
         "tooling",
         "safety",
@@ -144,7 +144,7 @@ def test_what_is_dropped_or_unreadable_has_a_line(tmp_path: Path) -> None:
     (tmp_path / "AGENTS.md").write_text("A" * 3000)
     (tmp_path / "SOUL.md").write_text("S" * 3000)
     (tmp_path / "USER.md").mkdir()
-    told = text(given(files=within_budget(bootstrap_files(tmp_path), Budget(12_000, 3_100))))
+    told = text(given(files=within_budget(bootstrap_files(tmp_path), BootstrapBudget(12_000, 3_100))))
     assert "Left out for want of room, read them when you need them: SOUL.md (3,000 characters)." in told
     assert "USER.md in the workspace is not as it should be: it is a folder." in told
 

@@ -11,7 +11,7 @@ from colleague.agent.models.delta import TextDelta, ThinkingDelta, ToolCallDelta
 from colleague.agent.streaming.answer import AnswerReader, read_answer
 from colleague.agent.streaming.block_coalescer import Coalescing
 from colleague.agent.streaming.payloads import message_end, message_updates
-from colleague.agent.streaming.subscription import BlockStreaming, Callbacks, ReplyPart, Subscription
+from colleague.agent.streaming.subscription import BlockStreaming, Callbacks, EventSubscription, ReplyPart
 from colleague.block_chunker import BlockChunking
 from colleague.run_event import Kind, RunEvent
 
@@ -30,8 +30,8 @@ class Heard:
     results: list[str] = field(default_factory=list)
     events: list[RunEvent] = field(default_factory=list)
 
-    def subscribe(self, **options: Any) -> Subscription:
-        return Subscription(
+    def subscribe(self, **options: Any) -> EventSubscription:
+        return EventSubscription(
             Callbacks(
                 self._partial, self.blocks.append, self.reasoning.append, self.results.append, self._event
             ),

@@ -42,7 +42,7 @@ _VALUE = re.compile(
 
 
 @dataclass(frozen=True)
-class Said:
+class SaidText:
     """A text of the transcript, and whose it is."""
 
     origin: Origin
@@ -92,7 +92,7 @@ class Literals:
         return text, cls(tuple(people.splitlines()), tuple(others.splitlines()))
 
 
-def literals_of(said: Iterable[Said], summary: str, before: Literals, most_tokens: int) -> Literals:
+def literals_of(said: Iterable[SaidText], summary: str, before: Literals, most_tokens: int) -> Literals:
     """What the summary leaves out: lines of people that have such a value, and the values of all others.
 
     When there is too much, values of results go first, then those of calls, of the agent, of people; and of
@@ -126,7 +126,7 @@ def _from_both_ends(lines: list[str]) -> Iterator[str]:
         first, last = first + 1, last - 1
 
 
-def _lines(said: Said, summary: str) -> Iterator[str]:
+def _lines(said: SaidText, summary: str) -> Iterator[str]:
     if said.origin != "person":
         yield from (value for value in values_in(said.text) if value not in summary)
         return

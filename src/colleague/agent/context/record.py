@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from colleague.agent.context.literals import Origin, Said
+from colleague.agent.context.literals import Origin, SaidText
 from colleague.agent.context.result_text import shortened
 from colleague.agent.context.tokens import text_tokens
 from colleague.agent.context.unit import Unit
@@ -33,8 +33,8 @@ def record_of(units: Sequence[Unit]) -> list[RecordEntry]:
     return [entry for unit in units for message in unit.messages for entry in _entries(message.parts)]
 
 
-def said_in(entries: Sequence[RecordEntry]) -> list[Said]:
-    return [Said(entry.origin, entry.text) for entry in entries]
+def said_in(entries: Sequence[RecordEntry]) -> list[SaidText]:
+    return [SaidText(entry.origin, entry.text) for entry in entries]
 
 
 def _entries(parts: Sequence[Any]) -> Iterator[RecordEntry]:

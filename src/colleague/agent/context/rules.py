@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from colleague.config import Settings
-from colleague.config.agents import Compaction, ContextPruning
+from colleague.config.agents import CompactionSettings, ContextPruning
 
 
 @dataclass(frozen=True)
@@ -13,7 +13,7 @@ class ContextRules:
     """`has_memory`: whether the agent keeps notes in its workspace, and so saves them before a compaction."""
 
     pruning: ContextPruning = field(default_factory=ContextPruning)
-    compaction: Compaction = field(default_factory=Compaction)
+    compaction: CompactionSettings = field(default_factory=CompactionSettings)
     tool_result_max_chars: int = 100_000
     has_memory: bool = False
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from colleague.agent.context.budget import ContextBudget
-from colleague.agent.context.literals import Literals, Said, literals_of
+from colleague.agent.context.literals import Literals, SaidText, literals_of
 from colleague.agent.context.record import RecordEntry, fitted_record, record_text, record_tokens, said_in
 from colleague.agent.context.tokens import text_tokens
 from colleague.agent.models.connections import Connections
@@ -130,7 +130,7 @@ class Summariser:
     def _with_literals(self, text: str, entries: Sequence[RecordEntry], before: str) -> str:
         """The summary, and what it leaves out of what must stay as it is."""
         told, kept = Literals.after(before)
-        said = [Said("agent", told), *said_in(entries)]
+        said = [SaidText("agent", told), *said_in(entries)]
         literals = literals_of(said, text, kept, self.budget.literals)
         return "\n\n".join(filter(None, (text, str(literals)))) if text else ""
 

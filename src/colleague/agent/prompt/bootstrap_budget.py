@@ -39,7 +39,7 @@ class ShownFile:
 
 
 @dataclass(frozen=True)
-class Budget:
+class BootstrapBudget:
     """Characters of one file, and of all."""
 
     one: int
@@ -53,7 +53,7 @@ class Budget:
         return min(self.one, room) if room >= min(self.one, SHORTEST) else 0
 
 
-def within_budget(files: Sequence[BootstrapFile], budget: Budget) -> list[ShownFile]:
+def within_budget(files: Sequence[BootstrapFile], budget: BootstrapBudget) -> list[ShownFile]:
     """Earlier files are served first, so the later ones are cut or dropped."""
     shown: list[ShownFile] = []
     left = budget.all
@@ -63,7 +63,7 @@ def within_budget(files: Sequence[BootstrapFile], budget: Budget) -> list[ShownF
     return shown
 
 
-def _shown(file: BootstrapFile, budget: Budget, left: int) -> ShownFile:
+def _shown(file: BootstrapFile, budget: BootstrapBudget, left: int) -> ShownFile:
     content = file.content
     if content is None:
         return _absent(file)

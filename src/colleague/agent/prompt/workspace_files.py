@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from colleague.agent.prompt.bootstrap_budget import Budget, ShownFile, within_budget
+from colleague.agent.prompt.bootstrap_budget import BootstrapBudget, ShownFile, within_budget
 from colleague.agent.prompt.bootstrap_files import BOOTSTRAP, EXPERTS, bootstrap_files
 from colleague.config import Settings
 
@@ -13,7 +13,9 @@ def shown_files(settings: Settings, names: Sequence[str] = (*BOOTSTRAP, EXPERTS)
     extra = settings.hooks.internal.extra_bootstrap_files
     defaults = settings.agents.defaults
     found = bootstrap_files(settings.workspace, extra, names=names)
-    return within_budget(found, Budget(defaults.bootstrap_max_chars, defaults.bootstrap_total_max_chars))
+    return within_budget(
+        found, BootstrapBudget(defaults.bootstrap_max_chars, defaults.bootstrap_total_max_chars)
+    )
 
 
 def file_problems(settings: Settings) -> list[str]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ModelAnswer:
     """What people see of an answer, and what it says beside that."""
 
     text: str
@@ -38,11 +38,11 @@ class Answer:
         return not self.text and not self.media
 
 
-def read_answer(text: str, thinking: str = "") -> Answer:
+def read_answer(text: str, thinking: str = "") -> ModelAnswer:
     """A whole answer. `thinking` is what the model thought apart from its text."""
     stripped = strip_tags(text)
     shown = shown_answer(stripped.text)
-    return Answer(
+    return ModelAnswer(
         shown.text,
         _paragraphs(thinking.strip(), stripped.reasoning),
         stripped.media,
@@ -53,7 +53,7 @@ def read_answer(text: str, thinking: str = "") -> Answer:
     )
 
 
-def answer_of(response: ModelResponse) -> Answer:
+def answer_of(response: ModelResponse) -> ModelAnswer:
     thinking = "".join(part.content for part in response.parts if part.part_kind == "thinking")
     return read_answer(response.text or "", thinking)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from colleague.agent.streaming.answer import Answer
+from colleague.agent.streaming.answer import ModelAnswer
 from colleague.agent.streaming.tag_stripper import Stripped
 from colleague.run_event import MessageEnd, MessageUpdate
 
@@ -19,7 +19,7 @@ def message_updates(told: Stripped) -> Iterator[MessageUpdate]:
         yield {"text": told.text}
 
 
-def message_end(answer: Answer) -> MessageEnd:
+def message_end(answer: ModelAnswer) -> MessageEnd:
     return {
         "text": answer.text,
         "reasoning": answer.reasoning,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import cast, get_args
 
-from colleague.agent.streaming.answer import Answer, read_answer
+from colleague.agent.streaming.answer import ModelAnswer, read_answer
 from colleague.run_document import (
     CallDocument,
     ErrorKind,
@@ -43,7 +43,7 @@ def run_result(run: Run, document: RunDocument, answers: Sequence[AnswerText]) -
     }
 
 
-def _said(document: RunDocument, answers: Sequence[AnswerText]) -> list[Answer]:
+def _said(document: RunDocument, answers: Sequence[AnswerText]) -> list[ModelAnswer]:
     """The answers of an agent; of an expert the result alone, which its last call tells."""
     if document["kind"] != "expert":
         return [read_answer(each.text) for each in answers]
@@ -53,7 +53,7 @@ def _said(document: RunDocument, answers: Sequence[AnswerText]) -> list[Answer]:
     return [read_answer(str(raw[-1]) if raw else narrative)] if narrative else []
 
 
-def _payload(answer: Answer) -> PayloadDocument:
+def _payload(answer: ModelAnswer) -> PayloadDocument:
     return {
         "text": answer.text,
         "media": list(answer.media),

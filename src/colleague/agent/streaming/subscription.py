@@ -57,7 +57,7 @@ class Callbacks:
     """Every event, as far as the levels allow. `RunEvent.stream` says what it is about."""
 
 
-class Subscription:
+class EventSubscription:
     """Turns the events of a run, one after another, into what a listener is told."""
 
     def __init__(
