@@ -31,7 +31,9 @@ class Gate(Protocol):
 class CautiousGate:
     """For an agent without a policy of its own: our file tools and reading are free, the rest asks."""
 
-    def judge(self, spec: ToolSpec, arguments: dict[str, Any]) -> Verdict:  # noqa: ARG002 - other gates look
+    def judge(self, spec: ToolSpec, arguments: dict[str, Any]) -> Verdict:
+        if spec.own_verdict is not None:
+            return spec.own_verdict(arguments)
         if not spec.server or spec.read_only:
             return Verdict("allow", "auto")
         return Verdict("ask", "confirm")

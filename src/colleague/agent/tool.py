@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from colleague.errors import ColleagueError
 
 if TYPE_CHECKING:
+    from colleague.agent.gate import Verdict
     from colleague.agent.run_spec import RunSpec
     from colleague.store.tx import Tx
 
@@ -19,7 +20,7 @@ class ToolSpec:
     """A tool as the model and the gate see it. `repeatable`: sending it twice does no harm.
 
     `told`: what it is given is written down for people. `launch_digest`: what its server was started or
-    reached by."""
+    reached by. `own_verdict`: what the tool itself says of a call, where its arguments decide."""
 
     name: str
     description: str
@@ -30,6 +31,7 @@ class ToolSpec:
     server_tool: str = ""
     told: bool = False
     launch_digest: str = ""
+    own_verdict: Callable[[dict[str, Any]], Verdict] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
