@@ -33,8 +33,8 @@ def require_safe_workspace(home: Home, settings: Settings) -> None:
 
 def workspace_problem(home: Home, workspace: Path) -> str:
     """Why nobody may work in this workspace; empty when all is well."""
-    inner = workspace.resolve()
-    real = {folder: folder.resolve() for folder in (home.root, *_folders(home))}
+    inner = os.path.realpath(workspace)
+    real = {folder: os.path.realpath(folder) for folder in (home.root, *_folders(home))}
     identify = cache(file_id)  # most of the folders around are the same
     here, around = identify(inner), _ids(identify, inner)
     for folder in _folders(home):
@@ -46,10 +46,10 @@ def workspace_problem(home: Home, workspace: Path) -> str:
     return ""
 
 
-def file_id(path: Path) -> FileId | None:
+def file_id(path: Path | str) -> FileId | None:
     """None when there is nothing at the path."""
     try:
-        status = path.stat()
+        status = os.stat(path)  # noqa: PTH116 - asked often, and a Path takes its time
     except OSError:
         return None
     return status.st_dev, status.st_ino
@@ -59,15 +59,16 @@ def _folders(home: Home) -> tuple[Path, ...]:
     return home.experts, home.state, home.skills, home.logs
 
 
-def _ids(identify: Callable[[Path], FileId | None], path: Path) -> set[FileId]:
+def _ids(identify: Callable[[str], FileId | None], path: str) -> set[FileId]:
     """Of a folder and of all around it."""
-    return {found for found in map(identify, [path, *path.parents]) if found is not None}
+    around = ["/", *(path[:end] for end, sign in enumerate(path) if sign == "/" and end), path]
+    return {found for found in map(identify, around) if found is not None}
 
 
-def _is_inside(path: Path, folder: Path) -> bool:
+def _is_inside(path: str, folder: str) -> bool:
     """By name, both without links, for what does not exist yet; a file system may take capitals for small
     letters."""
-    inner, outer = str(path).casefold(), str(folder).casefold()
+    inner, outer = path.casefold(), folder.casefold()
     return inner == outer or inner.startswith(outer.rstrip("/") + "/")
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
-_LOCAL = Path("/etc/localtime")
+_LOCAL = "/etc/localtime"
 
 
 def user_zone(name: str | None) -> ZoneInfo:
@@ -22,7 +21,4 @@ def user_zone(name: str | None) -> ZoneInfo:
 
 def _linked() -> str:
     """The machine's zone by the file that its own clock is linked to."""
-    try:
-        return str(_LOCAL.resolve()).partition("/zoneinfo/")[2]
-    except OSError:
-        return ""
+    return os.path.realpath(_LOCAL).partition("/zoneinfo/")[2]

@@ -5,7 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
+
+from pydantic_core import to_json
 
 from colleague.errors import ColleagueError
 
@@ -32,6 +35,11 @@ class ToolSpec:
     told: bool = False
     launch_digest: str = ""
     own_verdict: Callable[[dict[str, Any]], Verdict] | None = field(default=None, compare=False)
+
+    @cached_property
+    def definition(self) -> str:
+        """All that a model is told of it, about as long as it is on the way there."""
+        return f"{self.name} {self.description} {to_json(self.parameters).decode()}"
 
 
 @dataclass(frozen=True)

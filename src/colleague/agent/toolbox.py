@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 
 from colleague.agent.argument_names import with_known_names, without_nulls
@@ -29,7 +30,7 @@ class Toolbox:
     def get(self, name: str) -> Tool | None:
         return self._tools.get(name)
 
-    @property
+    @cached_property
     def specs(self) -> list[ToolSpec]:
         return [tool.spec for tool in self._tools.values()]
 

@@ -631,7 +631,7 @@ class Settings(Section):
         key = "agents.defaults.workspace"
         text = resolve(self.agents.defaults.workspace or "workspace", os.environ, key=key)
         try:
-            return self._home / Path(text).expanduser()
+            return self._home / (Path(text).expanduser() if text.startswith("~") else text)
         except RuntimeError:
             raise ConfigError(f"{key}: there is no user {text!r}", hint="write the whole path") from None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +28,7 @@ def message_tokens(messages: Iterable[ModelMessage]) -> int:
 
 
 def tool_tokens(specs: Sequence[ToolSpec]) -> int:
-    described = (f"{spec.name} {spec.description} {json.dumps(spec.parameters)}" for spec in specs)
-    return sum(PART + text_tokens(text) for text in described)
+    return sum(PART + text_tokens(spec.definition) for spec in specs)
 
 
 def _part_tokens(part: Any) -> int:

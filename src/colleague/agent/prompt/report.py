@@ -51,7 +51,7 @@ def _file(shown: ShownFile) -> PromptFileDocument:
 
 def with_schemas(report: PromptReport, tools: Sequence[ToolSpec]) -> PromptReport:
     """Adds how long the definitions of the tools are, which are sent beside the prompt."""
-    chars = sum(len(tool.name) + len(tool.description) + len(json.dumps(tool.parameters)) for tool in tools)
+    chars = sum(len(tool.definition) for tool in tools)
     return {**report, "tool_schemas": {"count": len(tools), "chars": chars}}
 
 

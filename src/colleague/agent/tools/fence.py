@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from collections.abc import Collection
+from functools import cached_property
 from pathlib import Path
 
 from colleague.agent.tools.path import composed
@@ -17,7 +18,10 @@ class FencedPlaces:
 
     def __init__(self, paths: Collection[Path]) -> None:
         self._paths = tuple(paths)
-        self._names = frozenset(folded(f"{os.path.realpath(each.parent)}/{each.name}") for each in paths)
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(folded(f"{os.path.realpath(each.parent)}/{each.name}") for each in self._paths)
 
     def __bool__(self) -> bool:
         return bool(self._paths)

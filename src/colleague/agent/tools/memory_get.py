@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from colleague.agent.tool import ToolOutput, ToolSpec
 from colleague.agent.tools.arguments import ArgumentError, Arguments, number, parameters, text
@@ -38,7 +39,7 @@ class MemoryGetTool(MemoryTool):
         repeatable=True,
     )
 
-    def __init__(self, memory: MemoryFiles, most_characters: int) -> None:
+    def __init__(self, memory: Callable[[], MemoryFiles], most_characters: int) -> None:
         self._memory = memory
         self._most = most_characters
 
@@ -48,7 +49,7 @@ class MemoryGetTool(MemoryTool):
     def _answer(self, arguments: Arguments) -> ToolOutput:
         path = arguments.text("path")
         try:
-            content = self._memory.read(path, most=MOST_BYTES_READ)
+            content = self._memory().read(path, most=MOST_BYTES_READ)
         except Missing as missing:
             return ToolOutput(self._instead(missing), is_error=True, source="files")
         if kind := kind_of(content.data):
@@ -73,6 +74,6 @@ class MemoryGetTool(MemoryTool):
         return part.shown
 
     def _instead(self, missing: Missing) -> str:
-        paths = [entry.path for entry in self._memory.listed().entries[:_MOST_COMPARED]]
+        paths = [entry.path for entry in self._memory().listed().entries[:_MOST_COMPARED]]
         near = " or ".join(map(escaped, close_names(missing.path, paths, most=3)))
         return f"{missing.message} {f'Did you mean {near}?' if near else 'Look with memory_search.'}"

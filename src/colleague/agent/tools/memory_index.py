@@ -10,7 +10,7 @@ import logging
 import os
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -70,7 +70,7 @@ class MemoryHits:
 class MemoryIndex:
     """The index of one memory, in one file. Used from threads; each search has a connection of its own."""
 
-    def __init__(self, file: Path, memory: MemoryFiles) -> None:
+    def __init__(self, file: Path, memory: Callable[[], MemoryFiles]) -> None:
         self._file = file
         self._memory = memory
 
@@ -92,7 +92,7 @@ class MemoryIndex:
 
     def _search(self, place: str, words: Sequence[str], limit: int) -> MemoryHits:
         with contextlib.closing(_opened(place)) as connection:
-            files = self._memory.listed()
+            files = self._memory().listed()
             self._refresh(connection, files)
             rows = connection.execute(_FIND, (match_text(words), limit)).fetchall()
             problems = connection.execute("SELECT problem FROM files WHERE problem != '' ORDER BY path")
@@ -118,7 +118,7 @@ class MemoryIndex:
         _forget(connection, entry.path)
         stamp, problem, text = entry.stamp or _UNSETTLED, "", ""
         try:
-            content = self._memory.read(entry.path)
+            content = self._memory().read(entry.path)
         except Missing:
             return
         except (PathError, OSError) as error:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Collection
+from functools import cache, partial
 from pathlib import Path
 
 from colleague.agent.tool import Tool
@@ -18,12 +20,12 @@ def memory_tools(
     settings: AgentDefaults, workspace: Path, *, closed: Collection[Path], indexes: Path
 ) -> list[Tool]:
     """memory_search and memory_get; none when the settings say so. `closed` is what the agent's tree leaves
-    out, `indexes` a folder of the home that no agent can read."""
+    out, `indexes` a folder of the home that no agent can read. Nothing is looked up before a call."""
     search = settings.memory_search
     if not search.enabled:
         return []
-    memory = memory_files(workspace, search.extra_paths, closed)
-    key = "\0".join((str(VERSION), str(workspace.resolve()), *search.extra_paths))
+    memory = cache(partial(memory_files, workspace, search.extra_paths, closed))
+    key = "\0".join((str(VERSION), os.path.realpath(workspace), *search.extra_paths))
     file = indexes / f"{hashlib.sha256(key.encode()).hexdigest()[:16]}.sqlite"
     limit = settings.context_limits.memory_get_max_chars
     return [MemorySearchTool(MemoryIndex(file, memory)), MemoryGetTool(memory, limit)]
