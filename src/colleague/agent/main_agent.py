@@ -35,7 +35,7 @@ from colleague.agent.prompt.bootstrap_once import BootstrapOnce
 from colleague.agent.prompt.preview import preview_run
 from colleague.agent.prompt.report import is_same, with_schemas
 from colleague.agent.prompt.turn_prompt import TurnPrompt
-from colleague.agent.restrictions import NoRestrictions, Restrictions
+from colleague.agent.restrictions import DraftOnly, NoRestrictions, NothingDrafted, Restrictions
 from colleague.agent.run_spec import RunSpec
 from colleague.agent.served_tool import served_tool
 from colleague.agent.session_profile import AUTO, stay_with, wanted_profile
@@ -58,7 +58,7 @@ from colleague.mcp.servers import Servers
 from colleague.protected import programs, protected_paths, require_safe_workspace
 from colleague.session_document import PromptDocument, PromptMode
 from colleague.session_key import SessionKey
-from colleague.store.auth_profiles import read_book
+from colleague.store.auth_profiles import ProfileBook, read_book
 from colleague.store.journal import NewCall
 from colleague.store.run import Run
 from colleague.store.session_entry import SessionEntry, find_session, open_session
@@ -111,7 +111,7 @@ class MainAgent:
         opening = TurnOpening(self.database)
         level = inputs.thinking or entry.thinking_level
         bootstrap = self._bootstrap(run, inputs)
-        routes = await self._routes(run, entry)
+        routes = await self._routes(run, entry, turn.book)
         model = routes.first
         rules = ContextRules.of(self.settings, has_memory=run.kind != "subagent")
         window = context_window(model)
@@ -135,10 +135,7 @@ class MainAgent:
             system=made.prompt.stable,
             system_tail=made.prompt.tail,
             toolbox=toolbox,
-            gate=MainAgentGate(
-                await asyncio.to_thread(self.restrictions.draft_only),
-                self.settings.hooks.internal.extra_bootstrap_files,
-            ),
+            gate=MainAgentGate(await self._draft_only(), self.settings.hooks.internal.extra_bootstrap_files),
             draft_channel=MAIN_CHANNEL,
             thinking=thinking,
             max_turns=self.settings.agents.defaults.max_turns,
@@ -159,10 +156,17 @@ class MainAgent:
         )
         return self._as_subagent(spec, entry, inputs) if run.kind == "subagent" else spec
 
-    async def _routes(self, run: Run, entry: SessionEntry) -> Routes:
+    async def _draft_only(self) -> DraftOnly:
+        """Only tools of servers are withheld, so without servers no package is read."""
+        return await asyncio.to_thread(self.restrictions.draft_only) if self._servers else NothingDrafted()
+
+    @property
+    def _servers(self) -> list[str]:
+        return [name for name, server in self.settings.mcp.servers.items() if server.enabled]
+
+    async def _routes(self, run: Run, entry: SessionEntry, book: ProfileBook) -> Routes:
         """A model that a person named for this run alone has no other to fall back to."""
         agent = entry.agent_id
-        book = await self.database.read(lambda tx: read_book(tx, agent_id=agent))
         profiles = all_profiles(self.settings, self.environ, agent=agent)
         wanted = wanted_profile(entry, {each.name for each in profiles})
         choice = ProfileChoice(agent, wanted, book, entry.auth_profile_override_source == AUTO)
@@ -286,8 +290,7 @@ class MainAgent:
 
     async def _served_tools(self) -> list[Tool]:
         """One dead server is an error of its own calls and nothing else."""
-        names = [name for name, server in self.settings.mcp.servers.items() if server.enabled]
-        found = await asyncio.gather(*(self._of_server(name) for name in names))
+        found = await asyncio.gather(*(self._of_server(name) for name in self._servers))
         return [tool for tools in found for tool in tools]
 
     async def _of_server(self, name: str) -> list[Tool]:
@@ -306,15 +309,19 @@ def main_tree(home: Home, settings: Settings, restrictions: Restrictions) -> Tre
 
 
 class _StoredTurn(NamedTuple):
-    """What the store has of a turn: its session, the parked call that it begins with, and the time."""
+    """What the store has of a turn: its session, the parked call that it begins with, what is known of the
+    agent's auth profiles, and the time."""
 
     entry: SessionEntry | None
     decided: NewCall | None
+    book: ProfileBook
     now: int
 
 
 def _stored_turn(tx: Tx, run: Run) -> _StoredTurn:
-    return _StoredTurn(find_session(tx, run.session_key), decided_call(tx, run), tx.now)
+    agent = SessionKey.parse(run.session_key).agent_id
+    entry = find_session(tx, run.session_key)
+    return _StoredTurn(entry, decided_call(tx, run), read_book(tx, agent_id=agent), tx.now)
 
 
 def _opened(tx: Tx, run: Run) -> SessionEntry:
