@@ -63,7 +63,7 @@ class LiveSettings:
         keys = keys_of(home, settings, environ, listening)
         return cls(home, environ, listening, settings, settings, keys, _stamps=stamps)
 
-    async def run(self, every: float = 1.0) -> None:
+    async def run(self, every: float = 2.0) -> None:
         while True:
             await asyncio.sleep(every)
             try:

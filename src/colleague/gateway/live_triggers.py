@@ -38,7 +38,7 @@ class LiveTriggerRegistry(TriggerRegistry):
             log.warning("%s cannot be read, so its triggers stay as they were: %s", name, problems[name])
         self._problems = problems
 
-    async def run(self, every: float = 1.0) -> None:
+    async def run(self, every: float = 2.0) -> None:
         while True:
             await asyncio.sleep(every)
             await self.renew()

@@ -43,7 +43,7 @@ from colleague.threads import started_pool
 log = logging.getLogger(__name__)
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
-LAG_EVERY = 1.0
+LAG_EVERY = 2.0
 KEEP_ALIVE = 30
 THREADS = 12
 """For files and other work that would hold up the loop."""
@@ -230,7 +230,7 @@ async def _watch_loop(metrics: Metrics) -> None:
     while True:
         began = time.monotonic()
         await asyncio.sleep(LAG_EVERY)
-        worst = [*worst[-59:], time.monotonic() - began - LAG_EVERY]
+        worst = [*worst[-29:], time.monotonic() - began - LAG_EVERY]
         metrics.loop_lag.set(max(worst))
         write_log_summaries()
 

@@ -28,7 +28,7 @@ from colleague.triggers.scheduler import Scheduler
 
 log = logging.getLogger(__name__)
 
-POST_EVERY = 2.0
+POST_EVERY = 5.0
 CLEANUP_EVERY = 3600.0
 
 
