@@ -18,6 +18,7 @@ from colleague.agent.models.connections import Connections
 from colleague.agent.models.oauth import TokenKeeper
 from colleague.agent.run_spec import Assembler, RunSpec
 from colleague.agent.tracing.tracer import tracing
+from colleague.agent.web.web_access import WebAccess
 from colleague.channels.channel_list import channels_of
 from colleague.channels.message_tool import MessageTools
 from colleague.clock import Clock
@@ -280,6 +281,7 @@ def _more_tools(
         ProposalTools(database),
         CronTools(database),
         MessageTools(channels_of(database)),
+        WebAccess(),
     )
 
 
