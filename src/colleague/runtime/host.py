@@ -281,7 +281,7 @@ def _more_tools(
         ProposalTools(database),
         CronTools(database),
         MessageTools(channels_of(database)),
-        WebAccess(),
+        WebAccess(environ),
     )
 
 
