@@ -16,6 +16,7 @@ from colleague.agent.history import SessionHistory
 from colleague.agent.main_agent import MainAgent, MoreTools
 from colleague.agent.models.connections import Connections
 from colleague.agent.models.oauth import TokenKeeper
+from colleague.agent.pictures.image_tool import ImageTools
 from colleague.agent.run_spec import Assembler, RunSpec
 from colleague.agent.tracing.tracer import tracing
 from colleague.agent.web.web_access import WebAccess
@@ -282,6 +283,7 @@ def _more_tools(
         CronTools(database),
         MessageTools(channels_of(database)),
         WebAccess(environ),
+        ImageTools(home, environ, database, ExpertRestrictions(home, settings)),
     )
 
 
