@@ -29,6 +29,7 @@ from colleague.config.section import (
     not_yet,
     works,
 )
+from colleague.config.speech import SpeechSettings
 from colleague.config.web import WebTools
 from colleague.duration import parse_duration
 from colleague.errors import ConfigError, NotFound
@@ -327,10 +328,11 @@ class Queue(Section):
 class Messages(Section):
     passed_over = keys(
         "messagePrefix responsePrefix groupChat inbound ackReaction ackReactionScope removeAckAfterReply"
-        " statusReactions suppressToolErrors tts visibleReplies"
+        " statusReactions suppressToolErrors visibleReplies"
     )
 
     queue: Queue = Field(default_factory=Queue, description="Messages that arrive during a turn.")
+    tts: SpeechSettings = Field(default_factory=SpeechSettings, description="Text as speech.")
 
 
 class SkillsLoad(Section):

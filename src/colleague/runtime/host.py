@@ -18,6 +18,7 @@ from colleague.agent.models.connections import Connections
 from colleague.agent.models.oauth import TokenKeeper
 from colleague.agent.pictures.image_tool import ImageTools
 from colleague.agent.run_spec import Assembler, RunSpec
+from colleague.agent.speech.tts_tool import SpeechTools
 from colleague.agent.tracing.tracer import tracing
 from colleague.agent.web.web_access import WebAccess
 from colleague.channels.channel_list import channels_of
@@ -284,6 +285,7 @@ def _more_tools(
         MessageTools(channels_of(database)),
         WebAccess(environ),
         ImageTools(home, environ, database, ExpertRestrictions(home, settings)),
+        SpeechTools(home),
     )
 
 
