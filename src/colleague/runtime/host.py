@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from colleague.agent.advance import Advancer
+from colleague.agent.canvas.canvas_tool import CanvasTools
 from colleague.agent.conversation import Result
 from colleague.agent.events import Bus
 from colleague.agent.history import SessionHistory
@@ -286,6 +287,7 @@ def _more_tools(
         WebAccess(environ),
         ImageTools(home, environ, database, ExpertRestrictions(home, settings)),
         SpeechTools(home),
+        CanvasTools(database),
     )
 
 
