@@ -6,8 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
+from colleague.home import Home
+from colleague.runtime.gateway_file import running_gateway
+from colleague.runtime.own_token import read_own_token
 from tests.acceptance.test_with_gateway import serving
 from tests.conftest import Colleague, Said
 from tests.office import call, calls
@@ -28,7 +32,15 @@ def turn(colleague: Colleague, *replies: dict[str, Any]) -> Said:
 
 def results(colleague: Colleague) -> list[str]:
     run = colleague.ok("run", "list", "--limit", "1", "--json").json[0]
-    return [str(each["result"]) for each in colleague.ok("run", "show", run["id"], "--json").json["calls"]]
+    return [each["result"]["text"] for each in colleague.ok("run", "show", run["id"], "--json").json["calls"]]
+
+
+def asked(colleague: Colleague, path: str) -> httpx2.Response:
+    home = Home(colleague.home)
+    running = running_gateway(home)
+    assert running is not None
+    headers = {"Authorization": f"Bearer {read_own_token(home)}"}
+    return httpx2.get(f"{running.url}{path}", headers=headers, timeout=60)
 
 
 def test_what_an_agent_shows_can_be_looked_at(colleague: Colleague, tmp_path: Path) -> None:
@@ -66,12 +78,12 @@ def test_what_an_agent_shows_can_be_looked_at(colleague: Colleague, tmp_path: Pa
         assert "default-src 'none'" in page
     assert "<rect" in (tmp_path / "chart.html").read_text()
 
-    with serving(colleague) as gateway:
-        assert len(gateway.get("/api/canvases?session=main").json()) == 4
-        found = gateway.get(f"/api/canvases/{ids['chart']}").json()
+    with serving(colleague):
+        assert len(asked(colleague, "/api/canvases?session=main").json()) == 4
+        found = asked(colleague, f"/api/canvases/{ids['chart']}").json()
         assert (found["content"], found["version"]) == (CHART, 1)
         colleague.ok("canvas", "remove", ids["html"][-8:])
-        assert gateway.get(f"/api/canvases/{ids['html']}").status_code == 404
+        assert asked(colleague, f"/api/canvases/{ids['html']}").status_code == 404
     assert colleague("canvas", "show", ids["html"]).code == 1
 
 
