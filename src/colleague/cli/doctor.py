@@ -78,7 +78,7 @@ async def _collect(given: object, tell: object) -> list[DoctorCheck]:
         settings = load_settings(place)
     except ColleagueError as error:
         return [*found, DoctorCheck("settings", "error", error.message, error.hint)]
-    found += [*_clock(place), *_settings(place, settings), *_traces(place)]
+    found += [*_clock(place), *_settings(place, settings), *_web(settings), *_traces(place)]
     for part in (_database, _model, _servers, _experts, _gateway):
         if callable(tell):
             tell(f"Looking at {part.__name__.strip('_')}")
@@ -157,6 +157,19 @@ def _settings(home: Home, settings: Settings) -> Iterator[DoctorCheck]:
     if not refused:
         yield DoctorCheck("settings", "ok", str(file) if file.exists() else "none; the defaults count")
     yield from _workspace(home, settings)
+
+
+def _web(settings: Settings) -> Iterator[DoctorCheck]:
+    """Only what is set up by half: without a provider there is no web_search, and that is no fault."""
+    import os
+
+    from colleague.agent.web.search_providers import search_provider
+    from colleague.errors import ConfigError
+
+    try:
+        search_provider(settings.tools.web.search, os.environ, {})
+    except ConfigError as error:
+        yield DoctorCheck("web search", "warning", error.message, error.hint)
 
 
 def _workspace(home: Home, settings: Settings) -> Iterator[DoctorCheck]:

@@ -40,6 +40,7 @@ from colleague.logs import logging_to
 from colleague.mcp.answer import ToolAnswer
 from colleague.mcp.servers import Servers
 from colleague.protected import require_safe_workspace
+from colleague.runtime.gateway_tool import GatewayTools
 from colleague.runtime.run_events import RunWatchers
 from colleague.sessions.proposals_tool import ProposalTools
 from colleague.sessions.session_tools import SessionTools
@@ -288,6 +289,7 @@ def _more_tools(
         ImageTools(home, environ, database, ExpertRestrictions(home, settings)),
         SpeechTools(home),
         CanvasTools(database),
+        GatewayTools(home, database),
     )
 
 
