@@ -160,9 +160,10 @@ def _settings(home: Home, settings: Settings) -> Iterator[DoctorCheck]:
 
 
 def _web(settings: Settings) -> Iterator[DoctorCheck]:
-    """Only what is set up by half: without a provider there is no web_search, and that is no fault."""
+    """What is set up by half, and why there is no browser: neither has to be there."""
     import os
 
+    from colleague.agent.browser.browsers import missing_browser
     from colleague.agent.web.search_providers import search_provider
     from colleague.errors import ConfigError
 
@@ -170,6 +171,8 @@ def _web(settings: Settings) -> Iterator[DoctorCheck]:
         search_provider(settings.tools.web.search, os.environ, {})
     except ConfigError as error:
         yield DoctorCheck("web search", "warning", error.message, error.hint)
+    if missing := missing_browser():
+        yield DoctorCheck("browser", "ok", f"not offered to agents: {missing}")
 
 
 def _workspace(home: Home, settings: Settings) -> Iterator[DoctorCheck]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -38,7 +39,10 @@ class Site:
         except (ConnectionError, asyncio.IncompleteReadError):
             pass
         finally:
-            writer.close()
+            writer.transport.abort() if writer.is_closing() else writer.close()
+            with contextlib.suppress(OSError, TimeoutError):
+                async with asyncio.timeout(5):
+                    await writer.wait_closed()
 
 
 def page(
@@ -58,9 +62,17 @@ def redirect(location: str) -> bytes:
 async def site(**answers: Answer) -> AsyncIterator[Site]:
     """`answers` by the path without its slash."""
     made = Site({f"/{path}": answer for path, answer in answers.items()})
-    server = await asyncio.start_server(made.serve, "127.0.0.1", 0)
+    tasks: set[asyncio.Task[None]] = set()
+
+    def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        tasks.add(asyncio.create_task(made.serve(reader, writer)))
+
+    server = await asyncio.start_server(begin, "127.0.0.1", 0)
     made.port = server.sockets[0].getsockname()[1]
     try:
         yield made
     finally:
         server.close()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
