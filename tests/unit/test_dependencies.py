@@ -57,7 +57,7 @@ def _own(found: list[str]) -> list[str]:
 
 
 def test_the_source_imports_only_what_it_declares() -> None:
-    extras = ("anthropic", "google", "openai", "otel", "postgresql")
+    extras = ("anthropic", "browser", "google", "openai", "otel", "postgresql")
     assert _own(undeclared((ROOT / "src").rglob("*.py"), extras)) == []
 
 

@@ -31,6 +31,7 @@ from colleague.agent.tool import (
     UnknownEnd,
 )
 from colleague.agent.toolbox import BadArguments, checked_arguments, digest_of, target_of
+from colleague.errors import ColleagueError
 from colleague.failpoints import failpoint
 from colleague.store import journal
 from colleague.store.approvals import Approval, Ask, Kind, parked_in, raise_asks
@@ -419,9 +420,15 @@ async def _mark_unknown(session: Session, call: Call, note: str) -> None:
 
 
 async def _converse(session: Session, call: Call, tool: SessionTool, number: int) -> None:
-    result = await _outcome_of(session, call, tool)
-    await session.conversation.finish(call, number, result, is_error=False)
-    _tell_end(session, call, "finished", result.text, False)
+    failed = False
+    try:
+        result = await _outcome_of(session, call, tool)
+    except (Failed, ColleagueError) as error:
+        if not tool.tells_failure:
+            raise
+        result, failed = Result(str(error), call.operation), True
+    await session.conversation.finish(call, number, result, is_error=failed)
+    _tell_end(session, call, "finished", result.text, failed)
 
 
 async def _outcome_of(session: Session, call: Call, tool: SessionTool) -> Result:

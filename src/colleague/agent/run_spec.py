@@ -123,6 +123,8 @@ class RunSpec:
     """Whether a question waits by itself while the conversation goes on."""
     hidden: bool = False
     """Whether what is said in this turn is kept and not shown, unless its end says otherwise."""
+    quiet: bool = False
+    """Whether nobody who watches the run is told of this session inside a call."""
     decided_call: NewCall | None = None
     """A parked call that a person has decided about: this turn begins with it."""
 

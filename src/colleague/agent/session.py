@@ -35,6 +35,8 @@ class Session:
 
     def tell(self, kind: Kind, **data: Any) -> None:
         """Lets the watchers know, without what is private."""
+        if self.run_spec.quiet:
+            return
         if kind in ("message_start", "message_retry"):
             self.reader.restart()
         private = self.run_spec.private

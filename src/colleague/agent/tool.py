@@ -109,6 +109,9 @@ class PreparedTool(ABC):
 class SessionTool(ABC):
     """A tool whose call is a session inside the run: continued after anything, never asked about."""
 
+    tells_failure = False
+    """Whether the agent is told when the session fails; otherwise the run fails with it."""
+
     @abstractmethod
     async def run_spec(self, arguments: dict[str, Any]) -> RunSpec: ...
 

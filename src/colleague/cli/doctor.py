@@ -78,7 +78,7 @@ async def _collect(given: object, tell: object) -> list[DoctorCheck]:
         settings = load_settings(place)
     except ColleagueError as error:
         return [*found, DoctorCheck("settings", "error", error.message, error.hint)]
-    found += [*_clock(place), *_settings(place, settings), *_traces(place)]
+    found += [*_clock(place), *_settings(place, settings), *_web(settings), *_traces(place)]
     for part in (_database, _model, _servers, _experts, _gateway):
         if callable(tell):
             tell(f"Looking at {part.__name__.strip('_')}")
@@ -157,6 +157,22 @@ def _settings(home: Home, settings: Settings) -> Iterator[DoctorCheck]:
     if not refused:
         yield DoctorCheck("settings", "ok", str(file) if file.exists() else "none; the defaults count")
     yield from _workspace(home, settings)
+
+
+def _web(settings: Settings) -> Iterator[DoctorCheck]:
+    """What is set up by half, and why there is no browser: neither has to be there."""
+    import os
+
+    from colleague.agent.browser.browsers import missing_browser
+    from colleague.agent.web.search_providers import search_provider
+    from colleague.errors import ConfigError
+
+    try:
+        search_provider(settings.tools.web.search, os.environ, {})
+    except ConfigError as error:
+        yield DoctorCheck("web search", "warning", error.message, error.hint)
+    if missing := missing_browser():
+        yield DoctorCheck("browser", "ok", f"not offered to agents: {missing}")
 
 
 def _workspace(home: Home, settings: Settings) -> Iterator[DoctorCheck]:

@@ -338,7 +338,9 @@ class AgentDefaults(Section):
         description="Where AGENTS.md and the other bootstrap files are; <home>/workspace when not set.",
     )
     model: ModelChoice | None = Field(default=None, description="The model, or {primary, fallbacks}.")
-    image_model: ModelChoice | None = not_yet(default=None, description="The model that looks at images.")
+    image_model: ModelChoice | None = Field(
+        default=None, description="The model that looks at images; the agent's own when not set, if it can."
+    )
     models: Mapping[str, ModelAlias] = Field(
         default_factory=dict, description="Aliases and parameters by provider/model."
     )

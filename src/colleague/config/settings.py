@@ -29,6 +29,8 @@ from colleague.config.section import (
     not_yet,
     works,
 )
+from colleague.config.speech import SpeechSettings
+from colleague.config.web import WebTools
 from colleague.duration import parse_duration
 from colleague.errors import ConfigError, NotFound
 from colleague.home import Home
@@ -147,40 +149,6 @@ class Models(Section):
         default="merge", description="Whether providers add to the built-in ones or replace them."
     )
     providers: Mapping[str, Provider] = Field(default_factory=dict, description="Model providers by id.")
-
-
-class WebSearch(Section):
-    passed_over = keys("openaiCodex perplexity grok gemini kimi brave cacheTtlMinutes")
-
-    enabled: Flag | None = not_yet(
-        default=None,
-        description="Whether web_search exists; when not set, if it has a key.",
-        tool="web_search",
-    )
-    provider: str | None = not_yet(default=None, description="Who searches.")
-    api_key: Secret | None = not_yet(default=None, description="The provider's key, best as ${NAME}.")
-    max_results: Positive = not_yet(default=5, description="Results of one search.")
-    timeout_seconds: Positive = not_yet(default=30, description="Seconds one search may take.")
-
-
-class WebFetch(Section):
-    passed_over = keys(
-        "provider cacheTtlMinutes readability userAgent firecrawl useTrustedEnvProxy ssrfPolicy"
-    )
-
-    enabled: Flag = not_yet(default=True, description="Whether web_fetch exists.", tool="web_fetch")
-    max_chars: Positive = not_yet(default=20_000, description="Characters returned of a page.")
-    max_chars_cap: Positive = not_yet(default=20_000, description="The most characters a call may ask for.")
-    max_response_bytes: Positive = not_yet(default=750_000, description="Bytes read of a response.")
-    max_redirects: Int = not_yet(default=3, description="Redirects followed.")
-    timeout_seconds: Positive = not_yet(default=30, description="Seconds one fetch may take.")
-
-
-class WebTools(Section):
-    passed_over = keys("x_search")
-
-    search: WebSearch = Field(default_factory=WebSearch, description="web_search.")
-    fetch: WebFetch = Field(default_factory=WebFetch, description="web_fetch.")
 
 
 class AgentToAgent(Section):
@@ -360,10 +328,11 @@ class Queue(Section):
 class Messages(Section):
     passed_over = keys(
         "messagePrefix responsePrefix groupChat inbound ackReaction ackReactionScope removeAckAfterReply"
-        " statusReactions suppressToolErrors tts visibleReplies"
+        " statusReactions suppressToolErrors visibleReplies"
     )
 
     queue: Queue = Field(default_factory=Queue, description="Messages that arrive during a turn.")
+    tts: SpeechSettings = Field(default_factory=SpeechSettings, description="Text as speech.")
 
 
 class SkillsLoad(Section):

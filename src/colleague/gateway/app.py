@@ -18,6 +18,7 @@ from colleague.errors import ColleagueError, DatabaseUnavailable
 from colleague.gateway import hooks, openai_api
 from colleague.gateway.api import (
     approvals,
+    canvases,
     channels,
     deadletters,
     deliveries,
@@ -25,6 +26,7 @@ from colleague.gateway.api import (
     experts,
     grants,
     health,
+    media,
     runs,
     search,
     servers,
@@ -54,12 +56,14 @@ MOST_NAMED = 5
 OPEN = (hooks.router, health.router)
 _NOUNS = (
     approvals,
+    canvases,
     channels,
     deadletters,
     deliveries,
     events,
     experts,
     grants,
+    media,
     runs,
     search,
     servers,

@@ -369,6 +369,27 @@ class TriggerDocument(BaseModel):
     problems: list[TriggerProblemDocument]
 
 
+class CanvasSummary(BaseModel):
+    """`version` is the newest."""
+
+    id: str
+    agent_id: str
+    session_key: str
+    title: str
+    kind: str
+    version: int
+    created_at: str
+    updated_at: str
+
+
+class CanvasDocument(CanvasSummary):
+    """`content` is {text}, {columns, rows} or {type, labels, series}, as `kind` says."""
+
+    shown_version: int
+    run_id: str
+    content: dict[str, Any]
+
+
 class GrantDocument(BaseModel):
     """`covers` says it in a sentence; `reason` why it does not count, when `state` is not `live`. `only` are
     arguments that a call must have."""

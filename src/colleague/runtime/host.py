@@ -10,14 +10,20 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
 from colleague.agent.advance import Advancer
+from colleague.agent.browser.browser_tool import BrowserTools
+from colleague.agent.browser.browsers import Browsers
+from colleague.agent.canvas.canvas_tool import CanvasTools
 from colleague.agent.conversation import Result
 from colleague.agent.events import Bus
 from colleague.agent.history import SessionHistory
 from colleague.agent.main_agent import MainAgent, MoreTools
 from colleague.agent.models.connections import Connections
 from colleague.agent.models.oauth import TokenKeeper
+from colleague.agent.pictures.image_tool import ImageTools
 from colleague.agent.run_spec import Assembler, RunSpec
+from colleague.agent.speech.tts_tool import SpeechTools
 from colleague.agent.tracing.tracer import tracing
+from colleague.agent.web.web_access import WebAccess
 from colleague.channels.channel_list import channels_of
 from colleague.channels.message_tool import MessageTools
 from colleague.clock import Clock
@@ -36,6 +42,7 @@ from colleague.logs import logging_to
 from colleague.mcp.answer import ToolAnswer
 from colleague.mcp.servers import Servers
 from colleague.protected import require_safe_workspace
+from colleague.runtime.gateway_tool import GatewayTools
 from colleague.runtime.run_events import RunWatchers
 from colleague.sessions.proposals_tool import ProposalTools
 from colleague.sessions.session_tools import SessionTools
@@ -62,6 +69,7 @@ class AssemblerByKind:
 
     main: MainAgent
     experts: ExpertRuns
+    browsers: Browsers
 
     async def assemble(self, run: Run) -> RunSpec:
         owner: Assembler = self.experts if run.kind == "expert" else self.main
@@ -70,9 +78,9 @@ class AssemblerByKind:
     def with_settings(self, settings: Settings) -> AssemblerByKind:
         """The same agents, for what is advanced from now on."""
         restrictions = ExpertRestrictions(self.main.home, settings)
-        more = _more_tools(self.main.home, settings, self.main.environ, self.main.database)
+        more = _more_tools(self.main.home, settings, self.main.environ, self.main.database, self.browsers)
         main = replace(self.main, settings=settings, restrictions=restrictions, more_tools=more)
-        return AssemblerByKind(main, replace(self.experts, settings=settings))
+        return AssemblerByKind(main, replace(self.experts, settings=settings), self.browsers)
 
 
 @dataclass(frozen=True)
@@ -228,6 +236,7 @@ async def _served(
         tracing(home.logs, environ, keep_seconds=keep_ms / 1000) as tracer,
         Servers.of(home, settings, environ, on_late=late, held=held) as servers,
         Connections(TokenKeeper(home.state / "oauth")) as connections,
+        Browsers() as browsers,
     ):
         history = SessionHistory(database)
         main = MainAgent(
@@ -238,14 +247,14 @@ async def _served(
             servers,
             history,
             ExpertRestrictions(home, settings),
-            _more_tools(home, settings, environ, database),
+            _more_tools(home, settings, environ, database, browsers),
         )
         experts = ExpertRuns(home, settings, environ, database, servers, RunPackages(home), history=history)
         await main.mend_files()
         await experts.mend_files()
         await remove_leftovers(database, settings.workspace)
         bus.watch(tracer.on_event)
-        advancer = Advancer(database, AssemblerByKind(main, experts), bus, connections, tracer)
+        advancer = Advancer(database, AssemblerByKind(main, experts, browsers), bus, connections, tracer)
         sender = sender_with(OutboxSender(database, channels(settings.workspace)), settings)
         yield Host(
             database,
@@ -272,7 +281,7 @@ def kind_limits(settings: Settings) -> KindLimits:
 
 
 def _more_tools(
-    home: Home, settings: Settings, environ: Mapping[str, str], database: Database
+    home: Home, settings: Settings, environ: Mapping[str, str], database: Database, browsers: Browsers
 ) -> tuple[MoreTools, ...]:
     """What agents have beside files and servers."""
     return (
@@ -280,6 +289,12 @@ def _more_tools(
         ProposalTools(database),
         CronTools(database),
         MessageTools(channels_of(database)),
+        WebAccess(environ),
+        ImageTools(home, environ, database, ExpertRestrictions(home, settings)),
+        SpeechTools(home),
+        CanvasTools(database),
+        GatewayTools(home, database),
+        BrowserTools(home, browsers),
     )
 
 

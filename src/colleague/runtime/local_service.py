@@ -85,6 +85,7 @@ from colleague.store.approvals import (
     pending_approvals,
 )
 from colleague.store.cancel import cancel
+from colleague.store.canvases import remove_canvas
 from colleague.store.cascade import end_stopped_children
 from colleague.store.event_report import get_event
 from colleague.store.grants import revoke_grant
@@ -475,6 +476,9 @@ class LocalService:
 
     async def revoke(self, grant: str) -> None:
         await self.database.write(lambda tx: revoke_grant(tx, full_id(tx, grants, "grant", grant)))
+
+    async def remove_canvas(self, canvas: str) -> None:
+        await self.database.write(lambda tx: remove_canvas(tx, canvas))
 
     async def problems(self) -> list[str]:
         found = [f"{name}: {why}" for name, why in sorted(self.registry.problems.items())]

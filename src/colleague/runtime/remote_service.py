@@ -232,6 +232,9 @@ class RemoteService:
     async def revoke(self, grant: str) -> None:
         await self._ask("DELETE", f"/api/grants/{_path(grant)}")
 
+    async def remove_canvas(self, canvas: str) -> None:
+        await self._ask("DELETE", f"/api/canvases/{_path(canvas)}")
+
     async def problems(self) -> list[str]:
         return [str(each) for each in (await self._ask("GET", "/api/status"))["problems"]]
 

@@ -141,6 +141,10 @@ class Service(Protocol):
         """Ends a grant."""
         ...
 
+    async def remove_canvas(self, canvas: str) -> None:
+        """Removes something that an agent showed, with all its versions."""
+        ...
+
     async def problems(self) -> list[str]:
         """What a person should look at, in sentences."""
         ...

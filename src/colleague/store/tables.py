@@ -133,6 +133,15 @@ reminders = _table(
     text="agent_id name session_key message kind schedule zone made_by",
     number="created_at next_at",
 )
+canvases = _table(
+    "canvases", key="id", text="id agent_id session_key", number="version created_at updated_at"
+)
+canvas_versions = _table(
+    "canvas_versions",
+    key="canvas_id version",
+    text="canvas_id title kind content run_id made_by",
+    number="version created_at",
+)
 inbox = _table("inbox", key="event_id", text="event_id session_key mode arrival", number="due_at")
 delegations = _table(
     "delegations",

@@ -44,7 +44,6 @@ class TestTool:
         ("data", "kind"),
         [
             (b"\x89PNG\r\n\x1a\n\0\0", "a PNG image of 10 bytes"),
-            (b"%PDF-1.7 and so on", "a PDF document of 18 bytes"),
             (b"SQLite format 3\0", "an SQLite database of 16 bytes"),
             ("text".encode("utf-16"), "UTF-16 text of 10 bytes"),
             (b"abc\0def", "a binary file of 7 bytes"),

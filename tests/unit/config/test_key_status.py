@@ -80,7 +80,7 @@ def test_the_three_lists_hold_every_key_once() -> None:
     assert sum(map(len, lists.values())) == len(known_settings())
     assert all(lists.values())
     assert {"gateway.port", "mcp.servers.*.toolFilter.exclude"} <= set(lists["works"])
-    assert {"agents.defaults.imageModel.primary", "channels"} <= set(lists["not yet"])
+    assert {"channels"} <= set(lists["not yet"])
     assert {"tools.deny", "agents.defaults.sandbox.mode"} <= set(lists["restricts"])
 
 

@@ -43,9 +43,9 @@ class TestWithoutEffect:
         assert idle(load(tmp_path, "{skills: {allowBundled: null}, tools: {exec: {ask: null}}}")) == []
 
     def test_what_is_below_a_key_with_a_status_belongs_to_it(self, tmp_path: Path) -> None:
-        text = "{agents: {defaults: {sandbox: {tools: {deny: ['x']}}, imageModel: 'a/b'}}}"
+        text = "{agents: {defaults: {sandbox: {tools: {deny: ['x']}}}}}"
         settings = load(tmp_path, text)
-        assert idle(settings) == ["agents.defaults.imageModel", "agents.defaults.sandbox.tools"]
+        assert idle(settings) == ["agents.defaults.sandbox.tools"]
         assert restricting(settings) == []
 
     def test_the_other_name_of_a_key(self, tmp_path: Path) -> None:

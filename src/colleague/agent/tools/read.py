@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
+from colleague.agent.documents.extract import USUAL_SECONDS, NoDocumentText, document_text
+from colleague.agent.documents.kind import document_kind
 from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec
 from colleague.agent.tools.arguments import ArgumentError, Arguments, flag, number, parameters, text
 from colleague.agent.tools.file_tool import FileTool
@@ -13,6 +15,9 @@ from colleague.agent.tools.path import escaped
 from colleague.agent.tools.tree import Content
 from colleague.agent.tools.versioned import VersionedTree
 
+_UNSEEN = TextPage("", 0, 0, 0)
+"""Of a file that is no text: none of its characters."""
+
 
 class ReadTool(FileTool):
     """`read`: a file, or a part of it."""
@@ -20,7 +25,8 @@ class ReadTool(FileTool):
     spec = ToolSpec(
         name="read",
         description=(
-            "Reads a text file. Long files come in parts; the end of a part says how to read on. "
+            "Reads a text file, or the text of a PDF, Word, Excel or PowerPoint file. Long files come in "
+            "parts; the end of a part says how to read on. "
             "A file must have been read in whole before it is replaced with write."
         ),
         parameters=parameters(
@@ -44,12 +50,28 @@ class ReadTool(FileTool):
         window = _Window.of(arguments)
         content = await asyncio.to_thread(self.tree.read, arguments.text("path"))
         kind = kind_of(content.data)
-        part = TextPage("", 0, 0, 0) if kind else await asyncio.to_thread(window.part, content)
+        part = _UNSEEN if kind else await asyncio.to_thread(window.part, content.path, _decoded(content))
         await self._files.note_read(self._run_id, request.call_id, content, part)
-        if kind:
-            size = f"{len(content.data):,} bytes"
-            return ToolOutput(f"{escaped(content.path)} is {kind} of {size}, which is not shown as text.")
+        if not kind:
+            return ToolOutput(part.shown, source=self.source(content.path))
+        return await self._document(content, kind, window, request.timeout or USUAL_SECONDS)
+
+    async def _document(self, content: Content, kind: str, window: _Window, seconds: float) -> ToolOutput:
+        """The text of a file that is no text itself, where it has some."""
+        what = f"{escaped(content.path)} is {kind} of {len(content.data):,} bytes, which is not shown as text"
+        document = document_kind(content.path, content.data)
+        if document is None:
+            return ToolOutput(f"{what}.")
+        try:
+            found = await document_text(content.data, document, seconds)
+        except NoDocumentText as error:
+            return ToolOutput(f"{what}: {error}.")
+        part = await asyncio.to_thread(window.part, content.path, found.text)
         return ToolOutput(part.shown, source=self.source(content.path))
+
+
+def _decoded(content: Content) -> str:
+    return content.data.decode("utf-8", "replace")
 
 
 @dataclass(frozen=True)
@@ -70,11 +92,8 @@ class _Window:
             arguments.flag("line_numbers"),
         )
 
-    def part(self, content: Content) -> TextPage:
-        whole = content.data.decode("utf-8", "replace")
+    def part(self, path: str, whole: str) -> TextPage:
         lines = count_lines(whole)
         if self.offset > max(lines, 1):
-            raise ArgumentError(
-                f"{escaped(content.path)} has {lines} lines; offset {self.offset} is past its end."
-            )
+            raise ArgumentError(f"{escaped(path)} has {lines} lines; offset {self.offset} is past its end.")
         return page(whole, line=self.offset, column=self.column, limit=self.limit, numbered=self.numbered)

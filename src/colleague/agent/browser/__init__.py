@@ -1,0 +1,1 @@
+"""A real browser for agents, which reaches only public addresses."""

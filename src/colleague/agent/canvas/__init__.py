@@ -1,0 +1,1 @@
+"""What an agent shows beside its answer."""

@@ -1,0 +1,1 @@
+"""Text as speech: providers, and the tool."""

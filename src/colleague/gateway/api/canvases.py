@@ -1,0 +1,49 @@
+"""Canvases: what agents show beside their answers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+
+from colleague.gateway.gateway import GatewayDep
+from colleague.gateway.openapi import with_token
+from colleague.gateway.schemas import CanvasDocument, CanvasSummary, Revoked
+from colleague.sessions.messages import find_key
+from colleague.store.canvases import canvas_document, canvas_documents, find_canvas
+from colleague.store.tx import Tx
+
+router = APIRouter(prefix="/api/canvases", tags=["canvases"])
+
+
+@router.get("", response_model=list[CanvasSummary], responses=with_token(404))
+async def list_canvases(
+    here: GatewayDep,
+    session: Annotated[str | None, Query(max_length=512, description="A key or label")] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> list[dict[str, Any]]:
+    """The newest first, without what they show."""
+
+    def work(tx: Tx) -> list[dict[str, Any]]:
+        key = str(find_key(tx, session)) if session else None
+        return canvas_documents(tx, session_key=key, limit=limit)
+
+    return await here.database.read(work)
+
+
+@router.get("/{id}", response_model=CanvasDocument, responses=with_token(404))
+async def show(
+    id: str,  # noqa: A002 - contract
+    here: GatewayDep,
+    version: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
+) -> dict[str, Any]:
+    """One canvas with its content as JSON. HTML in it was written by a model: it is data, not a page."""
+    return await here.database.read(lambda tx: canvas_document(tx, id, version))
+
+
+@router.delete("/{id}", response_model=Revoked, responses=with_token(404))
+async def remove(id: str, here: GatewayDep) -> Revoked:  # noqa: A002 - contract
+    """With all of its versions."""
+    whole = await here.database.read(lambda tx: find_canvas(tx, id).id)
+    await here.service.remove_canvas(whole)
+    return Revoked(id=whole)
