@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 Phase = Literal["proposed", "approved"]
-SentKind = Literal["answer", "delivery", "escalation", "message"]
+SentKind = Literal["answer", "delivery", "message"]
 
 
 @dataclass(frozen=True)

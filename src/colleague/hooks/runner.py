@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import copy
-import inspect
 import logging
-import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +17,8 @@ from colleague.hooks.events import (
     MessageSending,
     ToolResultPersist,
 )
-from colleague.hooks.handler import HookFunction, HookHandler
+from colleague.hooks.handler import HookHandler
+from colleague.hooks.plugin_call import PluginCallFailed, PluginCallLate, call_plugin
 from colleague.hooks.results import BadHookResult, read_result
 
 log = logging.getLogger(__name__)
@@ -134,9 +132,7 @@ class Hooks:
         self._start(event)
 
     def _start(self, event: HookEvent) -> None:
-        self._keep(asyncio.ensure_future(self.told(event)))
-
-    def _keep(self, task: asyncio.Future[Any]) -> None:
+        task = asyncio.ensure_future(self.told(event))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -209,25 +205,18 @@ class Hooks:
         """What a handler returns, or _Failed, which is reported. It gets a copy, to do with as it likes."""
         if self._hangs[handler] >= MOST_HANGS:
             return _Failed("it is not called any more")
-        task = asyncio.ensure_future(_returned(handler.function, copy.deepcopy(event)))
-        self._keep(task)
         try:
-            done, _ = await asyncio.wait({task}, timeout=self.seconds)
-        except asyncio.CancelledError:
-            task.cancel()
-            raise
-        if not done:
-            task.cancel()
-            return self._hung(handler)
-        value = _Failed("it was cancelled") if task.cancelled() else task.result()
+            value = await call_plugin(handler.function, copy.deepcopy(event), seconds=self.seconds)
+        except PluginCallLate as error:
+            return self._hung(handler, str(error))
+        except PluginCallFailed as error:
+            self._report(handler, str(error))
+            value = _Failed(str(error))
         self._hangs.pop(handler, None)
-        if isinstance(value, _Failed):
-            self._report(handler, value.message)
         return value
 
-    def _hung(self, handler: HookHandler) -> _Failed:
+    def _hung(self, handler: HookHandler, message: str) -> _Failed:
         self._hangs[handler] += 1
-        message = f"it was not done within {self.seconds:g} s"
         if self._hangs[handler] >= MOST_HANGS:
             message += f", {MOST_HANGS} times in a row: it is not called again until the next start"
         self._report(handler, message)
@@ -235,41 +224,6 @@ class Hooks:
 
     def _report(self, handler: HookHandler, message: str) -> None:
         self.report(HookProblem(handler.plugin, handler.hook, message))
-
-
-async def _returned(function: HookFunction, event: HookEvent) -> Any:
-    """What it returns, or _Failed. A plain function runs on a thread, so that it holds up nobody."""
-    if not inspect.iscoroutinefunction(function):
-        return await _on_thread(function, event)
-    try:
-        return await function(event)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a plugin does is its own failure
-        return _failure(error)
-
-
-async def _on_thread(function: HookFunction, event: HookEvent) -> Any:
-    """On a thread of its own, which no end of the process waits for."""
-    loop = asyncio.get_running_loop()
-    ended = loop.create_future()
-
-    def settle(value: Any) -> None:
-        if not ended.done():
-            ended.set_result(value)
-
-    def work() -> None:
-        try:
-            value = function(event)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - as above
-            value = _failure(error)
-        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
-            loop.call_soon_threadsafe(settle, value)
-
-    threading.Thread(target=work, name="plugin hook", daemon=True).start()
-    return await ended
-
-
-def _failure(error: BaseException) -> _Failed:
-    return _Failed(f"{type(error).__name__}: {error}"[:MOST_REASON])
 
 
 def _reason(result: dict[str, Any]) -> str:

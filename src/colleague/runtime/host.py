@@ -32,9 +32,13 @@ from colleague.experts.runs.expert_sessions import ExpertMessages
 from colleague.experts.runs.run_package import RunPackages
 from colleague.experts.workspace.cleanup import remove_leftovers
 from colleague.home import LOCK_SECONDS, Home
+from colleague.hooks.events import SessionEnd, SessionStart
+from colleague.hooks.runner import NO_HOOKS, Hooks
 from colleague.logs import logging_to
 from colleague.mcp.answer import ToolAnswer
 from colleague.mcp.servers import Servers
+from colleague.plugins.delivery_channel import PluginDeliveries
+from colleague.plugins.plugin_set import PluginSet, open_plugins
 from colleague.protected import require_safe_workspace
 from colleague.runtime.run_events import RunWatchers
 from colleague.sessions.proposals_tool import ProposalTools
@@ -62,6 +66,7 @@ class AssemblerByKind:
 
     main: MainAgent
     experts: ExpertRuns
+    plugins: PluginSet = field(default_factory=PluginSet)
 
     async def assemble(self, run: Run) -> RunSpec:
         owner: Assembler = self.experts if run.kind == "expert" else self.main
@@ -70,14 +75,14 @@ class AssemblerByKind:
     def with_settings(self, settings: Settings) -> AssemblerByKind:
         """The same agents, for what is advanced from now on."""
         restrictions = ExpertRestrictions(self.main.home, settings)
-        more = _more_tools(self.main.home, settings, self.main.environ, self.main.database)
+        more = _more_tools(self.main.home, settings, self.main.environ, self.main.database, self.plugins)
         main = replace(self.main, settings=settings, restrictions=restrictions, more_tools=more)
-        return AssemblerByKind(main, replace(self.experts, settings=settings))
+        return AssemblerByKind(main, replace(self.experts, settings=settings), self.plugins)
 
 
 @dataclass(frozen=True)
 class Host:
-    """An open home: its database, its servers and a worker for its runs."""
+    """An open home: its database, its servers, its plugins and a worker for its runs."""
 
     database: Database
     servers: Servers
@@ -87,6 +92,7 @@ class Host:
     keep_ms: int | None = None
     sender: OutboxSender | None = None
     limits: KindLimits = field(default_factory=dict)
+    hooks: Hooks = NO_HOOKS
 
     @property
     def main_agent(self) -> MainAgent | None:
@@ -228,6 +234,7 @@ async def _served(
         tracing(home.logs, environ, keep_seconds=keep_ms / 1000) as tracer,
         Servers.of(home, settings, environ, on_late=late, held=held) as servers,
         Connections(TokenKeeper(home.state / "oauth")) as connections,
+        open_plugins(home, settings, environ) as plugins,
     ):
         history = SessionHistory(database)
         main = MainAgent(
@@ -238,15 +245,20 @@ async def _served(
             servers,
             history,
             ExpertRestrictions(home, settings),
-            _more_tools(home, settings, environ, database),
+            _more_tools(home, settings, environ, database, plugins),
         )
         experts = ExpertRuns(home, settings, environ, database, servers, RunPackages(home), history=history)
         await main.mend_files()
         await experts.mend_files()
         await remove_leftovers(database, settings.workspace)
         bus.watch(tracer.on_event)
-        advancer = Advancer(database, AssemblerByKind(main, experts), bus, connections, tracer)
-        sender = sender_with(OutboxSender(database, channels(settings.workspace)), settings)
+        if plugins.hooks.has(SessionStart.hook) or plugins.hooks.has(SessionEnd.hook):
+            database.observers.append(plugins.hooks.tell)
+        agents = AssemblerByKind(main, experts, plugins)
+        advancer = Advancer(database, agents, bus, connections, tracer, plugins.hooks)
+        deliveries = {name: PluginDeliveries(each) for name, each in plugins.channels.items()}
+        places = {**deliveries, **channels(settings.workspace)}
+        sender = sender_with(OutboxSender(database, places, hooks=plugins.hooks), settings)
         yield Host(
             database,
             servers,
@@ -256,6 +268,7 @@ async def _served(
             keep_ms,
             sender,
             kind_limits(settings),
+            plugins.hooks,
         )
 
 
@@ -272,14 +285,15 @@ def kind_limits(settings: Settings) -> KindLimits:
 
 
 def _more_tools(
-    home: Home, settings: Settings, environ: Mapping[str, str], database: Database
+    home: Home, settings: Settings, environ: Mapping[str, str], database: Database, plugins: PluginSet
 ) -> tuple[MoreTools, ...]:
-    """What agents have beside files and servers."""
+    """What agents have beside files and servers. Of two tools with one name the first counts."""
     return (
         SessionTools(database, ExpertMessages(home, settings, environ)),
         ProposalTools(database),
         CronTools(database),
-        MessageTools(channels_of(database)),
+        MessageTools({**plugins.channels, **channels_of(database)}, plugins.hooks),
+        plugins.tools,
     )
 
 
