@@ -410,7 +410,7 @@ _DEFAULT_TEXT = """\
   plugins: {
     //enabled: true,
     //hookTimeoutSeconds: 5,
-    //entries: { NAME: { enabled: true, config: { apiKey: "${NAME_KEY}" } } },
+    //   entries: { crm: { config: { apiKey: "${CRM_KEY}" } } },
   },
 
   // The HTTP server. bind is loopback, lan or an IP address; anything but loopback needs a token.

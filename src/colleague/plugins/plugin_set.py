@@ -28,13 +28,12 @@ from colleague.plugins.native_tools import NATIVE_TOOLS
 from colleague.plugins.problem_book import ProblemBook
 from colleague.plugins.providers import ModelProvider, SearchProvider, SpeechProvider
 from colleague.plugins.records import PluginRecord, change_record, read_plugin_records
+from colleague.plugins.report import LOAD
 from colleague.plugins.tool import PluginTools
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-LOAD = "load"
-"""The place of a problem that keeps a plugin from being loaded."""
 LOAD_SECONDS = 30.0
 CHANGED = "its files are not those that a person enabled"
 
