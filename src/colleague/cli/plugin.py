@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Plugins: code of others, off until you enable it.")
 
 
+RIGHTS = "It runs with all rights of Colleague. The yes is to the files of {path} as they are now."
+
+
 def complete_plugin(incomplete: str) -> list[str]:
     from colleague.home import Home
     from colleague.plugins.discovery import find_plugins
@@ -99,9 +102,7 @@ def enable(name: PluginArgument, home: HomeOption = None, as_json: JsonOption = 
         say_json(document)
     elif not problem:
         say(f"{TICK} {name} is enabled: {_added(document) or 'it adds nothing'}")
-        say_hint(
-            f"It runs with all rights of Colleague. The yes is to the files of {document['path']} as they are now."
-        )
+        say_hint(RIGHTS.format(path=document["path"]))
     else:
         _say_problems(document)
     _note_gateway(place)
