@@ -26,6 +26,7 @@ from colleague.store.inbox import has_steered, take_steered
 from colleague.store.journal import Call, Message, NewCall
 from colleague.store.lanes import lock_lane
 from colleague.store.model_requests import NewModelRequest, add_model_request
+from colleague.store.report import SENT
 from colleague.store.run import Run, fenced, require_hold
 from colleague.store.session_items import NewItem, SessionItem, add_item
 from colleague.store.spend import Spent, add_spend, spent_by_run, spent_today
@@ -34,7 +35,7 @@ from colleague.store.trouble import Trouble, clear_trouble, note_trouble
 from colleague.store.tx import Database, Fenced, Tx
 
 if TYPE_CHECKING:
-    from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.messages import ModelMessage, ModelResponse
 
     from colleague.agent.models.reply import Reply
     from colleague.agent.models.retry import FailedTry
@@ -408,7 +409,7 @@ class Conversation:
     ) -> None:
         """Adds a model answer. With calls it is committed at once; one without may end the run, so it is
         committed with that end, or by `keep`. `sent`: what plugins made of the words that people see."""
-        self._add([reply.response])
+        self._add([reply.response if sent is None else _as_answered(reply.response, sent)])
         if sent is not None:
             self._sent[len(self._messages) - 1] = sent
         cost = float(reply.cost) if reply.cost is not None else 0.0
@@ -515,6 +516,11 @@ class Conversation:
     def stored(self) -> Sequence[tuple[Message, list[ModelMessage]]]:
         """What was said in this run so far, without the results of calls."""
         return list(zip(self._messages, self._parsed, strict=True))
+
+
+def _as_answered(response: ModelResponse, sent: TextChange) -> ModelResponse:
+    """With what people were told of it: whoever shows the run shows that. No model is sent it."""
+    return replace(response, metadata={**(response.metadata or {}), SENT: sent.refusal or sent.text})
 
 
 def _held_back(sent: TextChange) -> NewItem:
