@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from colleague.agent.opening import OpeningMessages
     from colleague.agent.session import Session
     from colleague.agent.streaming.answer import ModelAnswer
+    from colleague.hooks.runner import Hooks
     from colleague.store.journal import Call
     from colleague.store.run import Run
 
@@ -35,7 +36,7 @@ PLUGIN = "plugin:"
 """How the source of a plugin's words begins."""
 
 
-def about_run(run: Run) -> dict[str, str]:
+def about_run(run: Run) -> dict[str, Any]:
     """What every event of a run says."""
     expert = run.expert if run.kind == "expert" else ""
     return {"run_id": run.id, "session_key": run.session_key, "expert": expert}
@@ -149,8 +150,8 @@ async def sent_answer(session: Session, answer: ModelAnswer) -> TextChange | Non
     return change if change.changed_by or change.cancelled_by else None
 
 
-def tell_answered(session_hooks: Any, run: Run, text: str) -> None:
-    session_hooks.tell(MessageSent(**about_run(run), channel=_channel(run), text=text))
+def tell_answered(hooks: Hooks, run: Run, text: str) -> None:
+    hooks.tell(MessageSent(**about_run(run), channel=_channel(run), text=text))
 
 
 def _channel(run: Run) -> str:

@@ -227,9 +227,16 @@ class LocalService:
     def _tell_received(self, sent: SentMessage, said: SessionMessage) -> None:
         if sent.duplicate or sent.queued == "denied" or not self.hooks.has(MessageReceived.hook):
             return
-        about = {"sender": dict(said.sender), "place": dict(said.place)}
-        about |= {"event_id": sent.event_id, "run_id": sent.run_id}
-        self.hooks.tell(MessageReceived(sent.session_key, said.text, said.source, **about))
+        event = MessageReceived(
+            sent.session_key,
+            said.text,
+            said.source,
+            dict(said.sender),
+            dict(said.place),
+            sent.event_id,
+            sent.run_id,
+        )
+        self.hooks.tell(event)
 
     async def _tell_before_reset(self, session: str, by: str) -> None:
         """Only of a session in which something was said."""
