@@ -19,8 +19,8 @@ from colleague.agent.streaming.answer import without_tags
 from colleague.agent.tracing.tracer import Tracer
 from colleague.errors import ColleagueError
 from colleague.failpoints import failpoint
-from colleague.hooks.events import AgentEnd, BeforeAgentStart, MessageSent
-from colleague.hooks.runner import NO_HOOKS, Hooks
+from colleague.hooks.events import AgentEnded, BeforeAgentStart, MessageDelivered
+from colleague.hooks.runner import NO_HOOKS, PluginHooks
 from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.shortage import is_shortage
 from colleague.silent_answer import shown_answer
@@ -39,7 +39,7 @@ class Advancer:
     bus: Bus
     connections: Connections
     tracer: Tracer = field(default_factory=Tracer)
-    hooks: Hooks = NO_HOOKS
+    hooks: PluginHooks = NO_HOOKS
 
     async def __call__(self, taken: Taken) -> None:
         with self.tracer.run(taken.run):
@@ -87,7 +87,7 @@ class Advancer:
         conversation = Conversation(
             self.database, taken, name, redact=run_spec.private.redact, hidden=run_spec.hidden
         )
-        if self.hooks.has(MessageSent.hook):
+        if self.hooks.has(MessageDelivered.hook):
             conversation.on_shown = partial(tell_answered, self.hooks, taken.run)
         return Session(conversation, run_spec, self.bus, self.connections, self.tracer, self.hooks)
 
@@ -136,8 +136,8 @@ class Advancer:
         finally:
             self.bus.tell("run_status", run.id, status="done", outcome=outcome)
             self.bus.tell("agent_end", run.id, outcome=outcome, text=text)
-            if self.hooks.has(AgentEnd.hook):
-                self.hooks.tell(AgentEnd(**about_run(run), outcome=outcome, text=text))
+            if self.hooks.has(AgentEnded.hook):
+                self.hooks.tell(AgentEnded(**about_run(run), outcome=outcome, text=text))
 
 
 async def _converse_in_time(session: Session, *, begun: bool) -> None:

@@ -15,8 +15,8 @@ from colleague.hooks.events import (
     AfterToolCall,
     BeforeAgentStart,
     BeforeToolCall,
+    MessageDelivered,
     MessageSending,
-    MessageSent,
     Phase,
     ToolResultPersist,
 )
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from colleague.agent.opening import OpeningMessages
     from colleague.agent.session import Session
     from colleague.agent.streaming.answer import ModelAnswer
-    from colleague.hooks.runner import Hooks
+    from colleague.hooks.runner import PluginHooks
     from colleague.store.journal import Call
     from colleague.store.run import Run
 
@@ -150,8 +150,8 @@ async def sent_answer(session: Session, answer: ModelAnswer) -> TextChange | Non
     return change if change.changed_by or change.cancelled_by else None
 
 
-def tell_answered(hooks: Hooks, run: Run, text: str) -> None:
-    hooks.tell(MessageSent(**about_run(run), channel=_channel(run), text=text))
+def tell_answered(hooks: PluginHooks, run: Run, text: str) -> None:
+    hooks.tell(MessageDelivered(**about_run(run), channel=_channel(run), text=text))
 
 
 def _channel(run: Run) -> str:

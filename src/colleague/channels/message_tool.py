@@ -19,8 +19,8 @@ from colleague.channels.channel import (
 )
 from colleague.config import Settings
 from colleague.errors import ColleagueError, UsageError
-from colleague.hooks.events import MessageSending, MessageSent
-from colleague.hooks.runner import NO_HOOKS, GuardFailed, Hooks
+from colleague.hooks.events import MessageDelivered, MessageSending
+from colleague.hooks.runner import NO_HOOKS, GuardFailed, PluginHooks
 from colleague.main_names import MAIN_CHANNEL
 from colleague.session_key import SessionKey
 from colleague.store.run import Run
@@ -47,7 +47,7 @@ class MessageTools:
     """Gives `message` where `tools.profile` or `tools.alsoAllow` says so."""
 
     channels: Mapping[str, MessageChannel]
-    hooks: Hooks = NO_HOOKS
+    hooks: PluginHooks = NO_HOOKS
 
     async def tools(self, run: Run, entry: SessionEntry, settings: Settings) -> Sequence[Tool]:  # noqa: ARG002
         return (MessageTool(self.channels, entry, self.hooks),) if is_offered(settings) else ()
@@ -64,7 +64,7 @@ class MessageTool:
 
     channels: Mapping[str, MessageChannel]
     entry: SessionEntry
-    hooks: Hooks = NO_HOOKS
+    hooks: PluginHooks = NO_HOOKS
 
     @property
     def spec(self) -> ToolSpec:
@@ -115,7 +115,7 @@ class MessageTool:
             await _require_sendable(self.hooks, MessageSending(**about, kind="message", text=what.text))
         made = await _do(channel, action, what)
         if what.text:
-            self.hooks.tell(MessageSent(**about, kind="message", text=what.text))
+            self.hooks.tell(MessageDelivered(**about, kind="message", text=what.text))
         return made
 
     def _place(self, arguments: Arguments) -> tuple[MessageChannel, Target]:
@@ -155,7 +155,7 @@ def _check(action: Capability, what: Outgoing) -> None:
         raise UsageError("thread is missing", hint="thread-create returns its id")
 
 
-async def _require_sendable(hooks: Hooks, event: MessageSending) -> None:
+async def _require_sendable(hooks: PluginHooks, event: MessageSending) -> None:
     """Raises ChannelError when a plugin holds it back. Its words cannot be changed here: a person may have
     approved just these. `before_tool_call` can."""
     try:

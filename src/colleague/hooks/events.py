@@ -38,7 +38,7 @@ class BeforeAgentStart(RunHookEvent):
 
 
 @dataclass(frozen=True)
-class AgentEnd(RunHookEvent):
+class AgentEnded(RunHookEvent):
     """A run has ended; its outcome is committed."""
 
     hook = "agent_end"
@@ -139,7 +139,7 @@ class MessageSending(RunHookEvent):
 
 
 @dataclass(frozen=True)
-class MessageSent(RunHookEvent):
+class MessageDelivered(RunHookEvent):
     """Something was told to people: it is in the session, or its channel has taken it."""
 
     hook = "message_sent"
@@ -185,7 +185,7 @@ class GatewayStop(HookEvent):
 
 EVENTS: tuple[type[HookEvent], ...] = (
     BeforeAgentStart,
-    AgentEnd,
+    AgentEnded,
     BeforeCompaction,
     AfterCompaction,
     BeforeReset,
@@ -194,7 +194,7 @@ EVENTS: tuple[type[HookEvent], ...] = (
     ToolResultPersist,
     MessageReceived,
     MessageSending,
-    MessageSent,
+    MessageDelivered,
     SessionStart,
     SessionEnd,
     GatewayStart,

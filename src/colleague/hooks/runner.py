@@ -97,7 +97,7 @@ class _Failed:
 
 
 @dataclass(eq=False)
-class Hooks:
+class PluginHooks:
     """The handlers of all plugins by hook. Without any, nothing is made and nothing waits."""
 
     handlers: Sequence[HookHandler] = ()
@@ -235,5 +235,5 @@ def _with_text(change: TextChange, handler: HookHandler, result: dict[str, Any])
     return change if text == change.text else TextChange(text, (*change.changed_by, handler.plugin))
 
 
-NO_HOOKS = Hooks()
+NO_HOOKS = PluginHooks()
 """For whoever has no plugins."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from colleague.errors import UsageError
 from colleague.hooks.handler import HookFunction, HookHandler
-from colleague.plugins.providers import ModelProvider, SearchProvider, SpeechProvider
+from colleague.plugins.providers import ModelProvider, PluginSearch, PluginSpeech
 from colleague.plugins.tool import PluginTool, ToolFunction
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ class PluginApi:
     tools: dict[str, PluginTool] = field(default_factory=dict)
     channels: dict[str, MessageChannel] = field(default_factory=dict)
     model_providers: dict[str, ModelProvider] = field(default_factory=dict)
-    search_providers: dict[str, SearchProvider] = field(default_factory=dict)
-    speech_providers: dict[str, SpeechProvider] = field(default_factory=dict)
+    search_providers: dict[str, PluginSearch] = field(default_factory=dict)
+    speech_providers: dict[str, PluginSpeech] = field(default_factory=dict)
 
     @property
     def log(self) -> logging.Logger:
@@ -86,12 +86,12 @@ class PluginApi:
         _require_new(name, PROVIDER_NAME, self.model_providers, "model provider")
         self.model_providers[name] = provider
 
-    def add_search_provider(self, name: str, provider: SearchProvider) -> None:
+    def add_search_provider(self, name: str, provider: PluginSearch) -> None:
         """A way for `web_search` to search."""
         _require_new(name, PROVIDER_NAME, self.search_providers, "search provider")
         self.search_providers[name] = provider
 
-    def add_speech_provider(self, name: str, provider: SpeechProvider) -> None:
+    def add_speech_provider(self, name: str, provider: PluginSpeech) -> None:
         """A way for `tts` to speak."""
         _require_new(name, PROVIDER_NAME, self.speech_providers, "speech provider")
         self.speech_providers[name] = provider

@@ -20,13 +20,13 @@ from colleague.errors import ColleagueError, ConfigError
 from colleague.files import private_folder
 from colleague.home import Home
 from colleague.hooks.plugin_call import PluginCallFailed, PluginCallLate, call_plugin
-from colleague.hooks.runner import HookProblem, Hooks
+from colleague.hooks.runner import HookProblem, PluginHooks
 from colleague.plugins.api import PluginApi
 from colleague.plugins.discovery import FoundPlugin, find_plugins
 from colleague.plugins.loader import load
 from colleague.plugins.native_tools import NATIVE_TOOLS
 from colleague.plugins.problem_book import ProblemBook
-from colleague.plugins.providers import ModelProvider, SearchProvider, SpeechProvider
+from colleague.plugins.providers import ModelProvider, PluginSearch, PluginSpeech
 from colleague.plugins.records import PluginRecord, change_record, read_plugin_records
 from colleague.plugins.report import LOAD
 from colleague.plugins.tool import PluginTools
@@ -42,12 +42,12 @@ CHANGED = "its files are not those that a person enabled"
 class PluginSet:
     """What all plugins bring, names that were taken already left out."""
 
-    hooks: Hooks = field(default_factory=Hooks)
+    hooks: PluginHooks = field(default_factory=PluginHooks)
     tools: PluginTools = field(default_factory=lambda: PluginTools(()))
     channels: Mapping[str, MessageChannel] = field(default_factory=dict)
     model_providers: Mapping[str, ModelProvider] = field(default_factory=dict)
-    search_providers: Mapping[str, SearchProvider] = field(default_factory=dict)
-    speech_providers: Mapping[str, SpeechProvider] = field(default_factory=dict)
+    search_providers: Mapping[str, PluginSearch] = field(default_factory=dict)
+    speech_providers: Mapping[str, PluginSpeech] = field(default_factory=dict)
 
 
 @contextlib.asynccontextmanager
@@ -149,7 +149,7 @@ def _filled(value: Any, environ: Mapping[str, str], key: str) -> Any:
 
 def _together(settings: Settings, apis: Sequence[PluginApi], book: ProblemBook) -> PluginSet:
     """Who came first, by name, keeps a name; natively known names are ours."""
-    hooks = Hooks(
+    hooks = PluginHooks(
         [handler for api in apis for handler in api.handlers],
         seconds=settings.plugins.hook_timeout_seconds,
         report=book,

@@ -8,13 +8,13 @@ from typing import Any, Protocol
 from colleague.agent.models.provided import ModelProvider as ModelProvider
 
 
-class SearchProvider(Protocol):
+class PluginSearch(Protocol):
     """Searches the web for `web_search`. What it returns is untrusted."""
 
     async def search(self, query: Any) -> Sequence[Any]: ...
 
 
-class SpeechProvider(Protocol):
+class PluginSpeech(Protocol):
     """Speaks a text for `tts`: the bytes of a sound file."""
 
     async def speak(self, text: str, voice: str) -> bytes: ...

@@ -33,7 +33,7 @@ from colleague.experts.runs.run_package import RunPackages
 from colleague.experts.workspace.cleanup import remove_leftovers
 from colleague.home import LOCK_SECONDS, Home
 from colleague.hooks.events import SessionEnd, SessionStart
-from colleague.hooks.runner import NO_HOOKS, Hooks
+from colleague.hooks.runner import NO_HOOKS, PluginHooks
 from colleague.logs import logging_to
 from colleague.mcp.answer import ToolAnswer
 from colleague.mcp.servers import Servers
@@ -92,7 +92,7 @@ class Host:
     keep_ms: int | None = None
     sender: OutboxSender | None = None
     limits: KindLimits = field(default_factory=dict)
-    hooks: Hooks = NO_HOOKS
+    hooks: PluginHooks = NO_HOOKS
 
     @property
     def main_agent(self) -> MainAgent | None:

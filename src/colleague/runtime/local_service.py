@@ -33,7 +33,7 @@ from colleague.experts.runs.retry import drop_dead_letter, retry_run
 from colleague.experts.workspace.restore import restore_file
 from colleague.home import Home
 from colleague.hooks.events import BeforeReset, MessageReceived
-from colleague.hooks.runner import NO_HOOKS, Hooks
+from colleague.hooks.runner import NO_HOOKS, PluginHooks
 from colleague.main_names import MAIN_SESSION
 from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
@@ -152,7 +152,7 @@ class LocalService:
     """A restriction in newer settings than these, which nothing enforces."""
     enforced: bool = False
     """Whether the settings were found to hold no such restriction when they were read."""
-    hooks: Hooks = NO_HOOKS
+    hooks: PluginHooks = NO_HOOKS
     main_agent: MainAgent | None = None
     """The agents of a process that works on runs elsewhere than here."""
 

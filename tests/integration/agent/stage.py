@@ -20,7 +20,7 @@ from colleague.agent.tracing.switches import TraceSwitches
 from colleague.agent.tracing.tracer import open_tracer
 from colleague.clock import MovableClock
 from colleague.config import Settings
-from colleague.hooks.runner import NO_HOOKS, Hooks
+from colleague.hooks.runner import NO_HOOKS, PluginHooks
 from colleague.mcp.servers import Servers
 from colleague.run_event import RunEvent
 from colleague.runtime.host import Host
@@ -94,7 +94,7 @@ class Stage:
     run_spec: dict[str, Any] = field(default_factory=dict)
     clock: MovableClock = field(default_factory=MovableClock)
     events: list[RunEvent] = field(default_factory=list)
-    hooks: Hooks = NO_HOOKS
+    hooks: PluginHooks = NO_HOOKS
     run_id: str = ""
 
     @property

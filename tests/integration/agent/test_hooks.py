@@ -14,7 +14,7 @@ from colleague.agent.render import CHANGED_BY_PLUGIN
 from colleague.agent.tool import ToolSpec
 from colleague.hooks.events import BeforeToolCall, ToolResultPersist
 from colleague.hooks.handler import HookHandler
-from colleague.hooks.runner import HookProblem, Hooks
+from colleague.hooks.runner import HookProblem, PluginHooks
 from tests.integration.agent.stage import Ledger, Stage, Tiers
 from tests.integration.store.databases import Opener
 
@@ -44,8 +44,8 @@ class Plugin:
         return handler
 
     @property
-    def hooks(self) -> Hooks:
-        return Hooks(self.handlers, report=self.problems.append)
+    def hooks(self) -> PluginHooks:
+        return PluginHooks(self.handlers, report=self.problems.append)
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ from colleague.errors import UsageError
 from colleague.hooks.events import (
     EVENTS,
     HOOKS,
-    AgentEnd,
+    AgentEnded,
     BeforeAgentStart,
     BeforeToolCall,
     MessageSending,
@@ -21,7 +21,7 @@ from colleague.hooks.events import (
 )
 from colleague.hooks.handler import HookHandler
 from colleague.hooks.results import MODIFYING
-from colleague.hooks.runner import MOST_HANGS, GuardFailed, HookProblem, Hooks
+from colleague.hooks.runner import MOST_HANGS, GuardFailed, HookProblem, PluginHooks
 
 RUN = {"run_id": "r", "session_key": "agent:main:main", "expert": ""}
 CALL = BeforeToolCall(**RUN, tool="mail.send", params={"to": "ann"})
@@ -39,8 +39,8 @@ class Plugins:
         self.handlers.append(HookHandler(plugin, hook, function, **more))
 
     @property
-    def hooks(self) -> Hooks:
-        return Hooks(self.handlers, self.seconds, self.problems.append)
+    def hooks(self) -> PluginHooks:
+        return PluginHooks(self.handlers, self.seconds, self.problems.append)
 
     @property
     def messages(self) -> list[str]:
@@ -225,25 +225,25 @@ class TestTelling:
         async def story() -> None:
             met = asyncio.Event()
 
-            async def waits(event: AgentEnd) -> None:
+            async def waits(event: AgentEnded) -> None:
                 order.append(f"begun {event.outcome}")
                 await met.wait()
                 order.append("ended")
 
-            async def meets(event: AgentEnd) -> None:
+            async def meets(event: AgentEnded) -> None:
                 met.set()
 
             plugins.add("agent_end", waits, priority=1)
             plugins.add("agent_end", raising)
             plugins.add("agent_end", meets)
             hooks = plugins.hooks
-            hooks.tell(AgentEnd(**RUN, outcome="completed"))
+            hooks.tell(AgentEnded(**RUN, outcome="completed"))
             assert order == []
             await hooks.drain()
 
         run(story())
         assert order == ["begun completed", "ended"]
-        assert plugins.messages == ["ValueError: no AgentEnd"]
+        assert plugins.messages == ["ValueError: no AgentEnded"]
 
     def test_another_thread_can_tell(self, plugins: Plugins) -> None:
         told: list[str] = []
@@ -252,7 +252,7 @@ class TestTelling:
         async def story() -> None:
             hooks = plugins.hooks
             hooks.use_loop(asyncio.get_running_loop())
-            await asyncio.to_thread(hooks.tell, AgentEnd(**RUN, outcome="failed"))
+            await asyncio.to_thread(hooks.tell, AgentEnded(**RUN, outcome="failed"))
             while not told:
                 await asyncio.sleep(0.01)
 
@@ -260,6 +260,6 @@ class TestTelling:
         assert told == ["failed"]
 
     def test_without_handlers_nothing_is_made(self) -> None:
-        hooks = Hooks()
+        hooks = PluginHooks()
         assert not any(hooks.has(name) for name in HOOKS)
-        hooks.tell(AgentEnd(**RUN))  # outside of any loop: there is nothing to start
+        hooks.tell(AgentEnded(**RUN))  # outside of any loop: there is nothing to start

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from colleague.experts.delivery.text import DELIVERY
-from colleague.hooks.events import MessageSending, MessageSent
-from colleague.hooks.runner import GuardFailed, Hooks
+from colleague.hooks.events import MessageDelivered, MessageSending
+from colleague.hooks.runner import GuardFailed, PluginHooks
 from colleague.store.outbox import OutboxMessage, cancel_sending, not_sent
 from colleague.store.run import get_run
 from colleague.store.tx import Database
@@ -25,7 +25,7 @@ class HookedDeliveries:
     """Only results go through plugins. Questions and escalations reach people whatever a plugin says."""
 
     database: Database
-    hooks: Hooks
+    hooks: PluginHooks
 
     async def sendable(self, messages: Sequence[OutboxMessage]) -> list[OutboxMessage]:
         """The messages as they are to be sent. What is held back is ended, and says by whom."""
@@ -62,8 +62,8 @@ def _text(body: dict[str, Any]) -> str:
     return str(body.get("narrative", ""))
 
 
-def tell_sent(hooks: Hooks, message: OutboxMessage) -> None:
-    if message.kind == DELIVERY and hooks.has(MessageSent.hook):
+def tell_sent(hooks: PluginHooks, message: OutboxMessage) -> None:
+    if message.kind == DELIVERY and hooks.has(MessageDelivered.hook):
         body = json.loads(message.body)
         about = {"run_id": message.run_id, "session_key": "", "expert": str(body.get("expert", ""))}
-        hooks.tell(MessageSent(**about, kind=DELIVERY, channel=message.channel, text=_text(body)))
+        hooks.tell(MessageDelivered(**about, kind=DELIVERY, channel=message.channel, text=_text(body)))

@@ -16,7 +16,7 @@ from colleague.experts.workspace.learnings import LearningEntry, append_entry
 from colleague.experts.workspace.workspace import Workspace
 from colleague.failpoints import failpoint
 from colleague.hooks.events import MessageSending
-from colleague.hooks.runner import NO_HOOKS, Hooks
+from colleague.hooks.runner import NO_HOOKS, PluginHooks
 from colleague.main_names import MAIN_CHANNEL
 from colleague.store.activity_lines import tell_delivered, tell_unread
 from colleague.store.announce import TIMEOUT_MS, announce_each
@@ -81,7 +81,7 @@ class OutboxSender:
     main_turn: Literal["notify", "relay"] = "notify"
     """Whether the main agent takes a turn on what is for main."""
     announce_timeout_ms: int = TIMEOUT_MS
-    hooks: Hooks = NO_HOOKS
+    hooks: PluginHooks = NO_HOOKS
     _unrecorded: set[str] = field(default_factory=set)
     """Messages that were sent while the database could not take it down."""
 
