@@ -71,6 +71,14 @@ class Home:
         return self.state / "experts.json"
 
     @property
+    def plugins(self) -> Path:
+        return self.root / "plugins"
+
+    @property
+    def plugins_file(self) -> Path:
+        return self.state / "plugins.json"
+
+    @property
     def snapshots(self) -> Path:
         return self.state / "packages"
 

@@ -19,6 +19,7 @@ ROOMS = (
         "cli",
         "gateway",
         "runtime",
+        "plugins",
         "channels",
         "triggers",
         "experts",
@@ -27,6 +28,7 @@ ROOMS = (
         "mcp",
         "store",
         "packages",
+        "hooks",
     ),
     "root",
 )

@@ -16,6 +16,7 @@ from sqlalchemy import update
 from colleague.agent.conversation import Result, as_text
 from colleague.agent.exits import Completed, Failed, Waiting
 from colleague.agent.gate import Verdict
+from colleague.agent.hook_points import persisted, refused_by_plugin, tell_call_made
 from colleague.agent.render import MAY_HAVE_HAPPENED
 from colleague.agent.session import Session
 from colleague.agent.streaming.answer import without_tags
@@ -33,6 +34,7 @@ from colleague.agent.tool import (
 from colleague.agent.toolbox import BadArguments, checked_arguments, digest_of, target_of
 from colleague.errors import ColleagueError
 from colleague.failpoints import failpoint
+from colleague.hooks.events import BeforeToolCall, ToolResultPersist
 from colleague.store import journal
 from colleague.store.approvals import Approval, Ask, Kind, parked_in, raise_asks
 from colleague.store.call_target import CallTarget
@@ -262,6 +264,11 @@ async def execute(session: Session, call: Call, approval: Approval | None) -> No
     if refusal:
         await _void(session, call, approval, refusal)
         return
+    if approval is not None and session.hooks.has(BeforeToolCall.hook):
+        blocked = await refused_by_plugin(session, tool.spec.name, arguments)
+        if blocked:
+            await _tighten(session, call, approval, Verdict("refuse", call.tier, blocked))
+            return
     await _send(session, call, tool, arguments)
 
 
@@ -406,6 +413,8 @@ async def _read(session: Session, call: Call, tool: Tool, request: ToolRequest) 
         await _end(session, call, "not_run", Result(str(error)), error=True)
         return
     failpoint("call.done")
+    if session.hooks.has(ToolResultPersist.hook):
+        output = await persisted(session, call, output)
     result = Result(output.text, output.source, output.private)
     took_ms = round((time.monotonic() - began) * 1000)
     await session.conversation.finish_reading(call, result, took_ms, is_error=output.is_error)
@@ -485,6 +494,8 @@ async def _recover(session: Session, call: Call) -> None:
 
 
 async def _finish(session: Session, call: Call, spec: ToolSpec, send: int, output: ToolOutput) -> None:
+    if session.hooks.has(ToolResultPersist.hook):
+        output = await persisted(session, call, output)
     harmless = spec.repeatable or spec.read_only or not spec.server
     text = output.text if harmless or not output.is_error else f"{MAY_HAVE_HAPPENED}\n{output.text}"
     result = Result(text, output.source, output.private)
@@ -507,3 +518,5 @@ def _tell_end(session: Session, call: Call, status: journal.CallStatus, text: st
         result=text,
         is_error=error,
     )
+    if status == "finished":
+        tell_call_made(session, call, text, is_error=error)

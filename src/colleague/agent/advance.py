@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import dataclass, field
+from functools import partial
 
 from colleague.agent.conversation import Conversation
 from colleague.agent.events import Bus
 from colleague.agent.exits import Completed, Failed, Waiting
+from colleague.agent.hook_points import about_run, tell_answered, with_agent_start
 from colleague.agent.loop import converse, remaining_seconds, too_long
 from colleague.agent.models.connections import Connections
 from colleague.agent.run_spec import Assembler, CannotAssemble, RunEndHooks, RunSpec
@@ -17,6 +19,8 @@ from colleague.agent.streaming.answer import without_tags
 from colleague.agent.tracing.tracer import Tracer
 from colleague.errors import ColleagueError
 from colleague.failpoints import failpoint
+from colleague.hooks.events import AgentEnded, BeforeAgentStart, MessageDelivered
+from colleague.hooks.runner import NO_HOOKS, PluginHooks
 from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.shortage import is_shortage
 from colleague.silent_answer import shown_answer
@@ -35,6 +39,7 @@ class Advancer:
     bus: Bus
     connections: Connections
     tracer: Tracer = field(default_factory=Tracer)
+    hooks: PluginHooks = NO_HOOKS
 
     async def __call__(self, taken: Taken) -> None:
         with self.tracer.run(taken.run):
@@ -61,7 +66,10 @@ class Advancer:
             if taken.poisonous:
                 raise Failed("crashed the worker")
             # nobody has had it before the first take, so there is nothing to load
-            await _converse_in_time(session, begun=taken.hold.epoch > 1)
+            begun = taken.hold.epoch > 1
+            if self.hooks.has(BeforeAgentStart.hook):
+                session = await with_agent_start(session, begun=begun)
+            await _converse_in_time(session, begun=begun)
         except Completed as ending:
             await self._complete(session, ending)
         except Waiting:
@@ -79,12 +87,14 @@ class Advancer:
         conversation = Conversation(
             self.database, taken, name, redact=run_spec.private.redact, hidden=run_spec.hidden
         )
-        return Session(conversation, run_spec, self.bus, self.connections, self.tracer)
+        if self.hooks.has(MessageDelivered.hook):
+            conversation.on_shown = partial(tell_answered, self.hooks, taken.run)
+        return Session(conversation, run_spec, self.bus, self.connections, self.tracer, self.hooks)
 
     async def _complete(self, session: Session, ending: Completed) -> None:
         """The last answer and the end of the run are one commit."""
         conversation, run_spec = session.conversation, session.run_spec
-        text = run_spec.private.redact(without_tags(ending.text))
+        text = run_spec.private.redact(conversation.sent_text or without_tags(ending.text))
         outputs = run_spec.private.redact_document(ending.outputs)
 
         def work(tx: Tx) -> None:
@@ -126,6 +136,8 @@ class Advancer:
         finally:
             self.bus.tell("run_status", run.id, status="done", outcome=outcome)
             self.bus.tell("agent_end", run.id, outcome=outcome, text=text)
+            if self.hooks.has(AgentEnded.hook):
+                self.hooks.tell(AgentEnded(**about_run(run), outcome=outcome, text=text))
 
 
 async def _converse_in_time(session: Session, *, begun: bool) -> None:

@@ -8,12 +8,13 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from colleague.agent.context.state import ContextState
 from colleague.agent.models.messages import from_json, to_json
 from colleague.agent.request_record import answered_request, failed_request
-from colleague.agent.streaming.answer import answer_of
+from colleague.agent.streaming.answer import answer_of, as_sent
 from colleague.errors import CommitUnknown, DatabaseUnavailable
 from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.store import journal
@@ -25,6 +26,7 @@ from colleague.store.inbox import has_steered, take_steered
 from colleague.store.journal import Call, Message, NewCall
 from colleague.store.lanes import lock_lane
 from colleague.store.model_requests import NewModelRequest, add_model_request
+from colleague.store.report import SENT
 from colleague.store.run import Run, fenced, require_hold
 from colleague.store.session_items import NewItem, SessionItem, add_item
 from colleague.store.spend import Spent, add_spend, spent_by_run, spent_today
@@ -33,11 +35,13 @@ from colleague.store.trouble import Trouble, clear_trouble, note_trouble
 from colleague.store.tx import Database, Fenced, Tx
 
 if TYPE_CHECKING:
-    from pydantic_ai.messages import ModelMessage
+    from pydantic_ai.messages import ModelMessage, ModelResponse
 
     from colleague.agent.models.reply import Reply
     from colleague.agent.models.retry import FailedTry
+    from colleague.agent.streaming.answer import ModelAnswer
     from colleague.agent.tool import Handover
+    from colleague.hooks.runner import TextChange
 
 T = TypeVar("T")
 Content = str | Sequence[Any]
@@ -115,6 +119,9 @@ class Conversation:
         self._answered: NewModelRequest | None = None
         self._redact = redact
         self._hidden = hidden
+        self._sent: dict[int, TextChange] = {}
+        self.on_shown: Callable[[str], None] | None = None
+        """Told, after the commit, what people see of an answer."""
         self.context = ContextState()
         """What is shown of it, and of earlier turns of the same transcript."""
 
@@ -297,6 +304,12 @@ class Conversation:
         return last.text or ""
 
     @property
+    def sent_text(self) -> str:
+        """What people are told of the last answer, where a plugin made it another text; empty elsewhere."""
+        sent = self._sent.get(len(self._messages) - 1)
+        return (sent.refusal or sent.text) if sent is not None else ""
+
+    @property
     def last_calls(self) -> list[Call]:
         """The calls of the last answer; none once something was said after it."""
         last = self._messages[-1] if self._messages else None
@@ -391,10 +404,14 @@ class Conversation:
             self._mark_committed()
         return message is not None
 
-    async def answer(self, reply: Reply, new_calls: Sequence[NewCall]) -> None:
+    async def answer(
+        self, reply: Reply, new_calls: Sequence[NewCall], sent: TextChange | None = None
+    ) -> None:
         """Adds a model answer. With calls it is committed at once; one without may end the run, so it is
-        committed with that end, or by `keep`."""
-        self._add([reply.response])
+        committed with that end, or by `keep`. `sent`: what plugins made of the words that people see."""
+        self._add([reply.response if sent is None else _as_answered(reply.response, sent)])
+        if sent is not None:
+            self._sent[len(self._messages) - 1] = sent
         cost = float(reply.cost) if reply.cost is not None else 0.0
         counted = sum(call.counted for call in new_calls)
         usage = reply.usage
@@ -436,26 +453,31 @@ class Conversation:
         """Adds answers to what people see of the session; one that is meant for nobody is kept hidden."""
         for message in added:
             [response] = self._parsed[message.position][-1:]
-            if response.kind != "response":
-                continue
-            answer = answer_of(response)
-            media = [self._redact(each) for each in answer.media]
-            item = NewItem(
-                "assistant",
-                self._redact(answer.text),
-                self._redact(answer.reasoning),
-                attachments=json.dumps({"media": media}, ensure_ascii=False) if media else None,
-                run_id=self.run.id,
-                run_position=message.position,
-                hidden=int(self._hidden or (answer.is_silent and not response.tool_calls)),
-            )
-            used = {
-                "input_tokens": self._unspent.input_tokens,
-                "output_tokens": self._unspent.output_tokens,
-            }
-            add_item(tx, self.run.session_key, item, **used)
+            if response.kind == "response":
+                self._show_answer(tx, message, answer_of(response), calls=bool(response.tool_calls))
         if self.context.report is not None:
             tx.update(sessions, {"key": self.run.session_key}, context_report=self.context.report)
+
+    def _show_answer(self, tx: Tx, message: Message, said: ModelAnswer, *, calls: bool) -> None:
+        sent = self._sent.get(message.position)
+        held_back = sent is not None and bool(sent.cancelled_by)
+        answer = said if sent is None or held_back else as_sent(said, sent)
+        media = [self._redact(each) for each in answer.media]
+        item = NewItem(
+            "assistant",
+            self._redact(answer.text),
+            self._redact(answer.reasoning),
+            attachments=json.dumps({"media": media}, ensure_ascii=False) if media else None,
+            run_id=self.run.id,
+            run_position=message.position,
+            hidden=int(self._hidden or held_back or (answer.is_silent and not calls)),
+        )
+        used = {"input_tokens": self._unspent.input_tokens, "output_tokens": self._unspent.output_tokens}
+        add_item(tx, self.run.session_key, item, **used)
+        if sent is not None and held_back:
+            add_item(tx, self.run.session_key, _held_back(sent))
+        elif self.on_shown is not None and item.text and not item.hidden:
+            tx.after_commit(partial(self.on_shown, item.text))
 
     def _mark_committed(self) -> None:
         self._committed = len(self._messages)
@@ -494,6 +516,16 @@ class Conversation:
     def stored(self) -> Sequence[tuple[Message, list[ModelMessage]]]:
         """What was said in this run so far, without the results of calls."""
         return list(zip(self._messages, self._parsed, strict=True))
+
+
+def _as_answered(response: ModelResponse, sent: TextChange) -> ModelResponse:
+    """With what people were told of it: whoever shows the run shows that. No model is sent it."""
+    return replace(response, metadata={**(response.metadata or {}), SENT: sent.refusal or sent.text})
+
+
+def _held_back(sent: TextChange) -> NewItem:
+    """Instead of an answer that a plugin held back. It is news to the agent, too: it belongs to no run."""
+    return NewItem("event", sent.refusal, source=f"plugin:{sent.cancelled_by}")
 
 
 def with_results(

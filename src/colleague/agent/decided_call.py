@@ -31,4 +31,5 @@ def _made_again(parked: Call) -> NewCall:
         repeatable=parked.repeatable,
         target=parked.target,
         parked_from=parked.id,
+        changed_by=parked.changed_by,
     )

@@ -10,8 +10,10 @@ from colleague.agent.act import DRAFTED
 from colleague.agent.call_allowance import CallAllowance, call_allowance
 from colleague.agent.conversation import Result
 from colleague.agent.grant_check import spare_questions
+from colleague.agent.hook_points import changed_calls
 from colleague.agent.streaming.answer import answer_of
 from colleague.agent.toolbox import BadArguments, checked_arguments, decoded_arguments, digest_of, target_of
+from colleague.hooks.events import BeforeToolCall
 from colleague.store.journal import CallStatus, NewCall
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from colleague.agent.models.reply import Reply
     from colleague.agent.session import Session
     from colleague.agent.tool import ToolSpec
+    from colleague.hooks.runner import ToolCallChange
 
 STATUS: dict[str, CallStatus] = {
     "allow": "allowed",
@@ -38,7 +41,9 @@ async def proposed_calls(session: Session, reply: Reply) -> list[NewCall]:
     parts = list(enumerate(reply.tool_calls))
     allowance = await call_allowance(session) if parts else CallAllowance(0, "")
     said = answer_of(reply.response).text if parts else ""
-    calls = [_proposed(session, place, part, said) for place, part in parts[: allowance.calls]]
+    judged = parts[: allowance.calls]
+    changes = await changed_calls(session, judged) if session.hooks.has(BeforeToolCall.hook) else {}
+    calls = [_proposed(session, place, part, said, changes.get(place)) for place, part in judged]
     if any(call.status == "asked" for call in calls):
         calls = await spare_questions(session.conversation, calls)
     return [*calls, *(_one_too_many(place, part, allowance) for place, part in parts[allowance.calls :])]
@@ -52,7 +57,9 @@ def _raw(part: Any) -> str:
     return part.args if isinstance(part.args, str) else json.dumps(part.args or {}, ensure_ascii=False)
 
 
-def _proposed(session: Session, place: int, part: Any, reasoning: str) -> NewCall:
+def _proposed(
+    session: Session, place: int, part: Any, reasoning: str, change: ToolCallChange | None
+) -> NewCall:
     tool = session.run_spec.toolbox.get(part.tool_name)
     raw = _raw(part)
     if tool is None:
@@ -61,7 +68,28 @@ def _proposed(session: Session, place: int, part: Any, reasoning: str) -> NewCal
         arguments = checked_arguments(tool.spec, part.args)
     except BadArguments as error:
         return _refused(part, place, raw, str(error))
-    return _judged(session, place, part, tool.spec, arguments, reasoning)
+    if change is None:
+        return _judged(session, place, part, tool.spec, arguments, reasoning)
+    return _changed(session, place, part, tool.spec, change, reasoning)
+
+
+def _changed(
+    session: Session, place: int, part: Any, spec: ToolSpec, change: ToolCallChange, reasoning: str
+) -> NewCall:
+    """A call as plugins made it: from here on it is treated as if the model had asked for just this."""
+    if change.refusal:
+        return _refused(part, place, _raw(part), change.refusal)
+    by = ", ".join(change.changed_by)
+    try:
+        arguments = checked_arguments(spec, change.params)
+    except BadArguments as error:
+        return _refused(
+            part, place, _raw(part), f"not made: the plugin {by} changed the arguments, and {error}"
+        )
+    if not by:
+        return _judged(session, place, part, spec, arguments, reasoning)
+    note = f"[The plugin {by} changed the arguments.] {reasoning}".strip()
+    return replace(_judged(session, place, part, spec, arguments, note), changed_by=by)
 
 
 def _refused(part: Any, place: int, raw: str, reason: str) -> NewCall:

@@ -14,6 +14,7 @@ from colleague.agent.context.fit import fitting_messages, load_context, messages
 from colleague.agent.context.manual import compact_now
 from colleague.agent.exits import Failed
 from colleague.agent.gate_calls import proposed_calls
+from colleague.agent.hook_points import sent_answer
 from colleague.agent.model_request import ask_models, failed_turn
 from colleague.agent.models.delta import Delta
 from colleague.agent.models.failure import ModelFailure
@@ -22,8 +23,9 @@ from colleague.agent.models.request import ThinkRequest
 from colleague.agent.pictures.request import has_pictures
 from colleague.agent.run_spec import RunSpec
 from colleague.agent.session import Session
-from colleague.agent.streaming.answer import answer_of
+from colleague.agent.streaming.answer import answer_of, as_sent
 from colleague.agent.streaming.payloads import message_end
+from colleague.hooks.events import MessageSending
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
@@ -65,8 +67,10 @@ async def loop(session: Session) -> None:
         await check_limits(session)
         await _steer(session)
         reply = await think(session)
-        await conversation.answer(reply, await proposed_calls(session, reply))
-        session.tell("message_end", **message_end(answer_of(reply.response)))
+        calls, answer = await proposed_calls(session, reply), answer_of(reply.response)
+        sent = await sent_answer(session, answer) if session.hooks.has(MessageSending.hook) else None
+        await conversation.answer(reply, calls, sent)
+        session.tell("message_end", **message_end(answer if sent is None else as_sent(answer, sent)))
 
 
 async def _with_pictures(run_spec: RunSpec, request: ThinkRequest) -> ThinkRequest:
@@ -110,8 +114,8 @@ async def _ask(session: Session, messages: Sequence[ModelMessage]) -> Reply:
     )
 
     def on_delta(delta: Delta) -> None:
-        if run_spec.private:
-            return  # private text cannot be recognised in pieces; the whole answer comes with message_end
+        if run_spec.private or session.hooks.has(MessageSending.hook):
+            return  # what may not be told cannot be recognised in pieces; the whole comes with message_end
         session.tell_delta(delta)
 
     sent = await _with_pictures(run_spec, request)

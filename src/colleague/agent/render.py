@@ -12,6 +12,7 @@ from colleague.store.approvals import Approval
 from colleague.store.journal import Call
 
 CHANGED = "A person changed the arguments before saying yes; it was done with these:"
+CHANGED_BY_PLUGIN = "A plugin changed the arguments before anybody judged them; the call is this one:"
 MAY_HAVE_HAPPENED = "The tool reported an error, but what was asked may have happened."
 
 
@@ -21,6 +22,8 @@ def presenter(limit: int, approvals: Iterable[Approval] = ()) -> Callable[[Call]
 
     def shown(call: Call) -> str:
         text, edit = present(Result.of(call), limit), edits.get(call.id)
+        if edit is None and call.changed_by:
+            return f"{CHANGED_BY_PLUGIN}\n{wrapped(call.arguments, f'plugin:{call.changed_by}')}\n{text}"
         if edit is None:
             return text
         return f"{CHANGED}\n{wrapped(call.arguments, f'person:{edit.decided_by}')}\n{text}"

@@ -13,6 +13,7 @@ from colleague.agent.run_spec import RunSpec
 from colleague.agent.streaming.answer import AnswerReader
 from colleague.agent.streaming.payloads import message_updates
 from colleague.agent.tracing.tracer import Tracer
+from colleague.hooks.runner import NO_HOOKS, PluginHooks
 from colleague.run_event import Kind
 from colleague.store.journal import Call
 
@@ -26,6 +27,7 @@ class Session:
     bus: Bus
     connections: Connections
     tracer: Tracer = field(default_factory=Tracer)
+    hooks: PluginHooks = NO_HOOKS
     reader: AnswerReader = field(default_factory=AnswerReader)
     """Reads the answer that comes now."""
 

@@ -22,10 +22,12 @@ class BadArguments(Exception):
 
 
 class Toolbox:
-    """Tools by the name the model uses."""
+    """Tools by the name the model uses. Of two with one name the first counts."""
 
     def __init__(self, tools: Iterable[Tool]) -> None:
-        self._tools = {tool.spec.name: tool for tool in tools}
+        self._tools: dict[str, Tool] = {}
+        for tool in tools:
+            self._tools.setdefault(tool.spec.name, tool)
 
     def get(self, name: str) -> Tool | None:
         return self._tools.get(name)

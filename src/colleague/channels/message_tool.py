@@ -19,6 +19,8 @@ from colleague.channels.channel import (
 )
 from colleague.config import Settings
 from colleague.errors import ColleagueError, UsageError
+from colleague.hooks.events import MessageDelivered, MessageSending
+from colleague.hooks.runner import NO_HOOKS, GuardFailed, PluginHooks
 from colleague.main_names import MAIN_CHANNEL
 from colleague.session_key import SessionKey
 from colleague.store.run import Run
@@ -45,9 +47,10 @@ class MessageTools:
     """Gives `message` where `tools.profile` or `tools.alsoAllow` says so."""
 
     channels: Mapping[str, MessageChannel]
+    hooks: PluginHooks = NO_HOOKS
 
     async def tools(self, run: Run, entry: SessionEntry, settings: Settings) -> Sequence[Tool]:  # noqa: ARG002
-        return (MessageTool(self.channels, entry),) if is_offered(settings) else ()
+        return (MessageTool(self.channels, entry, self.hooks),) if is_offered(settings) else ()
 
 
 def is_offered(settings: Settings) -> bool:
@@ -61,6 +64,7 @@ class MessageTool:
 
     channels: Mapping[str, MessageChannel]
     entry: SessionEntry
+    hooks: PluginHooks = NO_HOOKS
 
     @property
     def spec(self) -> ToolSpec:
@@ -77,11 +81,11 @@ class MessageTool:
 
     async def call(self, request: ToolRequest) -> ToolOutput:
         try:
-            return await self._act(Arguments.of(self.spec, request.arguments), request.key)
+            return await self._act(Arguments.of(self.spec, request.arguments), request)
         except ColleagueError as error:
             return refused(error)
 
-    async def _act(self, arguments: Arguments, key: str) -> ToolOutput:
+    async def _act(self, arguments: Arguments, request: ToolRequest) -> ToolOutput:
         action = cast("Capability", arguments.text("action"))
         if action not in get_args(Capability):
             raise UsageError(
@@ -94,14 +98,25 @@ class MessageTool:
             return await _read(channel, target, limit)
         what = Outgoing(
             target,
-            key,
+            request.key,
             text=arguments.text("text", ""),
             message_id=arguments.text("message_id", ""),
             emoji=arguments.text("emoji", ""),
             name=arguments.text("name", ""),
         )
         _check(action, what)
-        return await _do(channel, action, what)
+        about = {
+            "run_id": request.run_id,
+            "session_key": self.entry.key,
+            "expert": "",
+            "channel": channel.name,
+        }
+        if what.text and self.hooks.has(MessageSending.hook):
+            await _require_sendable(self.hooks, MessageSending(**about, kind="message", text=what.text))
+        made = await _do(channel, action, what)
+        if what.text:
+            self.hooks.tell(MessageDelivered(**about, kind="message", text=what.text))
+        return made
 
     def _place(self, arguments: Arguments) -> tuple[MessageChannel, Target]:
         """The channel and the place in it: as said, else the session's own. Raises UsageError."""
@@ -138,6 +153,17 @@ def _check(action: Capability, what: Outgoing) -> None:
         raise UsageError("message_id is missing", hint="read shows the ids")
     if action == "thread-reply" and not what.target.thread:
         raise UsageError("thread is missing", hint="thread-create returns its id")
+
+
+async def _require_sendable(hooks: PluginHooks, event: MessageSending) -> None:
+    """Raises ChannelError when a plugin holds it back. Its words cannot be changed here: a person may have
+    approved just these. `before_tool_call` can."""
+    try:
+        change = await hooks.message_sending(event)
+    except GuardFailed as error:
+        raise ChannelError(str(error)) from None
+    if change.refusal:
+        raise ChannelError(change.refusal)
 
 
 async def _do(channel: MessageChannel, action: Capability, what: Outgoing) -> ToolOutput:

@@ -240,7 +240,7 @@ async def _local(home: Home, *, served: bool) -> AsyncIterator[LocalService]:
     settings = loaded(home)
     wait = 0 if served else LOCK_SECONDS
     async with open_host(home, settings, wait_seconds=wait, accepts=not served) as host:
-        yield LocalService(home, settings, host.database, TriggerRegistry(home), host=host)
+        yield LocalService(home, settings, host.database, TriggerRegistry(home), host=host, hooks=host.hooks)
 
 
 @asynccontextmanager

@@ -20,6 +20,11 @@ Level = Literal["ok", "warning", "error"]
 LITTLE_SPACE = 200_000_000
 MOST_PATHS = 3
 MOST_KEYS = 10
+CHANGED_PLUGIN = {"changed": "its files are not those that were enabled", "gone": "it is not there any more"}
+CURED_PLUGIN = {
+    "changed": "look at its files, then: colleague plugin enable {}",
+    "gone": "colleague plugin disable {}",
+}
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,7 @@ async def _collect(given: object, tell: object) -> list[DoctorCheck]:
     except ColleagueError as error:
         return [*found, DoctorCheck("settings", "error", error.message, error.hint)]
     found += [*_clock(place), *_settings(place, settings), *_web(settings), *_traces(place)]
+    found += _plugins(place, settings)
     for part in (_database, _model, _servers, _experts, _gateway):
         if callable(tell):
             tell(f"Looking at {part.__name__.strip('_')}")
@@ -199,6 +205,30 @@ def _traces(home: Home) -> Iterator[DoctorCheck]:
     yield DoctorCheck("traces", "ok", "; ".join(switches.sentences()) or "off")
     for problem in switches.problems:
         yield DoctorCheck("traces", "warning", problem, "see docs/tracing.md")
+
+
+def _plugins(home: Home, settings: Settings) -> Iterator[DoctorCheck]:
+    from colleague.cli.plugin import documents
+    from colleague.errors import ColleagueError
+
+    try:
+        found = documents(home, settings)
+    except ColleagueError as error:
+        yield DoctorCheck("plugins", "error", error.message, error.hint)
+        return
+    on = [each["name"] for each in found if each["status"] == "on"]
+    if found:
+        yield DoctorCheck("plugins", "ok", f"on: {', '.join(on) or 'none'}")
+    for each in found:
+        if each["status"] in ("changed", "gone"):
+            message = f"{each['name']} is not loaded: {CHANGED_PLUGIN[each['status']]}"
+            yield DoctorCheck(
+                "plugins", "warning", message, CURED_PLUGIN[each["status"]].format(each["name"])
+            )
+        for problem in each["problems"] if each["status"] != "off" else ():
+            times = f" ({problem['count']} times)" if problem["count"] > 1 else ""
+            message = f"{each['name']}, {problem['place']}: {problem['message']}{times}"
+            yield DoctorCheck("plugins", "warning", message, f"colleague plugin disable {each['name']}")
 
 
 async def _database(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]:

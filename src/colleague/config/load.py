@@ -406,6 +406,13 @@ _DEFAULT_TEXT = """\
     //maxBodyBytes: 1048576,
   },
 
+  // Plugins of this home: <home>/plugins/NAME, enabled with: colleague plugin enable NAME.
+  plugins: {
+    //enabled: true,
+    //hookTimeoutSeconds: 5,
+    //   entries: { crm: { config: { apiKey: "${CRM_KEY}" } } },
+  },
+
   // The HTTP server. bind is loopback, lan or an IP address; anything but loopback needs a token.
   gateway: {
     //port: 18790,

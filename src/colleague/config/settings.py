@@ -13,6 +13,7 @@ from pydantic import AfterValidator, Field, PrivateAttr, model_validator
 
 from colleague.config.agents import Agents, AgentTools, ToolLayer
 from colleague.config.file import Node, SettingsWarning
+from colleague.config.plugins import Plugins
 from colleague.config.secret import Secret, resolve
 from colleague.config.section import (
     Duration,
@@ -548,6 +549,7 @@ class Settings(Section):
     )
     auth: Auth = Field(default_factory=Auth, description="Several keys for one provider.")
     hooks: Hooks = Field(default_factory=Hooks, description="Webhooks.")
+    plugins: Plugins = Field(default_factory=Plugins, description="Plugins.")
     gateway: GatewaySettings = Field(default_factory=GatewaySettings, description="The HTTP server.")
     experts: Experts = Field(default_factory=Experts, description="Experts and their runs.")
 

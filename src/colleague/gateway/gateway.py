@@ -68,6 +68,7 @@ class Gateway:
             environ=self.environ,
             unenforced=self.live.unenforced,
             enforced=True,
+            hooks=self.host.hooks,
             main_agent=self.host.main_agent,
         )
 

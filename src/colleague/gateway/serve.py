@@ -33,6 +33,7 @@ from colleague.gateway.protocol import GuardedProtocol
 from colleague.gateway.readiness import Readiness
 from colleague.gateway.throttle import Throttle
 from colleague.home import Home
+from colleague.hooks.events import GatewayStart, GatewayStop
 from colleague.logs import write_log_summaries
 from colleague.runtime.background import BackgroundServices
 from colleague.runtime.gateway_file import announced, only_gateway, path_of
@@ -201,12 +202,14 @@ async def _serve_http(
         opened.listen(BACKLOG)
         with contextlib.suppress(OSError):  # whoever should read it has gone, which is no reason to stop
             on_ready(_ready(gateway))
+        gateway.host.hooks.tell(GatewayStart(listening.url))
         asked = asyncio.create_task(stop.asked.wait())
         await asyncio.wait({serving, asked}, return_when=asyncio.FIRST_COMPLETED)
         asked.cancel()
         log.info("stopping: nothing new is taken, what is under way has %g s", gateway.limits.drain_seconds)
         gateway.stopping.set()
         gateway.watchers.close()
+        await gateway.host.hooks.told(GatewayStop(listening.url))
         server.should_exit = True
         await serving
 

@@ -8,6 +8,7 @@ import os
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from colleague.agent.advance import Advancer
 from colleague.agent.browser.browser_tool import BrowserTools
@@ -38,9 +39,13 @@ from colleague.experts.runs.expert_sessions import ExpertMessages
 from colleague.experts.runs.run_package import RunPackages
 from colleague.experts.workspace.cleanup import remove_leftovers
 from colleague.home import LOCK_SECONDS, Home
+from colleague.hooks.events import SessionEnd, SessionStart
+from colleague.hooks.runner import NO_HOOKS, PluginHooks
 from colleague.logs import logging_to
 from colleague.mcp.answer import ToolAnswer
 from colleague.mcp.servers import Servers
+from colleague.plugins.delivery_channel import PluginDeliveries
+from colleague.plugins.plugin_set import PluginSet, open_plugins
 from colleague.protected import require_safe_workspace
 from colleague.runtime.gateway_tool import GatewayTools
 from colleague.runtime.run_events import RunWatchers
@@ -63,13 +68,20 @@ SHORTEST_LOOK, LONGEST_LOOK = 0.02, 0.25
 DELIVER_SECONDS = 1.0
 
 
+class ProcessParts(NamedTuple):
+    """What gives tools to agents and lives as long as the process."""
+
+    plugins: PluginSet
+    browsers: Browsers
+
+
 @dataclass(frozen=True)
 class AssemblerByKind:
     """A run's kind, never its name, decides who assembles it: the main agent, or an expert."""
 
     main: MainAgent
     experts: ExpertRuns
-    browsers: Browsers
+    parts: ProcessParts
 
     async def assemble(self, run: Run) -> RunSpec:
         owner: Assembler = self.experts if run.kind == "expert" else self.main
@@ -78,14 +90,14 @@ class AssemblerByKind:
     def with_settings(self, settings: Settings) -> AssemblerByKind:
         """The same agents, for what is advanced from now on."""
         restrictions = ExpertRestrictions(self.main.home, settings)
-        more = _more_tools(self.main.home, settings, self.main.environ, self.main.database, self.browsers)
+        more = _more_tools(self.main.home, settings, self.main.environ, self.main.database, self.parts)
         main = replace(self.main, settings=settings, restrictions=restrictions, more_tools=more)
-        return AssemblerByKind(main, replace(self.experts, settings=settings), self.browsers)
+        return AssemblerByKind(main, replace(self.experts, settings=settings), self.parts)
 
 
 @dataclass(frozen=True)
 class Host:
-    """An open home: its database, its servers and a worker for its runs."""
+    """An open home: its database, its servers, its plugins and a worker for its runs."""
 
     database: Database
     servers: Servers
@@ -95,6 +107,7 @@ class Host:
     keep_ms: int | None = None
     sender: OutboxSender | None = None
     limits: KindLimits = field(default_factory=dict)
+    hooks: PluginHooks = NO_HOOKS
 
     @property
     def main_agent(self) -> MainAgent | None:
@@ -236,8 +249,10 @@ async def _served(
         tracing(home.logs, environ, keep_seconds=keep_ms / 1000) as tracer,
         Servers.of(home, settings, environ, on_late=late, held=held) as servers,
         Connections(TokenKeeper(home.state / "oauth")) as connections,
+        open_plugins(home, settings, environ) as plugins,
         Browsers() as browsers,
     ):
+        parts = ProcessParts(plugins, browsers)
         history = SessionHistory(database)
         main = MainAgent(
             home,
@@ -247,15 +262,20 @@ async def _served(
             servers,
             history,
             ExpertRestrictions(home, settings),
-            _more_tools(home, settings, environ, database, browsers),
+            _more_tools(home, settings, environ, database, parts),
         )
         experts = ExpertRuns(home, settings, environ, database, servers, RunPackages(home), history=history)
         await main.mend_files()
         await experts.mend_files()
         await remove_leftovers(database, settings.workspace)
         bus.watch(tracer.on_event)
-        advancer = Advancer(database, AssemblerByKind(main, experts, browsers), bus, connections, tracer)
-        sender = sender_with(OutboxSender(database, channels(settings.workspace)), settings)
+        if plugins.hooks.has(SessionStart.hook) or plugins.hooks.has(SessionEnd.hook):
+            database.observers.append(plugins.hooks.tell)
+        agents = AssemblerByKind(main, experts, parts)
+        advancer = Advancer(database, agents, bus, connections, tracer, plugins.hooks)
+        deliveries = {name: PluginDeliveries(each) for name, each in plugins.channels.items()}
+        places = {**deliveries, **channels(settings.workspace)}
+        sender = sender_with(OutboxSender(database, places, hooks=plugins.hooks), settings)
         yield Host(
             database,
             servers,
@@ -265,6 +285,7 @@ async def _served(
             keep_ms,
             sender,
             kind_limits(settings),
+            plugins.hooks,
         )
 
 
@@ -281,20 +302,21 @@ def kind_limits(settings: Settings) -> KindLimits:
 
 
 def _more_tools(
-    home: Home, settings: Settings, environ: Mapping[str, str], database: Database, browsers: Browsers
+    home: Home, settings: Settings, environ: Mapping[str, str], database: Database, parts: ProcessParts
 ) -> tuple[MoreTools, ...]:
-    """What agents have beside files and servers."""
+    """What agents have beside files and servers. Of two tools with one name the first counts."""
     return (
         SessionTools(database, ExpertMessages(home, settings, environ)),
         ProposalTools(database),
         CronTools(database),
-        MessageTools(channels_of(database)),
-        WebAccess(environ),
+        MessageTools({**parts.plugins.channels, **channels_of(database)}, parts.plugins.hooks),
+        WebAccess(environ, parts.plugins.search_providers),
         ImageTools(home, environ, database, ExpertRestrictions(home, settings)),
-        SpeechTools(home),
+        SpeechTools(home, parts.plugins.speech_providers),
         CanvasTools(database),
         GatewayTools(home, database),
-        BrowserTools(home, browsers),
+        BrowserTools(home, parts.browsers),
+        parts.plugins.tools,
     )
 
 

@@ -32,6 +32,8 @@ from colleague.experts.runs.redacted_report import approval_report, event_report
 from colleague.experts.runs.retry import drop_dead_letter, retry_run
 from colleague.experts.workspace.restore import restore_file
 from colleague.home import Home
+from colleague.hooks.events import BeforeReset, MessageReceived
+from colleague.hooks.runner import NO_HOOKS, PluginHooks
 from colleague.main_names import MAIN_SESSION
 from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
@@ -78,6 +80,7 @@ from colleague.sessions.messages import (
     send_message,
 )
 from colleague.sessions.report import archive_document, hit_document, item_documents, session_document
+from colleague.sessions.resets import after_trigger
 from colleague.store.accept import Accepted, Arrival, accept, skip
 from colleague.store.approvals import (
     AlreadyDecided,
@@ -150,6 +153,7 @@ class LocalService:
     """A restriction in newer settings than these, which nothing enforces."""
     enforced: bool = False
     """Whether the settings were found to hold no such restriction when they were read."""
+    hooks: PluginHooks = NO_HOOKS
     main_agent: MainAgent | None = None
     """The agents of a process that works on runs elsewhere than here."""
 
@@ -210,13 +214,40 @@ class LocalService:
         self._check_model(key.agent_id, message.model or model)
         pictures = await self._pictures(key.agent_id, message)
         said = replace(said, attachments=pictures.to_json())
+        if self.hooks.has(BeforeReset.hook) and after_trigger(self.settings, said.text) is not None:
+            await self._tell_before_reset(session, said.sender.get("name") or self.source)
 
         def work(tx: Tx) -> SentMessage:
             key = find_key(tx, session)
             return _sent(tx, str(key), send_message(tx, self.settings, key, said))
 
         sent = await self.database.write(work)
+        self._tell_received(sent, said)
         return replace(sent, problems=pictures.problems)
+
+    def _tell_received(self, sent: SentMessage, said: SessionMessage) -> None:
+        if sent.duplicate or sent.queued == "denied" or not self.hooks.has(MessageReceived.hook):
+            return
+        event = MessageReceived(
+            sent.session_key,
+            said.text,
+            said.source,
+            dict(said.sender),
+            dict(said.place),
+            sent.event_id,
+            sent.run_id,
+        )
+        self.hooks.tell(event)
+
+    async def _tell_before_reset(self, session: str, by: str) -> None:
+        """Only of a session in which something was said."""
+
+        def find(tx: Tx) -> SessionEntry | None:
+            return find_session(tx, str(find_key(tx, session)))
+
+        entry = await self.database.read(find)
+        if entry is not None:
+            await self.hooks.told(BeforeReset(entry.key, entry.id, by))
 
     async def _pictures(self, agent_id: str, message: MessageRequest) -> MessagePictures:
         if not message.attachments and not references(message.text):
@@ -257,6 +288,7 @@ class LocalService:
             return _sent(tx, str(key), send(tx, said, rule))
 
         sent = await self.database.write(work)
+        self._tell_received(sent, _session_message(message, self.source))
         return replace(sent, problems=(NO_PICTURES,) if message.attachments else ())
 
     def _expert_inputs(self, key: SessionKey, text: str, inputs: str) -> str:
@@ -325,6 +357,8 @@ class LocalService:
 
     async def reset_session(self, session: str, by: str) -> SessionDocument:
         await self._open_main(session)
+        if self.hooks.has(BeforeReset.hook):
+            await self._tell_before_reset(session, by)
 
         def work(tx: Tx) -> SessionDocument:
             return session_document(tx, reset(tx, find_key(tx, session), by))

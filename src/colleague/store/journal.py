@@ -74,6 +74,8 @@ class NewCall:
     """Whether it counts for the budget: not when it is one too many."""
     parked_from: str | None = None
     """The call of an earlier turn whose question was decided, and which is made here."""
+    changed_by: str | None = None
+    """The plugins that changed its arguments before they were judged."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,7 @@ class Call:
     ended_at: int | None
     target: str | None = None
     parked_from: str | None = None
+    changed_by: str | None = None
 
     @property
     def is_session(self) -> bool:
@@ -172,6 +175,7 @@ def _add_call(tx: Tx, run_id: str, message: Message, call: NewCall) -> Call:
         ended_at=None if call.result is None else tx.now,
         target=call.target,
         parked_from=call.parked_from,
+        changed_by=call.changed_by,
     )
     flags = {"repeatable": int(call.repeatable), "is_error": int(call.is_error)}
     tx.insert(calls, **vars(made) | flags)

@@ -13,7 +13,7 @@ from colleague.main_names import MAIN_AGENT, MAIN_SESSION
 from colleague.run_document import QUESTIONS, short
 from colleague.store.accept import Arrival, accept
 from colleague.store.lanes import lock_lane
-from colleague.store.outbox import NO_READER, UNREAD, OutboxMessage
+from colleague.store.outbox import CANCELLED, NO_READER, UNREAD, OutboxMessage
 from colleague.store.session_entry import SessionEntry, open_session
 from colleague.store.session_items import NewItem, SessionItem, add_item
 from colleague.store.tables import outbox
@@ -34,8 +34,8 @@ def arrive_in_main(tx: Tx, messages: Sequence[OutboxMessage], *, relay: bool) ->
 
 
 def _arrive(tx: Tx, message: OutboxMessage, entry: SessionEntry, *, relay: bool) -> bool:
-    new = outbox.c.id == message.id, outbox.c.status.not_in(("sent", UNREAD))
-    if not tx.changed(update(outbox).where(*new).values(status=UNREAD, error=NO_READER)):
+    new = outbox.c.id == message.id, outbox.c.status.not_in(("sent", UNREAD, CANCELLED))
+    if not tx.changed(update(outbox).where(*new).values(status=UNREAD, error=NO_READER, body=message.body)):
         return False
     item = NewItem("event", news_text(message), source=f"{SOURCE}{message.id}")
     if relay:

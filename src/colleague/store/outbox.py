@@ -44,12 +44,14 @@ CHILD_STOP = "child stop"
 """What a run handed over is to end: it was ended itself."""
 UNREAD = "unread"
 """The status of what is where it should be and nobody has read."""
+CANCELLED = "cancelled"
+"""The status of what a plugin held back: it is never sent, and stays to be looked at, with the reason."""
 NO_READER = f"{MAIN_CHANNEL} has no reader yet"
 
 LONGEST_SEND_MS = 120_000
 LONGEST_PAUSE_MS = 3_600_000
 _COLUMNS = columns_of(OutboxMessage, outbox)
-TO_SEND = tuple(outbox.c.status != sql_literal(status) for status in ("sent", UNREAD))
+TO_SEND = tuple(outbox.c.status != sql_literal(status) for status in ("sent", UNREAD, CANCELLED))
 _NOT_FOR_PEOPLE = (ANNOUNCEMENT, CHILD_QUESTION, CHILD_STOP)
 _NO_QUESTION = tuple(outbox.c.kind != sql_literal(kind) for kind in (*QUESTIONS, *_NOT_FOR_PEOPLE))
 TO_READ = (outbox.c.status == sql_literal(UNREAD), *_NO_QUESTION)
@@ -126,10 +128,21 @@ def unsent_outbox(tx: Tx, limit: int) -> list[OutboxMessage]:
 
 
 def start_sending(tx: Tx, message: OutboxMessage) -> bool:
-    """Claims one send; False when someone else did. Nobody else tries it while it may be under way."""
-    same = (outbox.c.id == message.id, outbox.c.sends == message.sends, outbox.c.status != "sent")
+    """Claims one send, with the body that is sent; False when someone else did. Nobody else tries it while it
+    may be under way."""
     claimed = {"status": "sending", "sends": message.sends + 1, "retry_at": tx.now + LONGEST_SEND_MS}
-    return tx.changed(update(outbox).where(*same).values(**claimed))
+    return tx.changed(update(outbox).where(*_as_read(message)).values(**claimed, body=message.body))
+
+
+def cancel_sending(tx: Tx, message: OutboxMessage, reason: str) -> bool:
+    """Ends it unsent; False when someone else has sent it, or sends it now."""
+    cancelled = {"status": CANCELLED, "error": reason, "retry_at": None}
+    return tx.changed(update(outbox).where(*_as_read(message)).values(**cancelled))
+
+
+def _as_read(message: OutboxMessage) -> tuple[ColumnElement[bool], ...]:
+    undone = outbox.c.status.not_in(("sent", CANCELLED))
+    return outbox.c.id == message.id, outbox.c.sends == message.sends, undone
 
 
 def release_messages(tx: Tx) -> None:

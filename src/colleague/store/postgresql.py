@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 
 from colleague.clock import Clock
 from colleague.failpoints import failpoint
+from colleague.hooks.events import HookEvent
 from colleague.store.migrate import migrate
 from colleague.store.postgres_commit import NotCommitted, begin, commit, note_life, require_committed
 from colleague.store.postgres_errors import cannot_now, is_conflict, is_connection_lost, unavailable
@@ -47,6 +48,7 @@ class PostgresDatabase:
     def __init__(self, url: str, clock: Clock, *, connections: int = 8) -> None:
         self.listeners: list[Callable[[], None]] = []
         self.watchers: list[Callable[[str], None]] = []
+        self.observers: list[Callable[[HookEvent], None]] = []
         self.url = url
         self._clock = clock
         self._away = False
@@ -128,6 +130,7 @@ class PostgresDatabase:
                 locks_rows=True,
                 listeners=self.listeners,
                 watchers=self.watchers,
+                observers=self.observers,
             )
             result = work(tx)
             at("commit.before")

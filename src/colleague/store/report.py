@@ -137,7 +137,9 @@ def answers_of(tx: Tx, run_id: str) -> list[AnswerText]:
         said = [each for each in json.loads(message.body) if each.get("kind") == "response"]
         if said:
             ids = frozenset(call.id for call in calls if call.position == message.position)
-            text, thinking = "".join(map(_text_of, said)), "".join(map(_thinking_of, said))
+            sent = (said[-1].get("metadata") or {}).get(SENT)
+            text = "".join(map(_text_of, said)) if sent is None else sent
+            thinking = "".join(map(_thinking_of, said)) if sent is None else ""
             found.append(AnswerText(text, ids, thinking, said[-1].get("finish_reason")))
     return found
 
@@ -190,6 +192,8 @@ def _delivery(tx: Tx, run_id: str) -> MessageDocument | None:
     return outbox_document(found[-1]) if found else None
 
 
+SENT = "colleague.sent"
+"""In the metadata of an answer: what people were told of it, where a plugin made it another text."""
 _SHOWN = {"sent": "delivered", UNREAD: "waiting"}
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from sqlalchemy import bindparam, func, or_, select, update
 
 from colleague.errors import ColleagueError, NotFound
+from colleague.hooks.events import SessionEnd, SessionStart
 from colleague.store.ids import new_id
 from colleague.store.paging import Order, Page
 from colleague.store.record import columns_of, record
@@ -93,7 +94,9 @@ def open_session(tx: Tx, key: str, agent_id: str, **known: Any) -> SessionEntry:
         return found
     times = {"started_at": tx.now, "created_at": tx.now, "updated_at": tx.now}
     tx.insert_once(sessions, key=key, id=new_id(), agent_id=agent_id, **known, **times)
-    return get_session(tx, key)
+    made = get_session(tx, key)
+    tx.tell_observers(SessionStart(key, made.id))
+    return made
 
 
 def key_of_label(tx: Tx, label: str) -> str | None:
@@ -138,9 +141,9 @@ def next_position(tx: Tx, key: str, *, input_tokens: int = 0, output_tokens: int
     return int(row.positions), str(row.id)
 
 
-def begin_transcript(tx: Tx, key: str, by: str) -> Archive:
+def begin_transcript(tx: Tx, key: str, by: str, *, closes: bool = False) -> Archive:
     """Ends the transcript in use, which stays as an archive, and begins another. Runs that have not started
-    belong to the new one. Call it with the session's lane locked."""
+    belong to the new one. Call it with the session's lane locked. `closes`: nobody will use the new one."""
     entry = get_session(tx, key)
     archive = Archive(entry.id, key, entry.started_at, tx.now, by)
     tx.insert(archives, **vars(archive))
@@ -149,6 +152,9 @@ def begin_transcript(tx: Tx, key: str, by: str) -> Archive:
     tx.update(sessions, {"key": key}, id=fresh, started_at=tx.now, updated_at=tx.now, **counts)
     not_begun = (runs.c.session_key == key, runs.c.transcript == entry.id, runs.c.epoch == 0, is_open())
     tx.execute(update(runs).where(*not_begun).values(transcript=fresh))
+    tx.tell_observers(SessionEnd(key, entry.id, by))
+    if not closes:
+        tx.tell_observers(SessionStart(key, fresh))
     return archive
 
 

@@ -79,7 +79,7 @@ def archive_child(tx: Tx, key: str, idle_ms: int) -> bool:
     entry = find_session(tx, key)
     if entry is None or entry.updated_at >= tx.now - idle_ms or _is_needed(tx, entry):
         return False
-    begin_transcript(tx, key, ARCHIVED_BY)
+    begin_transcript(tx, key, ARCHIVED_BY, closes=True)
     tx.execute(delete(sessions).where(sessions.c.key == key))
     return True
 

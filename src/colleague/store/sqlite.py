@@ -23,6 +23,7 @@ from colleague.clock import Clock, boot_time_ms
 from colleague.errors import DatabaseUnavailable
 from colleague.failpoints import failpoint
 from colleague.files import private_folder, private_opener
+from colleague.hooks.events import HookEvent
 from colleague.store.migrate import migrate
 from colleague.store.sqlite_errors import as_unavailable
 from colleague.store.tx import Tx
@@ -55,6 +56,7 @@ class SqliteDatabase:
     def __init__(self, file: Path, clock: Clock) -> None:
         self.listeners: list[Callable[[], None]] = []
         self.watchers: list[Callable[[str], None]] = []
+        self.observers: list[Callable[[HookEvent], None]] = []
         self._clock = clock
         self._file = file
         self._engine = _engine(file)
@@ -185,6 +187,7 @@ class SqliteDatabase:
             locks_rows=False,
             listeners=self.listeners,
             watchers=self.watchers,
+            observers=self.observers,
             sqlite=raw,
         )
         raw.execute("SAVEPOINT job")

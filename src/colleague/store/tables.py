@@ -52,7 +52,7 @@ calls = _table(
     "calls",
     key="id",
     text="id run_id session tool_call_id operation server tool tier arguments digest status result note "
-    "target parked_from",
+    "target parked_from changed_by",
     number="position place repeatable sends is_error started_at ended_at",
 )
 sends = _table("sends", key="call_id number", text="call_id", number="number epoch started_at ended_at")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, CursorResult, Executable, Insert, Row, Select, Table, Update
 from sqlalchemy.exc import DBAPIError
 
 from colleague.clock import Clock
+from colleague.hooks.events import HookEvent
 from colleague.store.record import record
 from colleague.store.statement import (
     PLUS_ONE,
@@ -26,6 +28,7 @@ R = TypeVar("R")
 
 Listeners = Sequence[Callable[[], None]]
 Watchers = Sequence[Callable[[str], None]]
+Observers = Sequence[Callable[[HookEvent], None]]
 
 
 class Fenced(Exception):
@@ -46,6 +49,7 @@ class Tx:
         locks_rows: bool,
         listeners: Listeners = (),
         watchers: Watchers = (),
+        observers: Observers = (),
         sqlite: sqlite3.Connection | None = None,
     ) -> None:
         self.connection = connection
@@ -55,6 +59,7 @@ class Tx:
         self.callbacks: list[Callable[[], None]] = []
         self._listeners = listeners
         self._watchers = watchers
+        self._observers = observers
 
     def execute(self, statement: Executable, values: Any = None) -> CursorResult[Any]:
         return self.connection.execute(statement, values)
@@ -122,6 +127,11 @@ class Tx:
         for watcher in list(self._watchers):
             watcher(subject)
 
+    def tell_observers(self, event: HookEvent) -> None:
+        """Once the commit is on disk."""
+        for observe in self._observers:
+            self.after_commit(partial(observe, event))
+
     def after_commit(self, callback: Callable[[], None]) -> None:
         self.callbacks.append(callback)
 
@@ -143,6 +153,8 @@ class Database(Protocol):
     """Called, from any thread, when there may be work."""
     watchers: list[Callable[[str], None]]
     """Called, from any thread, with what has news: the key of a session, or the id of an ended run."""
+    observers: list[Callable[[HookEvent], None]]
+    """Called, from any thread, with sessions that begin and end."""
 
     async def write(self, work: Callable[[Tx], T]) -> T: ...
     async def read(self, work: Callable[[Tx], T]) -> T: ...

@@ -20,6 +20,7 @@ from colleague.agent.tracing.switches import TraceSwitches
 from colleague.agent.tracing.tracer import open_tracer
 from colleague.clock import MovableClock
 from colleague.config import Settings
+from colleague.hooks.runner import NO_HOOKS, PluginHooks
 from colleague.mcp.servers import Servers
 from colleague.run_event import RunEvent
 from colleague.runtime.host import Host
@@ -93,6 +94,7 @@ class Stage:
     run_spec: dict[str, Any] = field(default_factory=dict)
     clock: MovableClock = field(default_factory=MovableClock)
     events: list[RunEvent] = field(default_factory=list)
+    hooks: PluginHooks = NO_HOOKS
     run_id: str = ""
 
     @property
@@ -137,9 +139,8 @@ class Stage:
         async with Connections() as connections:
             tracer = open_tracer(TraceSwitches(payloads=self.folder))
             bus.watch(tracer.on_event)
-            host = Host(
-                self.database, servers, bus, Advancer(self.database, self, bus, connections, tracer), 8
-            )
+            advancer = Advancer(self.database, self, bus, connections, tracer, self.hooks)
+            host = Host(self.database, servers, bus, advancer, 8)
             try:
                 [run] = await host.advance_only([self.run_id])
             finally:

@@ -16,8 +16,10 @@ from colleague.agent.context.record import record_of
 from colleague.agent.context.summarise import NoSummary, Summariser
 from colleague.agent.context.unit import Place, Unit, total_tokens
 from colleague.agent.context.view import View, view_of
+from colleague.agent.hook_points import about_run
 from colleague.agent.models.retry import RetryPolicy
 from colleague.agent.session import Session
+from colleague.hooks.events import AfterCompaction, BeforeCompaction
 from colleague.store.compactions import Cause, Compaction, add_compaction, count_compaction
 from colleague.store.ids import short
 from colleague.store.session_items import NewItem, add_item
@@ -71,6 +73,9 @@ async def compact(session: Session, request: CompactionRequest, place: Place) ->
     changed. Whoever watches is told of the beginning, and of exactly one end."""
     about = {"cause": request.cause, "tokens_before": request.tokens}
     session.tell("auto_compaction_start", **about)
+    if session.hooks.has(BeforeCompaction.hook):
+        run = about_run(session.conversation.run)
+        await session.hooks.told(BeforeCompaction(**run, cause=request.cause, tokens=request.tokens))
     ending: Ending = "aborted"
     told: dict[str, Any] = {"text": "The conversation was not shortened: it was stopped before that."}
     try:
@@ -87,6 +92,17 @@ async def compact(session: Session, request: CompactionRequest, place: Place) ->
     finally:
         retried = ending == "completed" and request.cause == "overflow"
         session.tell("auto_compaction_end", **about, outcome=ending, will_retry=retried, **told)
+        if session.hooks.has(AfterCompaction.hook):
+            session.hooks.tell(_after(session, request, ending, told.get("tokens_after")))
+
+
+def _after(
+    session: Session, request: CompactionRequest, ending: Ending, tokens: int | None
+) -> AfterCompaction:
+    run = about_run(session.conversation.run)
+    return AfterCompaction(
+        **run, cause=request.cause, outcome=ending, tokens_before=request.tokens, tokens_after=tokens
+    )
 
 
 def said_of(compaction: Compaction) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from colleague.agent.models.builtin import BUILT_IN
 from colleague.agent.models.keyring import NoKey, Profile, all_profiles, named_profile, stored_order
 from colleague.agent.models.profile_order import ordered_profiles
+from colleague.agent.models.provided import provided_model
 from colleague.agent.models.resolved import APIS, LONGEST_SECONDS, Api, Key, Prices, ResolvedModel
 from colleague.agent.models.script import read_script
 from colleague.agent.models.script_player import ScriptPlayer
@@ -169,6 +170,9 @@ class _Finder:
             raise NotFound(f"the model {full!r} names no provider", hint=_likely(settings, full))
         if provider == SCRIPT:
             return [_scripted(full, self._folder / Path(model).expanduser())]
+        provided = provided_model(provider, model)
+        if provided is not None:
+            return [provided]
         configured = settings.models.providers.get(provider)
         if configured is None and not _is_offered(settings, provider):
             raise NotFound(f"there is no model provider {provider!r}", hint=_providers(settings, provider))

@@ -12,6 +12,8 @@ from colleague.silent_answer import AnswerStream, shown_answer
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelResponse
 
+    from colleague.hooks.runner import TextChange
+
 
 @dataclass(frozen=True)
 class ModelAnswer:
@@ -56,6 +58,13 @@ def read_answer(text: str, thinking: str = "") -> ModelAnswer:
 def answer_of(response: ModelResponse) -> ModelAnswer:
     thinking = "".join(part.content for part in response.parts if part.part_kind == "thinking")
     return read_answer(response.text or "", thinking)
+
+
+def as_sent(answer: ModelAnswer, sent: TextChange) -> ModelAnswer:
+    """The answer as people are told it: with other words, or only that it was held back."""
+    if sent.cancelled_by:
+        return ModelAnswer(sent.refusal)
+    return replace(answer, text=sent.text)
 
 
 def without_tags(text: str) -> str:

@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from colleague.errors import ColleagueError
+from colleague.experts.delivery.hooked import HookedDeliveries, tell_sent
 from colleague.experts.workspace.learnings import LearningEntry, append_entry
 from colleague.experts.workspace.workspace import Workspace
 from colleague.failpoints import failpoint
+from colleague.hooks.events import MessageSending
+from colleague.hooks.runner import NO_HOOKS, PluginHooks
 from colleague.main_names import MAIN_CHANNEL
 from colleague.store.activity_lines import tell_delivered, tell_unread
 from colleague.store.announce import TIMEOUT_MS, announce_each
@@ -78,6 +81,7 @@ class OutboxSender:
     main_turn: Literal["notify", "relay"] = "notify"
     """Whether the main agent takes a turn on what is for main."""
     announce_timeout_ms: int = TIMEOUT_MS
+    hooks: PluginHooks = NO_HOOKS
     _unrecorded: set[str] = field(default_factory=set)
     """Messages that were sent while the database could not take it down."""
 
@@ -89,6 +93,8 @@ class OutboxSender:
             lambda tx: (waiting_announcements(tx), waiting_outbox(tx))
         )
         told = await announce_each(self.database, results, timeout_ms=self.announce_timeout_ms)
+        if self.hooks.has(MessageSending.hook):
+            messages = await HookedDeliveries(self.database, self.hooks).sendable(messages)
         to_read = [message for message in messages if self.channels.get(message.channel, message) is None]
         done = told + (await self._leave_in_main(to_read) if to_read else 0)
         for message in messages:
@@ -100,7 +106,10 @@ class OutboxSender:
 
     async def _leave_in_main(self, messages: Sequence[OutboxMessage]) -> int:
         relay = self.main_turn == "relay"
-        return await self.database.write(lambda tx: arrive_in_main(tx, messages, relay=relay))
+        done = await self.database.write(lambda tx: arrive_in_main(tx, messages, relay=relay))
+        for message in messages if done else ():
+            tell_sent(self.hooks, message)
+        return done
 
     async def _deliver(self, message: OutboxMessage) -> bool:
         if not await self.database.write(lambda tx: start_sending(tx, message)):
@@ -121,6 +130,7 @@ class OutboxSender:
         self._unrecorded.add(message.id)
         await self._record(message.id)
         tell_delivered(message)
+        tell_sent(self.hooks, message)
         return True
 
     async def _record(self, message_id: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Final
 
 from colleague.agent.privacy import Private
 from colleague.packages.delivery import Delivery
@@ -14,7 +14,7 @@ from colleague.store.run import Outcome, Run
 from colleague.store.steps import steps_of
 from colleague.store.tx import Tx
 
-DELIVERY = "delivery"
+DELIVERY: Final = "delivery"
 ESCALATION = "escalation"
 
 

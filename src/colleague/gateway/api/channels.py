@@ -10,6 +10,7 @@ from fastapi import APIRouter, Body
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.schemas import EventAccepted, EventsAccepted, JsonObject
+from colleague.hooks.events import MessageReceived
 from colleague.runtime.requests import MessageRequest
 from colleague.sessions.routing import session_for
 from colleague.store.accept import Arrival
@@ -39,6 +40,7 @@ async def message(
     ]
     if not woken:
         return EventsAccepted(events=[await _say(here, told)])
+    _tell_received(here, told)
     arrivals = await asyncio.to_thread(
         lambda: [_arrival(here, bound_trigger, told) for bound_trigger in woken]
     )
@@ -59,6 +61,13 @@ async def message(
             for arrival, each in zip(arrivals, found, strict=True)
         ]
     )
+
+
+def _tell_received(here: Gateway, told: ChannelMessage) -> None:
+    """A message that wakes triggers belongs to no session."""
+    place = {"channel": told.channel_name, "conversation": told.conversation_id, "thread": told.thread_id}
+    sender = {"id": told.sender_id, "name": told.sender_name}
+    here.host.hooks.tell(MessageReceived("", told.message_text, "channel", sender, place))
 
 
 async def _say(here: Gateway, told: ChannelMessage) -> EventAccepted:

@@ -1,0 +1,69 @@
+"""Results on their way to people, as plugins want them: with another text, or not at all."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from colleague.experts.delivery.text import DELIVERY
+from colleague.hooks.events import MessageDelivered, MessageSending
+from colleague.hooks.runner import GuardFailed, PluginHooks
+from colleague.store.outbox import OutboxMessage, cancel_sending, not_sent
+from colleague.store.run import get_run
+from colleague.store.tx import Database
+
+log = logging.getLogger(__name__)
+
+ASK_AGAIN_MS = 30_000
+
+
+@dataclass(frozen=True)
+class HookedDeliveries:
+    """Only results go through plugins. Questions and escalations reach people whatever a plugin says."""
+
+    database: Database
+    hooks: PluginHooks
+
+    async def sendable(self, messages: Sequence[OutboxMessage]) -> list[OutboxMessage]:
+        """The messages as they are to be sent. What is held back is ended, and says by whom."""
+        found = [await self._one(message) for message in messages]
+        return [message for message in found if message is not None]
+
+    async def _one(self, message: OutboxMessage) -> OutboxMessage | None:
+        """What was tried before is as it was decided then."""
+        if message.kind != DELIVERY or message.sends:
+            return message
+        body = json.loads(message.body)
+        event = MessageSending(**await self._about(message, body), text=_text(body))
+        try:
+            change = await self.hooks.message_sending(event)
+        except GuardFailed as error:
+            why = str(error)
+            await self.database.write(lambda tx: not_sent(tx, message.id, why, again_in_ms=ASK_AGAIN_MS))
+            return None
+        if change.refusal:
+            log.warning("the result of run %s was %s", message.run_id, change.refusal)
+            await self.database.write(lambda tx: cancel_sending(tx, message, change.refusal))
+            return None
+        if not change.changed_by:
+            return message
+        return replace(message, body=json.dumps(body | {"narrative": change.text}, ensure_ascii=False))
+
+    async def _about(self, message: OutboxMessage, body: dict[str, Any]) -> dict[str, Any]:
+        run = await self.database.read(lambda tx: get_run(tx, message.run_id))
+        about = {"run_id": run.id, "session_key": run.session_key, "expert": str(body.get("expert", ""))}
+        return {**about, "kind": DELIVERY, "channel": message.channel}
+
+
+def _text(body: dict[str, Any]) -> str:
+    return str(body.get("narrative", ""))
+
+
+def tell_sent(hooks: PluginHooks, message: OutboxMessage) -> None:
+    if message.kind == DELIVERY and hooks.has(MessageDelivered.hook):
+        body = json.loads(message.body)
+        about = {"run_id": message.run_id, "session_key": "", "expert": str(body.get("expert", ""))}
+        hooks.tell(MessageDelivered(**about, kind=DELIVERY, channel=message.channel, text=_text(body)))

@@ -1,0 +1,1 @@
+"""Plugins: Python code of others that a person enabled, in this process."""
