@@ -274,6 +274,23 @@ def probe(
         raise typer.Exit(1)
 
 
+@app.command()
+def serve(
+    http: Annotated[
+        bool, typer.Option("--http", help="Say where the running gateway serves the same over HTTP.")
+    ] = False,
+    home: HomeOption = None,
+) -> None:
+    """Offer your enabled experts to other programs, as an MCP server on stdin and stdout."""
+    from colleague.cli.mcp_serve import say_address, serve_experts
+
+    place, _ = _settings(home)
+    if http:
+        say_address(place)
+    else:
+        serve_experts(place)
+
+
 def _names(settings: Settings, name: str) -> list[str]:
     from colleague.errors import NotFound
     from colleague.mcp.servers import unknown_server
