@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Mapping, Sequence
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from colleague.config.settings import McpServer
     from colleague.mcp.answer import ToolAnswer
+    from colleague.mcp.elicitation import GivenAnswer, QuestionAnswer
 
 log = logging.getLogger(__name__)
 
@@ -124,14 +126,16 @@ class Server:
         key: str,
         timeout: float | None,
         on_progress: OnProgress | None = None,
+        answer: GivenAnswer | None = None,
+        given: Sequence[tuple[str, QuestionAnswer]] = (),
     ) -> ToolAnswer:
         call = McpCall(self.name, tool, encoded(self.name, tool, arguments, key), key, on_progress)
+        call.given = list(given)
         self._check_tool(tool, [each.name for each in await self.tools()])
         seconds = self._seconds if timeout is None else timeout
-        if self._turn is None:
-            return await (await self._up()).call(call, seconds)
-        async with self._turn:
-            return await (await self._up()).call(call, seconds)
+        async with self._turn or contextlib.nullcontext():
+            link = await self._up()
+            return await (link.call(call, seconds) if answer is None else link.resume(call, answer, seconds))
 
     def _check_tool(self, tool: str, known: list[str]) -> None:
         if tool in known:
