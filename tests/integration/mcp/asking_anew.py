@@ -1,4 +1,4 @@
-"""The same in protocol 2026-07-28: the question is the answer, and the call comes again with what was said."""
+"""The same in protocol 2026-07-28: the question is the answer, and the call comes again with replies."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Desk:
 
     def play(self, **arguments: Any) -> None:
         call = {"calls": [{"operation": "seats.book", "arguments": arguments}]}
-        document = {"replies": [call, {"text": "Booked."}, {"text": "Really."}]}
+        document = {"replies": [call, {"text": "Booked."}, *[{"text": "Really."}] * 3]}
         (self.colleague.home / "play.yaml").write_text(json.dumps(document))
 
     def ask(self) -> dict[str, Any]:
