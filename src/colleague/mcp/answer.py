@@ -21,13 +21,13 @@ class ToolAnswer:
 
 
 def read_answer(result: CallToolResult) -> ToolAnswer:
-    text = "\n".join(_described(result.content))
+    text = "\n".join(described_content(result.content))
     if not result.content and result.structured_content is not None:
         text = json.dumps(result.structured_content, ensure_ascii=False)
     return ToolAnswer(text, result.structured_content, result.is_error)
 
 
-def _described(content: Iterable[ContentBlock]) -> Iterable[str]:
+def described_content(content: Iterable[ContentBlock]) -> Iterable[str]:
     for block in content:
         if block.type == "text":
             yield block.text

@@ -23,12 +23,19 @@ from colleague.mcp.launch import Launch
 from colleague.mcp.log import ServerLog
 from colleague.mcp.mcp_tool import McpTool
 from colleague.mcp.pid_file import PidFile
+from colleague.mcp.readings import Readings
 from colleague.mcp.tool_list import ToolList
 
 if TYPE_CHECKING:
     from mcp.client import Client
     from mcp.shared.exceptions import MCPError
-    from mcp_types import CallToolResult, ElicitResult, InputRequiredResult
+    from mcp_types import (
+        CallToolResult,
+        ElicitResult,
+        InputRequiredResult,
+        ListRootsResult,
+        LoggingMessageNotificationParams,
+    )
 
     from colleague.mcp.http import HttpConnection
     from colleague.mcp.stdio import StdioServer
@@ -121,6 +128,9 @@ class Connection:
                 client_info=info,
                 message_handler=self._hear,
                 elicitation_callback=self._elicit,
+                list_roots_callback=self._roots if self._launch.roots else None,
+                logging_callback=self._log_message,
+                log_level="info",
             ) as client:
                 self._begin(client)
                 await self._closing.wait()
@@ -137,6 +147,21 @@ class Connection:
         self.since = time.monotonic()
         self._spawn(self._listing.follow_changes())
         self._opened.set()
+
+    async def _roots(self, context: object) -> ListRootsResult:  # noqa: ARG002 - as called
+        from mcp_types import ListRootsResult, Root
+
+        return ListRootsResult(roots=[Root(uri=each) for each in self._launch.roots])  # type: ignore[arg-type]
+
+    async def _log_message(self, params: LoggingMessageNotificationParams) -> None:
+        text = params.data if isinstance(params.data, str) else json.dumps(params.data, default=str)
+        self._log.say(params.level, text)
+
+    @property
+    def readings(self) -> Readings:
+        if self._client is None:
+            raise RuntimeError("the link is not open")
+        return Readings(self._launch.name, self._client, self._launch.redact)
 
     async def _hear(self, message: object) -> None:
         from mcp_types import ToolListChangedNotification

@@ -22,6 +22,7 @@ from colleague.mcp.log import ServerLog, log_file
 from colleague.mcp.mcp_tool import McpTool, is_used
 from colleague.mcp.pid_file import PidFile
 from colleague.mcp.tool_limits import LimitedTools, limit_tools
+from colleague.mcp.tool_record import ToolRecord
 from colleague.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ class ServerStatus:
     retry_seconds: float = 0.0
     findings: tuple[str, ...] = ()
     """What of its tools is cut or left out."""
+    changes: tuple[str, ...] = ()
+    """What of its tools is not as a person accepted it; see tool_record.py."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,7 @@ class Server:
         self._starts = 0
         self._listed: Sequence[McpTool] | None = None
         self._offered = LimitedTools(())
+        self._record = ToolRecord.of(around.records.folder, name)
         self._turn = asyncio.Lock() if _is_serial(settings) else None
 
     @property
@@ -110,7 +114,22 @@ class Server:
         listed = await link.tools(self._seconds)
         if listed is not self._listed:
             self._listed, self._offered = listed, self._limited(listed)
-        return list(self._offered.tools)
+            await asyncio.to_thread(self._record.compare, listed, self.launch_digest)
+        return self._record.believed(self._offered.tools)
+
+    async def resources(self) -> list[dict[str, Any]]:
+        """Addresses of what can be read from it, and templates of addresses."""
+        return await (await self._up()).readings.resources(self._seconds)
+
+    async def read(self, uri: str) -> str:
+        return await (await self._up()).readings.read(uri, self._seconds)
+
+    async def prompts(self) -> list[dict[str, Any]]:
+        """Texts that it offers, and what each has to be given."""
+        return await (await self._up()).readings.prompts(self._seconds)
+
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
+        return await (await self._up()).readings.prompt(name, arguments, self._seconds)
 
     def _limited(self, listed: Sequence[McpTool]) -> LimitedTools:
         limited = limit_tools(each for each in listed if is_used(each.name, self._settings.tool_filter))
@@ -297,6 +316,7 @@ class Server:
             error=self._error.message if self._error else "",
             retry_seconds=round(self._backoff.left, 1) if self._state == "waiting" else 0.0,
             findings=self._offered.findings,
+            changes=self._record.changes() if link else (),
         )
 
 

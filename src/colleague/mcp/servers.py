@@ -108,6 +108,28 @@ class Servers:
                 given=given,
             )
 
+    async def resources(self, server: str) -> list[dict[str, Any]]:
+        found = self._server(server)
+        with self._using(server):
+            return await found.resources()
+
+    async def read(self, server: str, uri: str) -> str:
+        """One resource. CallNotSent says why it cannot be read."""
+        found = self._server(server)
+        with self._using(server):
+            return await found.read(uri)
+
+    async def prompts(self, server: str) -> list[dict[str, Any]]:
+        found = self._server(server)
+        with self._using(server):
+            return await found.prompts()
+
+    async def prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> str:
+        """One prompt, filled in."""
+        found = self._server(server)
+        with self._using(server):
+            return await found.prompt(name, arguments)
+
     async def status(self) -> list[ServerStatus]:
         return [server.status() for server in self._servers.values()]
 
