@@ -1,4 +1,4 @@
-"""What a server writes on stderr or logs: in a file of limited size, without secrets, the last lines at hand."""
+"""What a server writes on stderr or logs: a file of limited size, without secrets, the last lines at hand."""
 
 from __future__ import annotations
 

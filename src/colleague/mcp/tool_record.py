@@ -1,7 +1,7 @@
 """The tools of a server as a person has them in mind, kept in a file, and what differs from that now.
 
 The first list counts as known: whoever adds a server accepts its tools. What a later list changes is shown
-until a person accepts it. That it only reads is not believed of a new tool, nor of one that did not say so."""
+until a person accepts it. A new tool, or one that did not say so before, is not believed to only read."""
 
 from __future__ import annotations
 
