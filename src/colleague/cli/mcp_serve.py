@@ -15,7 +15,7 @@ PATH = "/mcp"
 
 def serve_experts(home: Home) -> None:
     """Until stdin ends."""
-    from colleague.cli.client import open_client
+    from colleague.cli.client import open_client, open_looking
     from colleague.cli.interrupt import run_interruptibly
     from colleague.gateway.expert_server import serve_stdio
     from colleague.gateway.expert_tools import ExpertTools, SharedService
@@ -26,8 +26,14 @@ def serve_experts(home: Home) -> None:
         async with open_client(home) as using:
             yield using.service
 
+    @contextlib.asynccontextmanager
+    async def looking() -> AsyncIterator[Service]:
+        async with open_looking(home) as using:
+            yield using.service
+
     async def go() -> None:
-        await serve_stdio(ExpertTools(home, SharedService(opened).open, lambda: gateway_runs(home)))
+        shared = SharedService(opened)
+        await serve_stdio(ExpertTools(home, shared.open, looking, lambda: gateway_runs(home)))
 
     run_interruptibly(go)
 

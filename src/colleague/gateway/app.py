@@ -47,6 +47,7 @@ from colleague.gateway.middleware import (
     MetricsMiddleware,
 )
 from colleague.gateway.openapi import describe
+from colleague.runtime.service import Service
 from colleague.shortage import is_shortage
 
 log = logging.getLogger(__name__)
@@ -122,7 +123,10 @@ def build_routes(gateway: Gateway) -> FastAPI:
 
 
 def _mcp_endpoint(gateway: Gateway) -> ExpertEndpoint:
-    tools = ExpertTools(gateway.home, lambda: contextlib.nullcontext(gateway.service), served=lambda: True)
+    def service() -> contextlib.nullcontext[Service]:
+        return contextlib.nullcontext(gateway.service)
+
+    tools = ExpertTools(gateway.home, service, service, served=lambda: True)
     return ExpertEndpoint(tools, gateway.stopping)
 
 

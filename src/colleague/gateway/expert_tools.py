@@ -51,6 +51,8 @@ class ExpertTools:
 
     home: Home
     service: OpenService
+    looking: OpenService
+    """The same for calls that only look, which need no home of their own."""
     served: Callable[[], bool]
     """Whether somebody works on runs that nobody waits for."""
 
@@ -67,7 +69,8 @@ class ExpertTools:
             )
         if problems := misfits(found.parameters, dict(arguments)):
             raise UsageError(f"the arguments of {name} do not fit: {'; '.join(problems)}")
-        async with self.service() as service:
+        looks = name == APPROVALS or (name == OUTCOME and not arguments.get("wait_seconds"))
+        async with self.looking() if looks else self.service() as service:
             if name == APPROVALS:
                 return {"approvals": [_question(each) for each in await service.pending()]}
             if name == OUTCOME:

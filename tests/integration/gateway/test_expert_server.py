@@ -103,6 +103,8 @@ def test_nobody_comes_in_without_the_token(shared: Running) -> None:
 
 def test_over_stdio_without_a_gateway_this_process_works(house: House) -> None:
     async def work(client: Client) -> None:
+        waiting = await client.call_tool("approvals_waiting", {})
+        assert waiting.structured_content == {"approvals": []}
         first, second = await asyncio.gather(started(client), started(client))
         assert [first["outcome"], second["outcome"]] == ["completed", "completed"]
         later = await started(client, wait_seconds=0)
