@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 RunStatus = Literal["queued", "running", "waiting", "retrying", "done"]
 RunOutcome = Literal["completed", "failed", "dead_letter", "abandoned", "cancelled"]
-ApprovalKind = Literal["confirm", "draft", "uncertain", "learning", "low_confidence"]
+ApprovalKind = Literal["confirm", "draft", "uncertain", "learning", "low_confidence", "elicitation"]
 ApprovalStatus = Literal["pending", "decided", "expired", "withdrawn", "void"]
 DryRun = bool | Literal["strict"]
 """Whether what needs a person is only described; `strict`: and whatever is not known to read."""

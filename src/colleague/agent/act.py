@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +22,9 @@ from colleague.agent.render import MAY_HAVE_HAPPENED
 from colleague.agent.session import Session
 from colleague.agent.streaming.answer import without_tags
 from colleague.agent.tool import (
+    AskingTool,
     DelegatingTool,
+    InputNeeded,
     NotSent,
     PreparedTool,
     SessionTool,
@@ -31,6 +34,7 @@ from colleague.agent.tool import (
     ToolSpec,
     UnknownEnd,
 )
+from colleague.agent.tool_input import ask_input, earlier_inputs, has_asked, question_of, take_input
 from colleague.agent.toolbox import BadArguments, checked_arguments, digest_of, target_of
 from colleague.errors import ColleagueError
 from colleague.failpoints import failpoint
@@ -82,7 +86,7 @@ async def _park(session: Session, asks: list[Ask]) -> None:
         for ask in asks:
             known = waiting.get(ask.digest) if ask.kind != "uncertain" else None
             raised[ask.call_id] = known or raise_asks(tx, run, [replace(ask, parked=True)])[0]
-        for call in (each for each in conversation.open_calls if not each.is_handed_over):
+        for call in (each for each in conversation.open_calls if each.status != "started"):
             _settle_parked(tx, conversation.hold, call, raised.get(call.id))
 
     await conversation.write(work)
@@ -126,6 +130,9 @@ def _is_reading(session: Session, call: Call) -> bool:
 
 
 def _needs_person(session: Session, call: Call) -> bool:
+    if has_asked(call):
+        question = question_of(session, call)
+        return question is not None and question.status == "pending"
     if call.status not in ("asked", "unknown"):
         return False
     approval = session.conversation.approval_of(call)
@@ -180,7 +187,9 @@ def _tell_asked(session: Session) -> None:
 async def _settle(session: Session, call: Call) -> None:
     """One call that nobody needs to be asked about any more."""
     approval = session.conversation.approval_of(call)
-    if call.status == "started":
+    if has_asked(call):
+        await _give_input(session, call)
+    elif call.status == "started":
         await _recover(session, call)
     elif approval is None or call.status == "allowed":
         await execute(session, call, approval)
@@ -369,17 +378,43 @@ async def _send(session: Session, call: Call, tool: Tool, arguments: dict[str, A
     if isinstance(tool, SessionTool):
         await _converse(session, final, tool, number)
         return
+    await _made(session, final, tool, number, tool.call(request))
+
+
+async def _made(
+    session: Session, call: Call, tool: Tool, number: int, making: Coroutine[Any, Any, ToolOutput]
+) -> None:
+    """How a send ends: with an answer, with a question to a person, not at all, or nobody knows."""
     try:
-        output = await tool.call(request)
+        output = await making
+    except InputNeeded as needed:
+        await ask_input(session, call, number, needed)
+        return
     except UnknownEnd as error:
         await _mark_unknown(session, call, str(error))
-        await _repeat_if_safe(session, call, tool, arguments, number)
+        await _repeat_if_safe(session, call, tool, json.loads(call.arguments), number)
         return
     except NotSent as error:
         await _end(session, call, "not_run", Result(str(error)), error=True)
         return
     failpoint("call.done")
-    await _finish(session, final, tool.spec, number, output)
+    await _finish(session, call, tool.spec, number, output)
+
+
+async def _give_input(session: Session, call: Call) -> None:
+    """Goes on with a call whose question is decided. What may not run any more is told no."""
+    tool = session.run_spec.toolbox.get(call.operation)
+    arguments = json.loads(call.arguments)
+    if not isinstance(tool, AskingTool):
+        await _mark_unknown(session, call, "its tool is gone")
+        return
+    verdict = session.run_spec.gate.judge(tool.spec, arguments)
+    changed = _digest(session, tool.spec, arguments) != call.digest
+    answer = await take_input(session, call, refused=changed or verdict.kind in ("draft", "refuse"))
+    failpoint("input.taken")
+    session.conversation.require_lease()
+    request = _request(session, call, arguments)
+    await _made(session, replace(call, note=None), tool, call.sends, tool.go_on(request, answer))
 
 
 async def _delegate(session: Session, call: Call, tool: DelegatingTool, request: ToolRequest) -> None:
@@ -404,6 +439,9 @@ async def _read(session: Session, call: Call, tool: Tool, request: ToolRequest) 
     began = time.monotonic()
     try:
         output = await tool.call(request)
+    except InputNeeded as needed:
+        await ask_input(session, call, await session.conversation.start(call), needed)
+        return
     except UnknownEnd as error:
         number = await session.conversation.start(call)
         await _mark_unknown(session, call, str(error))
@@ -462,7 +500,8 @@ def _request(session: Session, call: Call, arguments: dict[str, Any]) -> ToolReq
     def progress(text: str) -> None:
         session.tell("tool_execution_update", call_id=call.id, text=text)
 
-    return ToolRequest(session.run_id, call.id, call.id, arguments, progress)
+    given = earlier_inputs(session, call)
+    return ToolRequest(session.run_id, call.id, call.id, arguments, progress, given=given)
 
 
 async def _repeat_if_safe(

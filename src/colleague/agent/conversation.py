@@ -356,7 +356,8 @@ class Conversation:
         """The decision about a parked call, which is made in this turn. It counts for one send, the first."""
         if not call.parked_from or call.status != "asked":
             return None
-        found = [each for each in self.approvals if each.call_id == call.parked_from]
+        about = [each for each in self.approvals if each.call_id == call.parked_from]
+        found = [each for each in about if each.kind != "elicitation"]
         return next((each for each in found if each.status in ("decided", "expired")), None)
 
     @property

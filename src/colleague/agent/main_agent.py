@@ -43,6 +43,7 @@ from colleague.agent.tool import Tool
 from colleague.agent.toolbox import Toolbox
 from colleague.agent.tools.fence import Fence
 from colleague.agent.tools.file_tools import file_tools
+from colleague.agent.tools.mcp_readings import mcp_reading_tools
 from colleague.agent.tools.memory_tools import memory_tools
 from colleague.agent.tools.reconcile import reconcile
 from colleague.agent.tools.tree import Root, Tree
@@ -220,7 +221,8 @@ class MainAgent:
         given = [*self._memory_tools(), *(tool for tools in more for tool in tools)]
         denied = DENIED_TO_SUBAGENTS if run.kind == "subagent" else ()
         allowed = [tool for tool in given if tool.spec.name not in denied]
-        return [*self._file_tools(run), *allowed, *await self._served_tools()]
+        reading = mcp_reading_tools(self.servers, self._servers)
+        return [*self._file_tools(run), *allowed, *reading, *await self._served_tools()]
 
     def _bootstrap(self, run: Run, inputs: TurnInputs) -> BootstrapOnce | None:
         """BOOTSTRAP.md is for the first turn with a person: no sub-agent reads it, no reminder uses it up."""

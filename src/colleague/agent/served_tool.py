@@ -4,28 +4,44 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from colleague.agent.tool import NotSent, ToolOutput, ToolRequest, ToolSpec, UnknownEnd
+from colleague.agent.tool import (
+    AskingTool,
+    InputNeeded,
+    NotSent,
+    ToolInput,
+    ToolOutput,
+    ToolRequest,
+    ToolSpec,
+    UnknownEnd,
+)
 from colleague.mcp import errors
 from colleague.mcp.call import CallProgress
+from colleague.mcp.elicitation import GivenAnswer, InputRequired, QuestionAnswer
 from colleague.mcp.mcp_tool import McpTool
 from colleague.mcp.servers import Servers
 
 
 @dataclass(frozen=True)
-class ServedTool:
+class ServedTool(AskingTool):
     """One tool of one server, under the name the model uses."""
 
     servers: Servers
     spec: ToolSpec
 
     async def call(self, request: ToolRequest) -> ToolOutput:
+        return await self._made(request, None)
+
+    async def go_on(self, request: ToolRequest, answer: ToolInput) -> ToolOutput:
+        return await self._made(request, GivenAnswer(answer.pending, _answer(answer)))
+
+    async def _made(self, request: ToolRequest, answer: GivenAnswer | None) -> ToolOutput:
         spec = self.spec
 
         async def progress(made: CallProgress) -> None:
             request.on_progress(made.message or f"{made.progress:g}")
 
         try:
-            answer = await self.servers.call(
+            answered = await self.servers.call(
                 spec.server,
                 spec.server_tool,
                 request.arguments,
@@ -33,13 +49,33 @@ class ServedTool:
                 launch_digest=spec.launch_digest,
                 timeout=request.timeout,
                 on_progress=progress,
+                answer=answer,
+                given=[(each.digest, _answer(each)) for each in request.given],
             )
+        except InputRequired as asked:
+            raise _needed(spec.server, asked) from None
         except errors.Unknown as error:
             raise UnknownEnd(error.message) from None
         except errors.McpError as error:
             hint = f" ({error.hint})" if error.hint else ""
             raise NotSent(f"{error.message}{hint}") from None
-        return ToolOutput(answer.text, answer.is_error, f"mcp:{spec.server}/{spec.server_tool}")
+        return ToolOutput(answered.text, answered.is_error, f"mcp:{spec.server}/{spec.server_tool}")
+
+
+def _answer(given: ToolInput) -> QuestionAnswer:
+    return QuestionAnswer(given.action, given.content)
+
+
+def _needed(server: str, asked: InputRequired) -> InputNeeded:
+    question = asked.question
+    return InputNeeded(
+        f"The MCP server {server} asks: {question.message}",
+        digest=question.digest,
+        schema=dict(question.schema),
+        defaults=question.defaults,
+        url=question.url,
+        pending=asked.pending,
+    )
 
 
 def served_tool(

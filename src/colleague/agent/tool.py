@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pydantic_core import to_json
 
@@ -43,6 +43,17 @@ class ToolSpec:
 
 
 @dataclass(frozen=True)
+class ToolInput:
+    """What a person answered to a question that a tool asked while it was at work."""
+
+    digest: str
+    action: Literal["accept", "decline", "cancel"]
+    content: dict[str, Any] | None = None
+    pending: str = ""
+    """What the tool wanted to have back with the answer."""
+
+
+@dataclass(frozen=True)
 class ToolRequest:
     """One call to be made. `key` is the idempotency key; it stays the same when the call is sent again."""
 
@@ -53,6 +64,8 @@ class ToolRequest:
     on_progress: Callable[[str], None] = lambda _: None
     timeout: float | None = None
     """Seconds until it is given up; what the server's settings say when not set."""
+    given: tuple[ToolInput, ...] = ()
+    """What a person answered to questions of an earlier send."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +92,35 @@ class UnknownEnd(Exception):
 
 class NotSent(Exception):
     """The call never left: surely nothing happened."""
+
+
+class InputNeeded(Exception):
+    """The tool is at work and asks a person. `schema` is of the answer; with `url` a visit is asked for.
+
+    `pending` is given back with the answer."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        digest: str,
+        schema: dict[str, Any],
+        defaults: dict[str, Any],
+        url: str,
+        pending: str,
+    ) -> None:
+        super().__init__(message)
+        self.message, self.digest, self.pending = message, digest, pending
+        self.schema, self.defaults, self.url = schema, defaults, url
+
+
+class AskingTool(ABC):
+    """A tool that may ask a person while it is at work, by raising InputNeeded."""
+
+    @abstractmethod
+    async def go_on(self, request: ToolRequest, answer: ToolInput) -> ToolOutput:
+        """Goes on with a call that has asked. Ends as `call` does."""
+        ...
 
 
 class Tool(Protocol):

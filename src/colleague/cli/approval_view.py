@@ -15,6 +15,7 @@ SUMMARY_CHARS = 60
 _COMMANDS: dict[str, tuple[str, ...]] = {
     "confirm": ("approve {id}", 'reject {id} --note "WHY"', 'respond {id} "TEXT"', "approve {id} --edit"),
     "low_confidence": ("approve {id}", 'reject {id} --note "WHY"', 'respond {id} "TEXT"'),
+    "elicitation": ("approve {id} --edit", "approve {id} --arguments JSON", 'reject {id} --note "WHY"'),
     "draft": ("done {id}", "not-done {id}"),
     "uncertain": ("resolve {id} happened", "resolve {id} again", "resolve {id} give-up"),
     "learning": ("learning approve {id}", "learning reject {id}"),
@@ -22,6 +23,7 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
 _WANTS = {
     "confirm": "asks before it does",
     "low_confidence": "is not sure about",
+    "elicitation": "is asked something by",
     "draft": "has left a draft of",
     "uncertain": "does not know whether it happened:",
     "learning": "wants to remember",

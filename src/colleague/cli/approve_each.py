@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 CHOICES: dict[str, dict[str, str]] = {
     "confirm": {"y": "[y]es", "n": "[n]o", "e": "[e]dit", "r": "[r]espond"},
     "low_confidence": {"y": "[y]es", "n": "[n]o", "e": "[e]dit", "r": "[r]espond"},
+    "elicitation": {"y": "[y]es", "n": "[n]o", "e": "[e]dit"},
     "learning": {"y": "[y]es", "n": "[n]o"},
     "draft": {"d": "[d]one", "n": "[n]ot done"},
     "uncertain": {"h": "it [h]appened", "a": "run it [a]gain", "g": "[g]ive up"},

@@ -171,7 +171,7 @@ def with_client(home: Path | None, work: Callable[[Client], Awaitable[T]], *, lo
     place = Home.find(home)
 
     async def go() -> T:
-        async with _open_looking(place) if looks else open_client(place) as using:
+        async with open_looking(place) if looks else open_client(place) as using:
             return await work(using)
 
     return run_interruptibly(go)
@@ -193,7 +193,7 @@ async def open_client(home: Home) -> AsyncIterator[Client]:
 
 
 @asynccontextmanager
-async def _open_looking(home: Home) -> AsyncIterator[Client]:
+async def open_looking(home: Home) -> AsyncIterator[Client]:
     """Through the gateway, which knows what is being said; else in the database, which needs no token."""
     remote = await _gateway(home)
     if remote is not None and await remote.lets_in():

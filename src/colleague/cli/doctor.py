@@ -314,7 +314,9 @@ async def _servers(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]
     names = [name for name in enabled if name not in held]
     async with Servers.of(home, settings, os.environ, held=held) as servers:
         answers = await asyncio.gather(*(servers.tools(name) for name in names), return_exceptions=True)
-        findings = {each.name: each.findings for each in await servers.status()}
+        found = await servers.status()
+    findings = {each.name: each.findings for each in found}
+    changes = {each.name: each.changes for each in found}
     for name, answer in zip(names, answers, strict=True):
         if isinstance(answer, McpError):
             yield DoctorCheck(f"MCP server {name}", "error", answer.message, answer.hint)
@@ -324,6 +326,9 @@ async def _servers(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]
             yield DoctorCheck(f"MCP server {name}", "ok", f"{len(answer)} tools")
             for finding in findings.get(name, ()):
                 yield DoctorCheck(f"MCP server {name}", "warning", finding, f"colleague mcp probe {name}")
+            for change in changes[name]:
+                message = f"{change}, since you accepted its tools"
+                yield DoctorCheck(f"MCP server {name}", "warning", message, f"colleague mcp accept {name}")
 
 
 async def _experts(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]:

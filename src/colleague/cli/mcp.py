@@ -68,8 +68,21 @@ def list_(
         say_access(access, asked=tools)
     else:
         say_hint("No MCP servers are configured. Add one with: colleague mcp add NAME -- COMMAND")
+    for name in settings.mcp.servers:
+        _note_changes(place, name)
     for name in sorted(held):
         note(f"{name} waits for a yes and is not started: colleague mcp accept {name}")
+
+
+def _note_changes(home: Home, name: str) -> None:
+    from colleague.cli.output import note
+    from colleague.mcp.tool_record import ToolRecord
+
+    changes = ToolRecord.of(home.state / "mcp", name).changes()
+    if changes:
+        note(
+            f"tools of {name} are not as you accepted them ({'; '.join(changes)}): colleague mcp probe {name}"
+        )
 
 
 def _held(home: Home, settings: Settings) -> frozenset[str]:
@@ -146,12 +159,15 @@ def add(
 
 @app.command()
 def accept(name: ServerArgument, home: HomeOption = None) -> None:
-    """Let a server be started that appeared or changed in the settings while the gateway runs."""
+    """Let a server be started that is new or changed in the settings, and take its tools as they are now."""
     from colleague.cli.output import TICK, plain, say
+    from colleague.mcp.tool_record import ToolRecord
 
-    _, settings = _settings(home)
+    place, settings = _settings(home)
     command = _accept(home, settings, name)
     say(f"{TICK} {name} is accepted: {plain(command)}")
+    for change in ToolRecord.of(place.state / "mcp", name).accept():
+        say(f"  {plain(change)}")
 
 
 def _accept(home: Path | None, settings: Settings, name: str) -> str:
@@ -274,6 +290,46 @@ def probe(
         raise typer.Exit(1)
 
 
+@app.command()
+def logs(
+    name: ServerArgument,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=1, help="How many of the last lines.")] = 50,
+    home: HomeOption = None,
+) -> None:
+    """The last lines that a server wrote on stderr, or logged over the protocol. Secrets are left out."""
+    from collections import deque
+
+    from colleague.cli.output import plain, say, say_hint
+    from colleague.mcp.log import log_file
+
+    place, settings = _settings(home)
+    _names(settings, name)
+    file = log_file(place.logs, name)
+    if not file.exists():
+        say_hint(f"{name} has not written anything yet")
+        return
+    with file.open(encoding="utf-8", errors="replace") as text:
+        for line in deque(text, maxlen=lines):
+            say(plain(line.rstrip("\n")))
+
+
+@app.command()
+def serve(
+    http: Annotated[
+        bool, typer.Option("--http", help="Say where the running gateway serves the same over HTTP.")
+    ] = False,
+    home: HomeOption = None,
+) -> None:
+    """Offer your enabled experts to other programs, as an MCP server on stdin and stdout."""
+    from colleague.cli.mcp_serve import say_address, serve_experts
+
+    place, _ = _settings(home)
+    if http:
+        say_address(place)
+    else:
+        serve_experts(place)
+
+
 def _names(settings: Settings, name: str) -> list[str]:
     from colleague.errors import NotFound
     from colleague.mcp.servers import unknown_server
@@ -324,6 +380,7 @@ def _document(probed: Probed) -> dict[str, Any]:
         "error": probed.error,
         "hint": probed.hint,
         "findings": list(probed.findings),
+        "changes": list(probed.changes),
     }
 
 
@@ -354,6 +411,10 @@ def _say_probed(probed: Probed) -> None:
         say(f"    {tool.name:{width}}  {_marks(tool):22}  {_first_line(tool.description)}".rstrip())
     for finding in probed.findings:
         say(f"  ! {finding}")
+    for change in probed.changes:
+        say(f"  ! {change}")
+    if probed.changes:
+        say_hint(f"  since you accepted its tools; when they are right: colleague mcp accept {probed.name}")
 
 
 def _marks(tool: McpTool) -> str:

@@ -206,6 +206,7 @@ class McpServer(Section):
     request_timeout_ms: Positive = works(default=60_000, description="Milliseconds one call may take.")
     supports_parallel_tool_calls: Flag = works(default=False, description="Whether calls may run at once.")
     tool_filter: ToolFilter = Field(default_factory=ToolFilter, description="Which of its tools are used.")
+    roots: Names = works(default=(), description="Folders it is told of as its roots; none when not set.")
 
     @model_validator(mode="after")
     def _check_way(self) -> McpServer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Iterable
 from typing import Any
@@ -35,6 +36,8 @@ from colleague.gateway.api import (
     triggers,
 )
 from colleague.gateway.api_error import ApiError, for_path, refusal_of, unavailable
+from colleague.gateway.expert_server import ExpertEndpoint
+from colleague.gateway.expert_tools import ExpertTools
 from colleague.gateway.gateway import Gateway
 from colleague.gateway.middleware import (
     SHORT,
@@ -46,12 +49,15 @@ from colleague.gateway.middleware import (
     MetricsMiddleware,
 )
 from colleague.gateway.openapi import describe
+from colleague.runtime.service import Service
 from colleague.shortage import is_shortage
 
 log = logging.getLogger(__name__)
 
 _CODES = {404: "not-found", 405: "method-not-allowed", 422: "bad-request", 400: "bad-request"}
 MOST_NAMED = 5
+MCP = "/mcp"
+"""Where experts are tools of an MCP server."""
 
 OPEN = (hooks.router, health.router)
 _NOUNS = (
@@ -101,6 +107,9 @@ def build_routes(gateway: Gateway) -> FastAPI:
     app = FastAPI(docs_url=None, redoc_url=None, redirect_slashes=False)
     app.state.gateway = gateway
     describe(app)
+    app.router.routes.append(
+        Route(MCP, _mcp_endpoint(gateway), methods=["GET", "POST", "DELETE"], include_in_schema=False)
+    )
     token = [Depends(HTTPBearer(auto_error=False, description="gateway.auth.token"))]
     app.add_api_route("/", _root, include_in_schema=False)
     for router in OPEN:
@@ -115,6 +124,14 @@ def build_routes(gateway: Gateway) -> FastAPI:
     app.add_exception_handler(OSError, _short_or_unexpected)
     app.add_exception_handler(Exception, _unexpected)
     return app
+
+
+def _mcp_endpoint(gateway: Gateway) -> ExpertEndpoint:
+    def service() -> contextlib.nullcontext[Service]:
+        return contextlib.nullcontext(gateway.service)
+
+    tools = ExpertTools(gateway.home, service, service, served=lambda: True)
+    return ExpertEndpoint(tools, gateway.stopping)
 
 
 async def _root() -> dict[str, str]:

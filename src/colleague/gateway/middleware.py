@@ -34,7 +34,7 @@ SHORT = ApiError(
     "this machine is short of descriptors, threads or memory now; send it again",
     {"Retry-After": "2"},
 )
-ENDLESS = "/events"
+ENDLESS = ("/events", "/mcp")
 """Streams, of which nobody could tell the head alone."""
 
 

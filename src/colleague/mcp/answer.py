@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mcp_types import CallToolResult, ContentBlock, InputRequiredResult
+    from mcp_types import CallToolResult, ContentBlock
 
 
 @dataclass(frozen=True)
@@ -21,20 +21,13 @@ class ToolAnswer:
 
 
 def read_answer(result: CallToolResult) -> ToolAnswer:
-    text = "\n".join(_described(result.content))
+    text = "\n".join(described_content(result.content))
     if not result.content and result.structured_content is not None:
         text = json.dumps(result.structured_content, ensure_ascii=False)
     return ToolAnswer(text, result.structured_content, result.is_error)
 
 
-def asks_for_input(result: InputRequiredResult) -> ToolAnswer:
-    """The tool wants to ask someone before it goes on; nobody can be asked from here."""
-    asked = ", ".join(each.method for each in (result.input_requests or {}).values())
-    text = f"the tool did not finish: it wants input that cannot be given here ({asked or 'its own state'})"
-    return ToolAnswer(text, is_error=True)
-
-
-def _described(content: Iterable[ContentBlock]) -> Iterable[str]:
+def described_content(content: Iterable[ContentBlock]) -> Iterable[str]:
     for block in content:
         if block.type == "text":
             yield block.text

@@ -13,6 +13,7 @@ from colleague.mcp.errors import CallNotSent
 
 if TYPE_CHECKING:
     from colleague.mcp.answer import ToolAnswer
+    from colleague.mcp.elicitation import QuestionAnswer, ServerQuestion
 
 IDEMPOTENCY_KEY = "colleague/idempotency-key"
 
@@ -51,10 +52,38 @@ class McpCall:
     abandoned: bool = False
     """Nobody waits for its answer any more."""
     task: asyncio.Task[ToolAnswer] | None = field(default=None, repr=False)
+    round: dict[str, Any] = field(default_factory=dict)
+    """What the server asked and was answered so far; see input_rounds.py."""
+    question: ServerQuestion | None = None
+    """What the server asks while it works; it waits for `answer`."""
+    answer: asyncio.Future[QuestionAnswer] | None = field(default=None, repr=False)
+    asked: asyncio.Event = field(default_factory=asyncio.Event, repr=False)
+    questions: int = 0
+    given: list[tuple[str, QuestionAnswer]] = field(default_factory=list, repr=False)
+    """Answers to the same questions of an earlier send, by digest; each counts once."""
 
     @property
     def name(self) -> str:
         return f"{self.server}/{self.tool}"
+
+    def ask(self, question: ServerQuestion) -> asyncio.Future[QuestionAnswer]:
+        """Whoever waits for the call is told of the question."""
+        self.question, self.answer = question, asyncio.get_running_loop().create_future()
+        self.asked.set()
+        return self.answer
+
+    def answered(self, answer: QuestionAnswer) -> None:
+        waiting, self.answer, self.question = self.answer, None, None
+        self.asked.clear()
+        if waiting is not None and not waiting.done():
+            waiting.set_result(answer)
+
+    def take_given(self, digest: str) -> QuestionAnswer | None:
+        found = next((each for each in self.given if each[0] == digest), None)
+        if found is None:
+            return None
+        self.given.remove(found)
+        return found[1]
 
     async def tell(self, progress: float, total: float | None, message: str | None) -> None:
         if self.on_progress and not self.abandoned:

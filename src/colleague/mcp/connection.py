@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import json
 import logging
 import time
 from collections.abc import Callable, Coroutine
@@ -12,18 +13,29 @@ from typing import TYPE_CHECKING, Any
 
 from colleague import __version__
 from colleague.mcp import diagnosis
-from colleague.mcp.answer import ToolAnswer, asks_for_input, read_answer
+from colleague.mcp.answer import ToolAnswer, read_answer
 from colleague.mcp.call import IDEMPOTENCY_KEY, McpCall, OnLate, under_way
+from colleague.mcp.elicitation import GivenAnswer, InputRequired
 from colleague.mcp.errors import CallNotSent, ServerDown, Unknown
+from colleague.mcp.held_calls import HeldCalls
+from colleague.mcp.input_rounds import CannotAnswer, ask_next, next_round, with_answer
 from colleague.mcp.launch import Launch
 from colleague.mcp.log import ServerLog
 from colleague.mcp.mcp_tool import McpTool
 from colleague.mcp.pid_file import PidFile
+from colleague.mcp.readings import Readings
 from colleague.mcp.tool_list import ToolList
 
 if TYPE_CHECKING:
     from mcp.client import Client
     from mcp.shared.exceptions import MCPError
+    from mcp_types import (
+        CallToolResult,
+        ElicitResult,
+        InputRequiredResult,
+        ListRootsResult,
+        LoggingMessageNotificationParams,
+    )
 
     from colleague.mcp.http import HttpConnection
     from colleague.mcp.stdio import StdioServer
@@ -31,6 +43,8 @@ if TYPE_CHECKING:
 LATE_SECONDS = 15 * 60.0
 CLOSE_SECONDS = 10.0
 _EXIT_SECONDS = 0.5
+_STATE_ONLY_SECONDS = 0.2
+"""Before a call is sent again whose server asked nothing and only wants more time."""
 _LOST = (
     "Connection closed",
     "SSE stream",
@@ -68,6 +82,7 @@ class Connection:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._telling: set[asyncio.Task[None]] = set()
         self._calls: set[McpCall] = set()
+        self._held = HeldCalls()
         self.lost = asyncio.Event()
         self.since = time.monotonic()
         self._server = _transport(parts, self.lost.set)
@@ -107,7 +122,15 @@ class Connection:
         info = Implementation(name="colleague", version=__version__)
         try:
             async with Client(
-                transport, mode=self._mode, cache=None, client_info=info, message_handler=self._hear
+                transport,
+                mode=self._mode,
+                cache=None,
+                client_info=info,
+                message_handler=self._hear,
+                elicitation_callback=self._elicit,
+                list_roots_callback=self._roots if self._launch.roots else None,
+                logging_callback=self._log_message,
+                log_level="info",
             ) as client:
                 self._begin(client)
                 await self._closing.wait()
@@ -124,6 +147,21 @@ class Connection:
         self.since = time.monotonic()
         self._spawn(self._listing.follow_changes())
         self._opened.set()
+
+    async def _roots(self, context: object) -> ListRootsResult:  # noqa: ARG002 - as called
+        from mcp_types import ListRootsResult, Root
+
+        return ListRootsResult(roots=[Root(uri=each) for each in self._launch.roots])  # type: ignore[arg-type]
+
+    async def _log_message(self, params: LoggingMessageNotificationParams) -> None:
+        text = params.data if isinstance(params.data, str) else json.dumps(params.data, default=str)
+        self._log.say(params.level, text)
+
+    @property
+    def readings(self) -> Readings:
+        if self._client is None:
+            raise RuntimeError("the link is not open")
+        return Readings(self._launch.name, self._client, self._launch.redact)
 
     async def _hear(self, message: object) -> None:
         from mcp_types import ToolListChangedNotification
@@ -223,18 +261,56 @@ class Connection:
             raise self._not_sent(call, "the connection was just lost")
         self._calls.add(call)
         call.task = self._spawn(self._send(call))
+        return await self._settled(call, call.task, seconds)
+
+    async def resume(self, call: McpCall, given: GivenAnswer, seconds: float) -> ToolAnswer:
+        """Goes on with a call whose question is answered now."""
+        if given.pending:
+            call.round = with_answer(json.loads(given.pending), given.answer)
+            ask_next(call.round)
+            return await self.call(call, seconds)
+        held = self._held.take(call.key)
+        if held is None or held.task is None:
+            raise self._unknown(call, "its server's question was lost with the connection")
+        held.on_progress = call.on_progress
+        held.answered(given.answer)
+        return await self._settled(held, held.task, seconds)
+
+    async def _settled(self, call: McpCall, task: asyncio.Task[ToolAnswer], seconds: float) -> ToolAnswer:
+        """Its end, or the question that it waits with. The time counts anew after each answer."""
+        asked = asyncio.create_task(call.asked.wait())
         try:
-            await asyncio.wait({call.task}, timeout=seconds)
+            await asyncio.wait({task, asked}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             self._abandon(call, "nobody waits for it any more")
             raise
-        if not call.task.done():
+        finally:
+            asked.cancel()
+        if call.question is not None and not task.done():
+            self._held.keep(call)
+            task.add_done_callback(lambda _: self._ended_while_held(call))
+            raise InputRequired(call.question, "")
+        return self._ended(call, task, seconds)
+
+    def _ended_while_held(self, call: McpCall) -> None:
+        """The server went on without an answer: what came of it closes the question."""
+        task = call.task
+        if self._held.take(call.key) is None or task is None or task.cancelled() or task.exception():
+            return
+        self._calls.discard(call)
+        self._tell_late(call, task.result())
+
+    def _ended(self, call: McpCall, task: asyncio.Task[ToolAnswer], seconds: float) -> ToolAnswer:
+        if not task.done():
             self._abandon(call, f"no answer within {seconds:g} s")
             raise self._unknown(call, f"no answer came within {seconds:g} s")
         self._calls.discard(call)
-        if call.task.cancelled():
+        if task.cancelled():
             raise self._unknown(call, "the connection was closed before an answer came")
-        return call.task.result()
+        return task.result()
+
+    async def _elicit(self, context: object, params: Any) -> ElicitResult:  # noqa: ARG002 - as called
+        return (await self._held.ask(params, self._calls)).result()
 
     async def _send(self, call: McpCall) -> ToolAnswer:
         from mcp.shared.exceptions import MCPError
@@ -243,6 +319,8 @@ class Connection:
         under_way.set(call)
         try:
             return await self._request(call)
+        except CannotAnswer as error:
+            return ToolAnswer(str(error), is_error=True)
         except MCPError as error:
             return await self._judged(call, error)
         except ValidationError as error:
@@ -250,6 +328,20 @@ class Connection:
             return ToolAnswer(text, is_error=True)
 
     async def _request(self, call: McpCall) -> ToolAnswer:
+        """Raises InputRequired, CannotAnswer."""
+        from mcp_types import InputRequiredResult
+
+        while True:
+            result = await self._send_request(call)
+            if not isinstance(result, InputRequiredResult):
+                return read_answer(result)
+            document = next_round(result, call.round.get("rounds", 0), self._launch.roots)
+            ask_next(document)
+            call.round = document
+            if not document["answers"]:
+                await asyncio.sleep(_STATE_ONLY_SECONDS)
+
+    async def _send_request(self, call: McpCall) -> CallToolResult | InputRequiredResult:
         from mcp_types import CallToolRequest, CallToolRequestParams, CallToolResult, InputRequiredResult
         from pydantic import TypeAdapter
 
@@ -257,11 +349,18 @@ class Connection:
             raise RuntimeError("the link is not open")
         answers: TypeAdapter[Any] = TypeAdapter(CallToolResult | InputRequiredResult)
         meta: Any = {IDEMPOTENCY_KEY: call.key}
-        params = CallToolRequestParams(name=call.tool, arguments=dict(call.arguments), _meta=meta)
-        result = await self._client.session.send_request(
+        given = call.round.get("answers") or None
+        params = CallToolRequestParams(
+            name=call.tool,
+            arguments=dict(call.arguments),
+            input_responses=given,
+            request_state=call.round.get("state"),
+            _meta=meta,
+        )
+        result: CallToolResult | InputRequiredResult = await self._client.session.send_request(
             CallToolRequest(params=params), answers, progress_callback=call.tell
         )
-        return asks_for_input(result) if isinstance(result, InputRequiredResult) else read_answer(result)
+        return result
 
     async def _judged(self, call: McpCall, error: MCPError) -> ToolAnswer:
         """An error of the protocol: the server's answer, or the end of the connection."""
@@ -322,10 +421,15 @@ class Connection:
         self._calls.discard(call)
         if not call.task.done():
             return
-        if self._on_late and not call.task.cancelled() and call.task.exception() is None:
-            telling = asyncio.create_task(_tell_late(self._on_late, call, call.task.result()))
-            self._telling.add(telling)
-            telling.add_done_callback(self._telling.discard)
+        if not call.task.cancelled() and call.task.exception() is None:
+            self._tell_late(call, call.task.result())
+
+    def _tell_late(self, call: McpCall, answer: ToolAnswer) -> None:
+        if self._on_late is None:
+            return
+        telling = asyncio.create_task(_tell_late(self._on_late, call, answer))
+        self._telling.add(telling)
+        telling.add_done_callback(self._telling.discard)
 
 
 async def _tell_late(on_late: OnLate, call: McpCall, answer: ToolAnswer) -> None:

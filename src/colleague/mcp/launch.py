@@ -39,6 +39,8 @@ class Launch:
     url: str = field(default="", repr=False)
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     start_seconds: float = 30.0
+    roots: tuple[str, ...] = ()
+    """Folders that the server is told of, as addresses."""
     digest: str = ""
     """The fingerprint of all that, without the values of secrets."""
 
@@ -70,8 +72,13 @@ def prepare(name: str, server: McpServer, environ: Mapping[str, str]) -> Launch:
         url=url,
         headers=headers,
         start_seconds=server.connection_timeout_ms / 1000,
+        roots=tuple(_root(value(text, "roots")) for text in server.roots),
         digest=launch_digest(server, environ),
     )
+
+
+def _root(path: str) -> str:
+    return Path(path).expanduser().absolute().as_uri()
 
 
 def safe_environment(environ: Mapping[str, str]) -> dict[str, str]:

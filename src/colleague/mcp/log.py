@@ -1,10 +1,11 @@
-"""What a server writes on stderr: in a file of limited size, without secrets, the last lines at hand."""
+"""What a server writes on stderr or logs: a file of limited size, without secrets, the last lines at hand."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import re
+import time
 from collections import deque
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,10 +16,18 @@ from colleague.redaction import Redactor
 MAX_BYTES = 5 * 1024 * 1024
 _LONGEST_LINE = 64 * 1024
 _TAIL_LINES = 20
+MOST_MESSAGES = 1_000
+"""Log messages over the protocol that are written down in a minute."""
+_LONGEST_MESSAGE = 4_000
 
 
 def log_file(logs: Path, server: str) -> Path:
-    return logs / f"mcp-{re.sub(r'[^A-Za-z0-9._-]', '_', server)}.log"
+    return logs / f"mcp-{safe_name(server)}.log"
+
+
+def safe_name(server: str) -> str:
+    """The name of a server as part of a file's name."""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", server)
 
 
 class ServerLog:
@@ -29,6 +38,7 @@ class ServerLog:
         self._redact = redact
         self._part = ""
         self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
+        self._minute, self._messages = 0.0, 0
 
     def feed(self, data: bytes) -> None:
         """Takes stderr as it comes; whole lines are written."""
@@ -49,6 +59,22 @@ class ServerLog:
     def note(self, text: str) -> None:
         """A line of our own, such as the start of the server."""
         self._append(f"--- {datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {self._redact(text)}\n")
+
+    def say(self, level: str, text: str) -> None:
+        """A log message that came over the protocol, on one line. It is bounded: some servers flood."""
+        if self._said_since(time.monotonic()) > MOST_MESSAGES:
+            return
+        line = " ".join(text[:_LONGEST_MESSAGE].split())
+        self._append(f"[{level}] {self._redact(line)}\n")
+
+    def _said_since(self, now: float) -> int:
+        """How many messages came within this minute, this one counted; the first too many is noted."""
+        if now - self._minute > 60:
+            self._minute, self._messages = now, 0
+        self._messages += 1
+        if self._messages == MOST_MESSAGES + 1:
+            self.note("it logs too much; the rest of this minute is left out")
+        return self._messages
 
     def aside(self, line: str) -> None:
         """A line that it did not write on stderr."""

@@ -34,7 +34,7 @@ class PidFile:
     """A file of our own in `folder`; the files of the dead are cleared by `end_orphans`."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         self._owner = identify(os.getpid()) or ProcessId(os.getpid(), "")
         self._file = folder / f"servers-{os.getpid()}-{os.urandom(4).hex()}.json"
         self._started: dict[str, Started] = {}
@@ -64,7 +64,7 @@ class PidFile:
     async def end_orphans(self) -> list[str]:
         """Ends the servers of processes that are dead, and only those. Their names."""
         ended: list[str] = []
-        for file in sorted(self._folder.glob("servers-*.json")):
+        for file in sorted(self.folder.glob("servers-*.json")):
             if file != self._file:
                 ended += await _clear(file)
         return ended

@@ -26,6 +26,8 @@ class Probed:
     hint: str = ""
     findings: tuple[str, ...] = ()
     """What of its tools is cut or left out."""
+    changes: tuple[str, ...] = ()
+    """What of its tools is not as a person accepted it."""
 
     @property
     def ok(self) -> bool:
@@ -60,4 +62,5 @@ async def _probe(servers: Servers, name: str) -> Probed:
         error=error.message if error else "",
         hint=error.hint if error else "",
         findings=status.findings if status else (),
+        changes=status.changes if status else (),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Mapping, Sequence
@@ -21,6 +22,7 @@ from colleague.mcp.log import ServerLog, log_file
 from colleague.mcp.mcp_tool import McpTool, is_used
 from colleague.mcp.pid_file import PidFile
 from colleague.mcp.tool_limits import LimitedTools, limit_tools
+from colleague.mcp.tool_record import ToolRecord
 from colleague.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from colleague.config.settings import McpServer
     from colleague.mcp.answer import ToolAnswer
+    from colleague.mcp.elicitation import GivenAnswer, QuestionAnswer
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +67,8 @@ class ServerStatus:
     retry_seconds: float = 0.0
     findings: tuple[str, ...] = ()
     """What of its tools is cut or left out."""
+    changes: tuple[str, ...] = ()
+    """What of its tools is not as a person accepted it; see tool_record.py."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +101,7 @@ class Server:
         self._starts = 0
         self._listed: Sequence[McpTool] | None = None
         self._offered = LimitedTools(())
+        self._record = ToolRecord.of(around.records.folder, name)
         self._turn = asyncio.Lock() if _is_serial(settings) else None
 
     @property
@@ -108,7 +114,22 @@ class Server:
         listed = await link.tools(self._seconds)
         if listed is not self._listed:
             self._listed, self._offered = listed, self._limited(listed)
-        return list(self._offered.tools)
+            await asyncio.to_thread(self._record.compare, listed, self.launch_digest)
+        return self._record.believed(self._offered.tools)
+
+    async def resources(self) -> list[dict[str, Any]]:
+        """Addresses of what can be read from it, and templates of addresses."""
+        return await (await self._up()).readings.resources(self._seconds)
+
+    async def read(self, uri: str) -> str:
+        return await (await self._up()).readings.read(uri, self._seconds)
+
+    async def prompts(self) -> list[dict[str, Any]]:
+        """Texts that it offers, and what each has to be given."""
+        return await (await self._up()).readings.prompts(self._seconds)
+
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
+        return await (await self._up()).readings.prompt(name, arguments, self._seconds)
 
     def _limited(self, listed: Sequence[McpTool]) -> LimitedTools:
         limited = limit_tools(each for each in listed if is_used(each.name, self._settings.tool_filter))
@@ -124,14 +145,16 @@ class Server:
         key: str,
         timeout: float | None,
         on_progress: OnProgress | None = None,
+        answer: GivenAnswer | None = None,
+        given: Sequence[tuple[str, QuestionAnswer]] = (),
     ) -> ToolAnswer:
         call = McpCall(self.name, tool, encoded(self.name, tool, arguments, key), key, on_progress)
+        call.given = list(given)
         self._check_tool(tool, [each.name for each in await self.tools()])
         seconds = self._seconds if timeout is None else timeout
-        if self._turn is None:
-            return await (await self._up()).call(call, seconds)
-        async with self._turn:
-            return await (await self._up()).call(call, seconds)
+        async with self._turn or contextlib.nullcontext():
+            link = await self._up()
+            return await (link.call(call, seconds) if answer is None else link.resume(call, answer, seconds))
 
     def _check_tool(self, tool: str, known: list[str]) -> None:
         if tool in known:
@@ -293,6 +316,7 @@ class Server:
             error=self._error.message if self._error else "",
             retry_seconds=round(self._backoff.left, 1) if self._state == "waiting" else 0.0,
             findings=self._offered.findings,
+            changes=self._record.changes() if link else (),
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from colleague.config.settings import McpServer, Settings
     from colleague.home import Home
     from colleague.mcp.answer import ToolAnswer
+    from colleague.mcp.elicitation import GivenAnswer, QuestionAnswer
     from colleague.mcp.mcp_tool import McpTool
 
 
@@ -84,8 +85,12 @@ class Servers:
         launch_digest: str = "",
         timeout: float | None = None,
         on_progress: OnProgress | None = None,
+        answer: GivenAnswer | None = None,
+        given: Sequence[tuple[str, QuestionAnswer]] = (),
     ) -> ToolAnswer:
-        """Calls a tool once: an answer, or NotSent, or Unknown when it may have happened.
+        """Calls a tool once: an answer, or NotSent, or Unknown when it may have happened, or InputRequired
+        when its server asks a person first; then the same call is made again, with the `answer`. `given` are
+        answers of an earlier send, for the case that the server asks the same.
 
         With `launch_digest`, only to the server as it was configured then. `timeout` counts from the sending.
         A caller that is cancelled leaves it as unknown as a timeout does.
@@ -93,7 +98,37 @@ class Servers:
         found = self._server(server)
         with self._using(server):
             _check_launch(found, launch_digest)
-            return await found.call(tool, arguments, key=key, timeout=timeout, on_progress=on_progress)
+            return await found.call(
+                tool,
+                arguments,
+                key=key,
+                timeout=timeout,
+                on_progress=on_progress,
+                answer=answer,
+                given=given,
+            )
+
+    async def resources(self, server: str) -> list[dict[str, Any]]:
+        found = self._server(server)
+        with self._using(server):
+            return await found.resources()
+
+    async def read(self, server: str, uri: str) -> str:
+        """One resource. CallNotSent says why it cannot be read."""
+        found = self._server(server)
+        with self._using(server):
+            return await found.read(uri)
+
+    async def prompts(self, server: str) -> list[dict[str, Any]]:
+        found = self._server(server)
+        with self._using(server):
+            return await found.prompts()
+
+    async def prompt(self, server: str, name: str, arguments: Mapping[str, str]) -> str:
+        """One prompt, filled in."""
+        found = self._server(server)
+        with self._using(server):
+            return await found.prompt(name, arguments)
 
     async def status(self) -> list[ServerStatus]:
         return [server.status() for server in self._servers.values()]

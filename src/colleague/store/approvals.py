@@ -39,6 +39,7 @@ DECISIONS: dict[Kind, tuple[Decision, ...]] = {
     "uncertain": ("happened", "again", "give_up"),
     "learning": ("approve", "reject"),
     "low_confidence": ("approve", "reject", "respond"),
+    "elicitation": ("approve", "reject"),
 }
 
 
@@ -46,6 +47,7 @@ _NOTICE: dict[Kind, str] = {
     "confirm": "approval",
     "low_confidence": "approval",
     "uncertain": "approval",
+    "elicitation": "approval",
     "draft": "draft",
     "learning": "proposal",
 }
@@ -393,9 +395,12 @@ def _check(approval: Approval, answer: Answer, *, ended: bool) -> None:
 
 def _check_edited(approval: Approval, answer: Answer) -> None:
     """Refused here, where the person can still correct it; the question stays as it is."""
-    if answer.decision != "approve" or answer.answer is None or approval.parameters is None:
+    edited = answer.answer
+    if approval.kind == "elicitation":
+        edited = edited or approval.arguments
+    if answer.decision != "approve" or edited is None or approval.parameters is None:
         return
-    problems = misfits(json.loads(approval.parameters), json.loads(answer.answer))
+    problems = misfits(json.loads(approval.parameters), json.loads(edited))
     if problems:
         raise WrongArguments(
             f"the arguments of {approval.operation} do not fit: {'; '.join(problems)}",

@@ -225,7 +225,7 @@ def finish_call(tx: Tx, run_id: str, call_id: str, send: int, result: str, *, is
         return False
     ended = {"status": "finished", "result": result, "is_error": int(is_error), "ended_at": tx.now}
     tx.update(calls, {"id": call_id}, **ended)
-    if call.status == "unknown":
+    if call.status in ("unknown", "started"):
         _close_question(tx, run, call_id, send)
     return True
 
