@@ -10,6 +10,7 @@ import pyjson5
 import pytest
 
 from tests.acceptance.provider import HELLO, OVERLOADED, Provider, providing
+from tests.acceptance.test_with_gateway import serving
 from tests.conftest import Colleague
 from tests.integration.models import openai_wire as wire
 from tests.integration.models.server import Page, Stream
@@ -194,6 +195,36 @@ def test_profiles_are_added_ordered_and_removed(colleague: Colleague, first: Pro
     colleague.ok("model", "auth", "remove", "lab:third")
     assert "lab:third" not in listed(colleague)
     assert colleague("model", "auth", "remove", "lab:third").code == 1
+
+
+def test_a_running_gateway_is_asked_and_takes_profiles_over(
+    colleague: Colleague, first: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle(colleague, first)
+    for name, key in KEYS.items():
+        monkeypatch.setenv(name, key)
+    with serving(colleague):
+        first.answer(LIMITED, HELLO)
+        assert colleague("agent", "hello").code == 0
+        assert listed(colleague)["work"]["state"] == "cooldown"
+        assert "work" in colleague.ok("model", "auth", "clear-cooldown").out
+        assert listed(colleague)["work"]["state"] == "ready"
+        typed = "-".join(("sk", "typed", "0123456789"))
+        add = ("model", "auth", "add", "lab:typed", "--provider", "lab", "--stdin")
+        assert colleague(*add, stdin=f"{typed}\n").code == 0
+        ordered = colleague.ok("model", "auth", "order", "lab", "lab:typed", "--json")
+        assert ordered.json["order"] == ["lab:typed", "work", "home"]
+        assert colleague("agent", "again").code == 0
+        assert keys_asked(first) == ["work", "home", "typed"]
+        unknown = colleague(
+            "model", "auth", "add", "lab:new", "--provider", "lab", "--env", "NEW_KEY", NEW_KEY="sk-new-1"
+        )
+        assert "the gateway cannot use it" in unknown.err
+        assert "NEW_KEY" in unknown.err
+        colleague.ok("model", "auth", "remove", "lab:typed")
+        assert colleague("agent", "once more").code == 0
+        assert keys_asked(first)[-1] == "work"
+        assert colleague("model", "auth", "order", "lab", "nobody").code == 1
 
 
 def test_a_session_stays_with_its_key_while_keys_take_turns(colleague: Colleague, first: Provider) -> None:

@@ -18,6 +18,7 @@ from colleague.errors import ColleagueError, DatabaseUnavailable
 from colleague.gateway import hooks, openai_api
 from colleague.gateway.api import (
     approvals,
+    auth_profiles,
     channels,
     deadletters,
     deliveries,
@@ -54,6 +55,7 @@ MOST_NAMED = 5
 OPEN = (hooks.router, health.router)
 _NOUNS = (
     approvals,
+    auth_profiles,
     channels,
     deadletters,
     deliveries,
