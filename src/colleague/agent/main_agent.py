@@ -130,7 +130,6 @@ class MainAgent:
         )
         spec = RunSpec(
             owner=MAIN_AGENT,
-            model=model,
             routes=routes,
             system=made.prompt.stable,
             system_tail=made.prompt.tail,
@@ -193,7 +192,7 @@ class MainAgent:
         """Its questions hold it, its parent is told of them, and only a limit of its own ends it."""
         limit = inputs.timeout_seconds or self.settings.agents.defaults.subagents.run_timeout_seconds
         fork = json.loads(entry.origin or "{}").get("fork")
-        chars = result_chars(context_window(spec.model), spec.context)
+        chars = result_chars(context_window(spec.routes.first), spec.context)
         own = partial(self.history.before, result_chars=chars)
         history = own if fork is None else self._forked(fork, own, chars)
         return replace(

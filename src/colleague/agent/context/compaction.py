@@ -129,8 +129,8 @@ async def _made(session: Session, request: CompactionRequest, place: Place) -> C
 
 def _summariser(session: Session, request: CompactionRequest) -> Summariser:
     run_spec, rules = session.run_spec, session.run_spec.context.compaction
-    model = run_spec.summary_model or run_spec.model
-    learned = session.conversation.context.learned_window if model is run_spec.model else None
+    model = run_spec.summary_model or run_spec.routes.first
+    learned = session.conversation.context.learned_window if model is run_spec.routes.first else None
     return Summariser(
         model,
         replace(

@@ -162,7 +162,7 @@ class RunSpecBuilder:
         functions = self._functions()
         needed = needed_tools(self.package, self.process)
         operations = await bound_tools.operations(self.run.expert, self.package, bindings, needed)
-        routes = None if rehearsal else await self._routes(model_name)
+        routes = Routes((self._rehearsed(),)) if rehearsal else await self._routes(model_name)
         base = self._base(expert, routes, bindings, await self._timeout())
         now = await self.agent.database.read(lambda tx: tx.now)
         gate = self._gate(expert)
@@ -201,14 +201,11 @@ class RunSpecBuilder:
         passed = await self.agent.database.read(lambda tx: tx.now - attempt_started(tx, run.id, run.attempt))
         return limit.seconds - (passed - run.working_ms) / 1000
 
-    def _base(
-        self, expert: Expert, routes: Routes | None, bindings: Bindings, timeout: float | None
-    ) -> RunSpec:
+    def _base(self, expert: Expert, routes: Routes, bindings: Bindings, timeout: float | None) -> RunSpec:
         execution, channel = self._execution, self._notice_channel
         tells_of_drafts = self.package.manifest.policy.escalation.on_manual_ready
         return RunSpec(
             owner=self.run.expert,
-            model=routes.first if routes else self._rehearsed(),
             routes=routes,
             system="",
             toolbox=Toolbox([]),
@@ -376,7 +373,7 @@ class RunSpecBuilder:
 
     def _tail(self, spec: RunSpec, now: int) -> str:
         """Time and surroundings, behind all that stays the same."""
-        runtime = RuntimeInfo(self.run.expert, spec.model.name, spec.thinking.level)
+        runtime = RuntimeInfo(self.run.expert, spec.routes.first.name, spec.thinking.level)
         return prompt_tail(self.agent.settings, now, runtime)
 
     def _prompt(self, workspace: Workspace, skills: BoundSkills) -> str:
