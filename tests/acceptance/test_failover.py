@@ -14,6 +14,7 @@ from tests.acceptance.test_with_gateway import serving
 from tests.conftest import Colleague
 from tests.integration.models import openai_wire as wire
 from tests.integration.models.server import Page, Stream
+from tests.unit.pictures.samples import png
 
 LIMITED = Page(429, wire.error("Rate limit reached", code="rate_limit_exceeded"))
 WRONG = Page(401, wire.error("Incorrect API key provided"))
@@ -106,6 +107,26 @@ def test_the_model_to_fall_back_to_answers(colleague: Colleague, first: Provider
     tried = first.requests
     assert colleague("agent", "hello again", **KEYS).code == 0
     assert (first.requests, second.requests) == (tried, 2)
+
+
+def test_each_model_is_shown_the_pictures_that_it_can_see(
+    colleague: Colleague, first: Provider, second: Provider
+) -> None:
+    settle(colleague, first, second)
+    file = colleague.home / "colleague.json"
+    settings = json.loads(file.read_text())
+    settings["models"]["providers"]["spare"]["models"] = [{"id": "m1", "input": ["text", "image"]}]
+    file.write_text(json.dumps(settings))
+    picture = colleague.home / "workspace" / "cat.png"
+    picture.parent.mkdir(parents=True)
+    picture.write_bytes(png())
+    first.answer(OVERLOADED)
+    assert colleague("agent", "what is on cat.png?", **KEYS).code == 0
+    blind, seeing = (json.dumps(each.wire.requests[-1].body["messages"]) for each in (first, second))
+    assert "this model sees no pictures" in blind
+    assert "image_url" not in blind
+    assert "data:image/png;base64," in seeing
+    assert "this model sees no pictures" not in seeing
 
 
 def test_all_exhausted_is_one_error(colleague: Colleague, first: Provider, second: Provider) -> None:

@@ -29,7 +29,6 @@ from colleague.agent.models.resolve import (
 )
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.models.thinking import Thinking, nearest_level
-from colleague.agent.models.vision import sees
 from colleague.agent.pictures.request import shown_pictures
 from colleague.agent.prompt.bootstrap_once import BootstrapOnce
 from colleague.agent.prompt.preview import preview_run
@@ -147,7 +146,7 @@ class MainAgent:
             summary_model=summary_model(self.settings, self.environ, self.home.root),
             compacts=inputs.compact,
             steering=None if inputs.heartbeat else opening.render,
-            pictures=partial(shown_pictures, self.home, sees=sees(model)),
+            pictures=partial(shown_pictures, self.home),
             parks=self.settings.session.approvals == "park",
             decided_call=turn.decided,
             hidden=inputs.heartbeat,

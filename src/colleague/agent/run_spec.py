@@ -116,8 +116,8 @@ class RunSpec:
     """This run only shortens the conversation; what a person wants to be kept, or empty."""
     steering: Callable[[Tx, Sequence[SessionItem]], Content] | None = None
     """How messages are told that people send during the turn; None where none are taken."""
-    pictures: Callable[[Sequence[ModelMessage]], list[ModelMessage]] | None = None
-    """Puts the pictures of the messages into a request, or sentences where the model cannot see them."""
+    pictures: Callable[[Sequence[ModelMessage], ResolvedModel], list[ModelMessage]] | None = None
+    """Puts the pictures of the messages into a request, or sentences where that model cannot see them."""
     parks: bool = False
     """Whether a question waits by itself while the conversation goes on."""
     hidden: bool = False
