@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from colleague.agent.context.state import ContextState
 from colleague.agent.models.messages import from_json, to_json
-from colleague.agent.request_record import answered_request, failed_request
+from colleague.agent.request_record import answered_request, failed_request, spent_on
 from colleague.agent.streaming.answer import answer_of
 from colleague.errors import CommitUnknown, DatabaseUnavailable
 from colleague.main_names import MAIN_TRANSCRIPT
@@ -192,6 +192,18 @@ class Conversation:
 
         with contextlib.suppress(DatabaseUnavailable):
             await self._database.write(work)
+
+    async def keep_request(self, reply: Reply) -> Spent:
+        """Records an answer that is no part of a transcript, and what it cost."""
+        made, used = answered_request(reply, self.session, self.turns + 1), spent_on(reply)
+
+        def work(tx: Tx) -> None:
+            add_model_request(tx, self.run.id, made)
+            if used.tokens:
+                add_spend(tx, self.run.expert, self.run.id, used)
+
+        await self.write_with_retries(work)
+        return used
 
     @property
     def database(self) -> Database:
@@ -395,17 +407,7 @@ class Conversation:
         """Adds a model answer. With calls it is committed at once; one without may end the run, so it is
         committed with that end, or by `keep`."""
         self._add([reply.response])
-        cost = float(reply.cost) if reply.cost is not None else 0.0
-        counted = sum(call.counted for call in new_calls)
-        usage = reply.usage
-        self._unspent = Spent(
-            usage.input_tokens,
-            usage.output_tokens,
-            cost,
-            counted,
-            usage.cache_read_tokens,
-            usage.cache_write_tokens,
-        )
+        self._unspent = spent_on(reply, calls=sum(call.counted for call in new_calls))
         self._answered = answered_request(reply, self.session, self.turns)
         if new_calls:
             self.calls += await self.write_with_retries(lambda tx: self.keep_in(tx, new_calls))
