@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from colleague.agent.models.late_tail import with_late_tail
 from colleague.agent.models.messages import with_safe_names
 from colleague.agent.models.request import ThinkRequest
 from colleague.agent.models.resolved import LONGEST_SECONDS, ResolvedModel
@@ -50,6 +51,8 @@ class ProviderRequest:
 
 
 def provider_request(model: ResolvedModel, client: Model, request: ThinkRequest) -> ProviderRequest:
+    if model.api == "anthropic-messages" and model.stand_in is None:
+        request = with_late_tail(request)
     max_tokens = request.max_tokens or model.max_tokens
     choice = choose_thinking(request.thinking, model.api, client.profile, max_tokens)
     settings = _settings(model, request, max_tokens) | dict(choice.settings)
