@@ -129,6 +129,20 @@ def test_each_model_is_shown_the_pictures_that_it_can_see(
     assert "this model sees no pictures" not in seeing
 
 
+def test_a_model_that_does_not_stream_is_asked_for_one_piece(colleague: Colleague, first: Provider) -> None:
+    settle(colleague, first)
+    file = colleague.home / "colleague.json"
+    settings = json.loads(file.read_text())
+    settings["agents"]["defaults"]["models"] = {"lab/m1": {"streaming": False}}
+    settings["models"]["providers"]["lab"]["models"] = [{"id": "m1", "name": "The lab's best"}]
+    file.write_text(json.dumps(settings))
+    first.answer(Page(200, wire.whole("Good morning.")))
+    said = colleague("agent", "hello", **KEYS)
+    assert (said.code, said.out) == (0, "Good morning.\n")
+    assert not first.wire.requests[-1].body.get("stream")
+    assert "lab/m1 (The lab's best)" in colleague("model", "list", **KEYS).out
+
+
 def test_all_exhausted_is_one_error(colleague: Colleague, first: Provider, second: Provider) -> None:
     settle(colleague, first, second)
     first.answer(LIMITED)
