@@ -178,7 +178,6 @@ class RunSpecBuilder:
         mine = [each for each in operations if each.spec.name.partition(".")[0] in scope]
         return replace(
             base,
-            model=self._rehearsed() if rehearsal else base.model,
             system=self._prompt(workspace, skilled),
             system_tail=self._tail(base, now),
             toolbox=Toolbox([*files, *mine, *native]),
@@ -189,7 +188,7 @@ class RunSpecBuilder:
         )
 
     def _history(self, base: RunSpec) -> Callable[[Run], Awaitable[Earlier]] | None:
-        chars = result_chars(context_window(base.model), base.context)
+        chars = result_chars(context_window(base.routes.first), base.context)
         return partial(self.agent.history.before, result_chars=chars) if self.agent.history else None
 
     async def _timeout(self) -> float | None:
@@ -403,10 +402,12 @@ class RunSpecBuilder:
         """A child session: only what the function names, and nothing of the conversation around it."""
         tools = [each for each in operations if each.spec.name.partition(".")[0] in function.tools]
         complete: Tool = CompleteTool(complete_spec(function.outputs))
-        model = walkthrough_model(self.package, None, inputs, function=function) if rehearsal else base.model
+        routes = base.routes
+        if rehearsal:
+            routes = Routes((walkthrough_model(self.package, None, inputs, function=function),))
         return replace(
             base,
-            model=model,
+            routes=routes,
             toolbox=Toolbox([*tools, complete, self._escalate]),
             opening=FunctionOpening(function, inputs),
             keeps=PinnedFunction(function, inputs),
