@@ -10,9 +10,11 @@ import pyjson5
 import pytest
 
 from tests.acceptance.provider import HELLO, OVERLOADED, Provider, providing
+from tests.acceptance.test_with_gateway import serving
 from tests.conftest import Colleague
 from tests.integration.models import openai_wire as wire
 from tests.integration.models.server import Page, Stream
+from tests.unit.pictures.samples import png
 
 LIMITED = Page(429, wire.error("Rate limit reached", code="rate_limit_exceeded"))
 WRONG = Page(401, wire.error("Incorrect API key provided"))
@@ -107,6 +109,40 @@ def test_the_model_to_fall_back_to_answers(colleague: Colleague, first: Provider
     assert (first.requests, second.requests) == (tried, 2)
 
 
+def test_each_model_is_shown_the_pictures_that_it_can_see(
+    colleague: Colleague, first: Provider, second: Provider
+) -> None:
+    settle(colleague, first, second)
+    file = colleague.home / "colleague.json"
+    settings = json.loads(file.read_text())
+    settings["models"]["providers"]["spare"]["models"] = [{"id": "m1", "input": ["text", "image"]}]
+    file.write_text(json.dumps(settings))
+    picture = colleague.home / "workspace" / "cat.png"
+    picture.parent.mkdir(parents=True)
+    picture.write_bytes(png())
+    first.answer(OVERLOADED)
+    assert colleague("agent", "what is on cat.png?", **KEYS).code == 0
+    blind, seeing = (json.dumps(each.wire.requests[-1].body["messages"]) for each in (first, second))
+    assert "this model sees no pictures" in blind
+    assert "image_url" not in blind
+    assert "data:image/png;base64," in seeing
+    assert "this model sees no pictures" not in seeing
+
+
+def test_a_model_that_does_not_stream_is_asked_for_one_piece(colleague: Colleague, first: Provider) -> None:
+    settle(colleague, first)
+    file = colleague.home / "colleague.json"
+    settings = json.loads(file.read_text())
+    settings["agents"]["defaults"]["models"] = {"lab/m1": {"streaming": False}}
+    settings["models"]["providers"]["lab"]["models"] = [{"id": "m1", "name": "The lab's best"}]
+    file.write_text(json.dumps(settings))
+    first.answer(Page(200, wire.whole("Good morning.")))
+    said = colleague("agent", "hello", **KEYS)
+    assert (said.code, said.out) == (0, "Good morning.\n")
+    assert not first.wire.requests[-1].body.get("stream")
+    assert "lab/m1 (The lab's best)" in colleague("model", "list", **KEYS).out
+
+
 def test_all_exhausted_is_one_error(colleague: Colleague, first: Provider, second: Provider) -> None:
     settle(colleague, first, second)
     first.answer(LIMITED)
@@ -194,6 +230,36 @@ def test_profiles_are_added_ordered_and_removed(colleague: Colleague, first: Pro
     colleague.ok("model", "auth", "remove", "lab:third")
     assert "lab:third" not in listed(colleague)
     assert colleague("model", "auth", "remove", "lab:third").code == 1
+
+
+def test_a_running_gateway_is_asked_and_takes_profiles_over(
+    colleague: Colleague, first: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settle(colleague, first)
+    for name, key in KEYS.items():
+        monkeypatch.setenv(name, key)
+    with serving(colleague):
+        first.answer(LIMITED, HELLO)
+        assert colleague("agent", "hello").code == 0
+        assert listed(colleague)["work"]["state"] == "cooldown"
+        assert "work" in colleague.ok("model", "auth", "clear-cooldown").out
+        assert listed(colleague)["work"]["state"] == "ready"
+        typed = "-".join(("sk", "typed", "0123456789"))
+        add = ("model", "auth", "add", "lab:typed", "--provider", "lab", "--stdin")
+        assert colleague(*add, stdin=f"{typed}\n").code == 0
+        ordered = colleague.ok("model", "auth", "order", "lab", "lab:typed", "--json")
+        assert ordered.json["order"] == ["lab:typed", "work", "home"]
+        assert colleague("agent", "again").code == 0
+        assert keys_asked(first) == ["work", "home", "typed"]
+        unknown = colleague(
+            "model", "auth", "add", "lab:new", "--provider", "lab", "--env", "NEW_KEY", NEW_KEY="sk-new-1"
+        )
+        assert "the gateway cannot use it" in unknown.err
+        assert "NEW_KEY" in unknown.err
+        colleague.ok("model", "auth", "remove", "lab:typed")
+        assert colleague("agent", "once more").code == 0
+        assert keys_asked(first)[-1] == "work"
+        assert colleague("model", "auth", "order", "lab", "nobody").code == 1
 
 
 def test_a_session_stays_with_its_key_while_keys_take_turns(colleague: Colleague, first: Provider) -> None:

@@ -22,6 +22,7 @@ from colleague.agent.advance import Advancer
 from colleague.agent.events import Bus
 from colleague.agent.models.connections import Connections
 from colleague.agent.models.request import ThinkRequest
+from colleague.agent.models.resolve import Routes
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.models.think import think
 from colleague.agent.run_spec import RunSpec
@@ -92,7 +93,7 @@ class Assembler:
     tool: Tool
 
     async def assemble(self, run: Run) -> RunSpec:
-        return RunSpec(owner="bench", model=MODEL, system="", toolbox=Toolbox([self.tool]))
+        return RunSpec(owner="bench", routes=Routes((MODEL,)), system="", toolbox=Toolbox([self.tool]))
 
 
 class Counted:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from colleague.agent.models.messages import from_json
+from colleague.agent.models.resolve import Routes
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.run_spec import Assembler, RunSpec
 from colleague.config import load_settings
@@ -104,7 +105,7 @@ class ObedientAssembler:
 
     async def assemble(self, run: Run) -> RunSpec:
         model = ResolvedModel("obedient", "obedient", stand_in=self.model)
-        return replace(await self.real.assemble(run), model=model, routes=None)
+        return replace(await self.real.assemble(run), routes=Routes((model,)))
 
 
 @dataclass(frozen=True)

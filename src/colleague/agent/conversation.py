@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from colleague.agent.context.state import ContextState
 from colleague.agent.models.messages import from_json, to_json
-from colleague.agent.request_record import answered_request, failed_request
+from colleague.agent.request_record import answered_request, failed_request, spent_on
 from colleague.agent.streaming.answer import answer_of, as_sent
 from colleague.errors import CommitUnknown, DatabaseUnavailable
 from colleague.main_names import MAIN_TRANSCRIPT
@@ -199,6 +199,18 @@ class Conversation:
 
         with contextlib.suppress(DatabaseUnavailable):
             await self._database.write(work)
+
+    async def keep_request(self, reply: Reply) -> Spent:
+        """Records an answer that is no part of a transcript, and what it cost."""
+        made, used = answered_request(reply, self.session, self.turns + 1), spent_on(reply)
+
+        def work(tx: Tx) -> None:
+            add_model_request(tx, self.run.id, made)
+            if used.tokens:
+                add_spend(tx, self.run.expert, self.run.id, used)
+
+        await self.write_with_retries(work)
+        return used
 
     @property
     def database(self) -> Database:
@@ -413,17 +425,7 @@ class Conversation:
         self._add([reply.response if sent is None else _as_answered(reply.response, sent)])
         if sent is not None:
             self._sent[len(self._messages) - 1] = sent
-        cost = float(reply.cost) if reply.cost is not None else 0.0
-        counted = sum(call.counted for call in new_calls)
-        usage = reply.usage
-        self._unspent = Spent(
-            usage.input_tokens,
-            usage.output_tokens,
-            cost,
-            counted,
-            usage.cache_read_tokens,
-            usage.cache_write_tokens,
-        )
+        self._unspent = spent_on(reply, calls=sum(call.counted for call in new_calls))
         self._answered = answered_request(reply, self.session, self.turns)
         if new_calls:
             self.calls += await self.write_with_retries(lambda tx: self.keep_in(tx, new_calls))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -73,13 +72,6 @@ async def loop(session: Session) -> None:
         session.tell("message_end", **message_end(answer if sent is None else as_sent(answer, sent)))
 
 
-async def _with_pictures(run_spec: RunSpec, request: ThinkRequest) -> ThinkRequest:
-    """As it is sent; what is stored and logged only names the pictures."""
-    if run_spec.pictures is None or not has_pictures(request.messages):
-        return request
-    return replace(request, messages=await asyncio.to_thread(run_spec.pictures, request.messages))
-
-
 async def _steer(session: Session) -> None:
     """What people said meanwhile stands in the transcript before the next decision."""
     steering = session.run_spec.steering
@@ -111,6 +103,7 @@ async def _ask(session: Session, messages: Sequence[ModelMessage]) -> Reply:
         system_tail=run_spec.system_tail,
         tools=[_definition(spec) for spec in run_spec.toolbox.specs],
         thinking=run_spec.thinking,
+        with_pictures=run_spec.pictures if has_pictures(messages) else None,
     )
 
     def on_delta(delta: Delta) -> None:
@@ -118,8 +111,7 @@ async def _ask(session: Session, messages: Sequence[ModelMessage]) -> Reply:
             return  # what may not be told cannot be recognised in pieces; the whole comes with message_end
         session.tell_delta(delta)
 
-    sent = await _with_pictures(run_spec, request)
-    sent = replace(sent, watch=session.tracer.request(session, request))
+    sent = replace(request, watch=session.tracer.request(session, request))
     return await ask_models(session, sent, on_delta, lambda: remaining_seconds(session))
 
 

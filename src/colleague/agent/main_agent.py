@@ -29,7 +29,6 @@ from colleague.agent.models.resolve import (
 )
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.models.thinking import Thinking, nearest_level
-from colleague.agent.models.vision import sees
 from colleague.agent.pictures.request import shown_pictures
 from colleague.agent.prompt.bootstrap_once import BootstrapOnce
 from colleague.agent.prompt.preview import preview_run
@@ -131,7 +130,6 @@ class MainAgent:
         )
         spec = RunSpec(
             owner=MAIN_AGENT,
-            model=model,
             routes=routes,
             system=made.prompt.stable,
             system_tail=made.prompt.tail,
@@ -149,7 +147,7 @@ class MainAgent:
             summary_model=summary_model(self.settings, self.environ, self.home.root),
             compacts=inputs.compact,
             steering=None if inputs.heartbeat else opening.render,
-            pictures=partial(shown_pictures, self.home, sees=sees(model)),
+            pictures=partial(shown_pictures, self.home),
             parks=self.settings.session.approvals == "park",
             decided_call=turn.decided,
             hidden=inputs.heartbeat,
@@ -194,7 +192,7 @@ class MainAgent:
         """Its questions hold it, its parent is told of them, and only a limit of its own ends it."""
         limit = inputs.timeout_seconds or self.settings.agents.defaults.subagents.run_timeout_seconds
         fork = json.loads(entry.origin or "{}").get("fork")
-        chars = result_chars(context_window(spec.model), spec.context)
+        chars = result_chars(context_window(spec.routes.first), spec.context)
         own = partial(self.history.before, result_chars=chars)
         history = own if fork is None else self._forked(fork, own, chars)
         return replace(

@@ -11,7 +11,6 @@ from colleague.agent.exits import Failed
 from colleague.agent.key_rests import StoredKeyRests
 from colleague.agent.models.failover import AllFailed, think_with_failover
 from colleague.agent.models.failure import PERMANENT, ModelFailure
-from colleague.agent.models.resolve import Routes
 from colleague.agent.models.retry import RetryPolicy
 from colleague.clock import iso
 from colleague.store.ids import short
@@ -43,9 +42,8 @@ async def ask_models(
         on_failed=session.conversation.note_failed_request,
         before_retry=lambda: check_budget(session),
     )
-    run_spec = session.run_spec
     reply = await think_with_failover(
-        run_spec.routes or Routes((run_spec.model,)),
+        session.run_spec.routes,
         request,
         on_delta,
         policy,
@@ -70,7 +68,7 @@ class _ModelNews:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._model: ResolvedModel = session.run_spec.model
+        self._model: ResolvedModel = session.run_spec.routes.first
 
     async def wait(self, wait: Wait) -> None:
         """What was told of the answer so far is void."""

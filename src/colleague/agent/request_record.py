@@ -6,12 +6,25 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from colleague.store.model_requests import ANSWERED, NewModelRequest
+from colleague.store.spend import Spent
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
     from colleague.agent.models.reply import Reply
     from colleague.agent.models.retry import FailedTry
+
+
+def spent_on(reply: Reply, *, calls: int = 0) -> Spent:
+    usage = reply.usage
+    return Spent(
+        usage.input_tokens,
+        usage.output_tokens,
+        float(reply.cost or 0),
+        calls,
+        usage.cache_read_tokens,
+        usage.cache_write_tokens,
+    )
 
 
 def answered_request(reply: Reply, session: str, turn: int) -> NewModelRequest:

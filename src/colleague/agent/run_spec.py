@@ -74,7 +74,8 @@ class RunSpec:
     """Model, prompt, tools, policy and limits of one session."""
 
     owner: str
-    model: ResolvedModel
+    routes: Routes
+    """The model, and the other keys and models to try when it fails."""
     system: str
     """The part of the system prompt that stays the same from turn to turn."""
     toolbox: Toolbox
@@ -82,8 +83,6 @@ class RunSpec:
     """The part that changes, such as the time; it stands at the end."""
     gate: Gate = field(default_factory=CautiousGate)
     package_digest: str = ""
-    routes: Routes | None = None
-    """The other keys and models to try when `model` fails; None when there are none."""
     thinking: Thinking = field(default_factory=Thinking)
     max_turns: int = 100
     timeout_seconds: float | None = 600
@@ -117,8 +116,8 @@ class RunSpec:
     """This run only shortens the conversation; what a person wants to be kept, or empty."""
     steering: Callable[[Tx, Sequence[SessionItem]], Content] | None = None
     """How messages are told that people send during the turn; None where none are taken."""
-    pictures: Callable[[Sequence[ModelMessage]], list[ModelMessage]] | None = None
-    """Puts the pictures of the messages into a request, or sentences where the model cannot see them."""
+    pictures: Callable[[Sequence[ModelMessage], ResolvedModel], list[ModelMessage]] | None = None
+    """Puts the pictures of the messages into a request, or sentences where that model cannot see them."""
     parks: bool = False
     """Whether a question waits by itself while the conversation goes on."""
     hidden: bool = False

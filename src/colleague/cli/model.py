@@ -49,9 +49,12 @@ def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
 
 
 def _row(model: ListedModel) -> tuple[str, ...]:
+    from colleague.cli.output import plain
+
     key = f"{model.key} ({model.key_source})" if model.key_source else model.key
     context = str(model.context_window or "")
-    return model.name, "*" if model.default else "", key, model.api, context, model.origin
+    name = f"{model.name} ({plain(model.display_name)})" if model.display_name else model.name
+    return name, "*" if model.default else "", key, model.api, context, model.origin
 
 
 @app.command()

@@ -12,7 +12,7 @@ from colleague.main_names import MAIN_AGENT
 
 if TYPE_CHECKING:
     from colleague.agent.models.profile_report import ProfileDocument
-    from colleague.store.tx import Tx
+    from colleague.home import Home
 
 auth = typer.Typer(no_args_is_help=True, help="Several keys for one provider: see, add, order, free them.")
 
@@ -65,15 +65,9 @@ def _row(profile: ProfileDocument) -> tuple[str, ...]:
 
 
 def _documents(home: Path | None, agent: str) -> list[ProfileDocument]:
-    import os
+    from colleague.cli.client import with_client
 
-    from colleague.agent.models.profile_report import profile_documents
-    from colleague.cli.client import opened, with_database
-    from colleague.store.auth_profiles import read_book
-
-    _, settings = opened(home)
-    book = with_database(home, lambda database: database.read(lambda tx: read_book(tx, agent_id=agent)))
-    return profile_documents(settings, os.environ, book, agent=agent)
+    return with_client(home, lambda client: client.service.auth_profiles(agent), looks=True)
 
 
 @auth.command()
@@ -115,25 +109,40 @@ def add(
         note(f"warning: the key stands in {place.settings_file} in plain text")
     if new.variable and not os.environ.get(new.variable):
         note(f"{new.variable} is not set yet: export {new.variable}=...")
-    _say_restart(home)
+    elif problem := _problem_in_gateway(place, new.name):
+        note(problem)
+
+
+def _problem_in_gateway(home: Home, name: str) -> str:
+    """Why a running gateway cannot use a new profile; empty when it can, or when none runs."""
+    from colleague.cli.client import with_client
+    from colleague.main_names import MAIN_AGENT
+    from colleague.runtime.gateway_file import gateway_runs
+
+    if not gateway_runs(home):
+        return ""
+    found = with_client(home.root, lambda client: client.service.auth_profiles(MAIN_AGENT))
+    problems = [each["problem"] for each in found if each["profile"] == name]
+    if not problems:
+        return "The gateway takes it over when it is started again."
+    return f"the gateway cannot use it: {problems[0]}; start the gateway again" if problems[0] else ""
 
 
 @auth.command()
 def remove(name: ProfileArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Remove a profile from colleague.json, with its statistics. Those of OpenClaw stay."""
     from colleague.agent.models.profile_entries import remove_profile
-    from colleague.cli.client import opened, with_database
+    from colleague.cli.client import with_client
     from colleague.cli.output import TICK, say, say_json
-    from colleague.store.auth_profiles import forget_profile
+    from colleague.home import Home
 
-    place, _ = opened(home)
+    place = Home.find(home)
     remove_profile(place, name)
-    with_database(home, lambda database: database.write(lambda tx: forget_profile(tx, name)))
+    with_client(home, lambda client: client.service.forget_auth_profile(name))
     if as_json:
         say_json({"profile": name, "removed": True})
         return
     say(f"{TICK} {name} is removed from {place.settings_file}")
-    _say_restart(home)
 
 
 @auth.command()
@@ -148,18 +157,13 @@ def order(
     as_json: JsonOption = False,
 ) -> None:
     """Set the order in which the profiles of a provider are tried. It counts from the next turn on."""
-    import os
-
-    from colleague.agent.models.keyring import named_profile, profiles_of
-    from colleague.cli.client import opened, with_database
+    from colleague.cli.client import with_client
     from colleague.cli.output import TICK, say, say_json
-    from colleague.store.auth_profiles import set_order
 
-    _, settings = opened(home)
-    found = profiles_of(settings, os.environ, provider, agent=agent)
-    names = [named_profile(found, each).name for each in dict.fromkeys(profiles or ())]
-    with_database(home, lambda database: database.write(lambda tx: set_order(tx, agent, provider, names)))
-    now = [each["profile"] for each in _documents(home, agent) if each["provider"] == provider]
+    found = with_client(
+        home, lambda client: client.service.order_auth_profiles(agent, provider, profiles or ())
+    )
+    now = [each["profile"] for each in found]
     if as_json:
         say_json({"provider": provider, "agent": agent, "order": now})
         return
@@ -175,40 +179,11 @@ def clear_cooldown(
     as_json: JsonOption = False,
 ) -> None:
     """Let profiles that rest be tried at once."""
-    from colleague.cli.client import with_database
+    from colleague.cli.client import with_client
     from colleague.cli.output import TICK, say, say_json
-    from colleague.store.auth_profiles import clear_cooldowns, read_book
 
-    def work(tx: Tx) -> list[str]:
-        known = sorted({each.profile for each in read_book(tx).stats})
-        return clear_cooldowns(tx, profiles or known)
-
-    _check_names(home, profiles or [])
-    cleared = with_database(home, lambda database: database.write(work))
+    cleared = with_client(home, lambda client: client.service.clear_cooldowns(profiles or ()))
     if as_json:
         say_json({"cleared": cleared})
         return
     say(f"{TICK} free again: {', '.join(cleared)}" if cleared else "None of them rests.")
-
-
-def _check_names(home: Path | None, names: list[str]) -> None:
-    """Models without a key rest under their own name, so that is taken as well."""
-    import os
-
-    from colleague.agent.models.keyring import all_profiles, named_profile
-    from colleague.cli.client import opened
-
-    _, settings = opened(home)
-    found = all_profiles(settings, os.environ)
-    for name in names:
-        if "/" not in name:
-            named_profile(found, name)
-
-
-def _say_restart(home: Path | None) -> None:
-    from colleague.cli.output import say_hint
-    from colleague.home import Home
-    from colleague.runtime.gateway_file import gateway_runs
-
-    if gateway_runs(Home.find(home)):
-        say_hint("The gateway takes it over when it is started again.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from colleague.cli.output import CROSS, TICK, plain
@@ -11,12 +11,20 @@ from colleague.cli.times import moment
 from colleague.cli.trouble_text import ahead_line, status_word, trouble_line
 from colleague.cli.typed import with_home
 from colleague.main_names import MAIN_TRANSCRIPT
-from colleague.run_document import CallDocument, RunDocument, StepDocument, UsageDocument, short
+from colleague.run_document import (
+    CallDocument,
+    ModelRequestDocument,
+    RunDocument,
+    StepDocument,
+    UsageDocument,
+    short,
+)
 
 QUIET = ("mark_step", "complete")
 REASON_CHARS = 200
 RESULT_CHARS = 80
 ARGUMENT_CHARS = 120
+BESIDE_THE_TURN = {"flush": "of these to save notes", "compaction": "of these to shorten the conversation"}
 MARKS = {"done": TICK, "skipped": "-", "failed": CROSS, "open": " "}
 
 
@@ -147,6 +155,17 @@ def _cost(document: RunDocument) -> Iterator[str]:
     usage = document["usage"]
     tokens = f"{usage['input_tokens']} tokens in{_cached(usage)}, {usage['output_tokens']} out"
     yield f"  {tokens}, {usage['cost']:.4f} dollars"
+    for name, what in BESIDE_THE_TURN.items():
+        made = [each for each in document["model_requests"] if each["session"].startswith(f"{name}@")]
+        if made:
+            yield f"  {what}: {_requests_text(made)}"
+
+
+def _requests_text(made: Sequence[ModelRequestDocument]) -> str:
+    count = f"{len(made)} request{'s' if len(made) > 1 else ''}"
+    tokens = [sum(each[key] or 0 for each in made) for key in ("input_tokens", "output_tokens")]
+    cost = sum(each["cost"] or 0 for each in made)
+    return f"{count}, {tokens[0]} tokens in, {tokens[1]} out, {cost:.4f} dollars"
 
 
 def next_commands(document: RunDocument) -> str:

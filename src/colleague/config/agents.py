@@ -87,7 +87,9 @@ class ModelAlias(Section):
 
     alias: str | None = works(default=None, description="A short name for the model.")
     params: FreeForm = works(default_factory=dict, description="Parameters sent with each request.")
-    streaming: Flag = not_yet(default=True, description="Whether its answers are streamed.")
+    streaming: Flag = works(
+        default=True, description="Whether its answers are streamed; false: each comes in one piece."
+    )
 
 
 class ThinkingBudget(Section):
@@ -476,8 +478,10 @@ class AgentEntry(Section):
 
     id: str = works(description="The agent's id, as in agent:<id>:main.")
     default: Flag = works(default=False, description="Whether it is the agent used when none is named.")
-    name: str | None = not_yet(default=None, description="Its name for people.")
-    description: str | None = not_yet(default=None, description="What it is for.")
+    name: str | None = works(default=None, description="Its name for people.")
+    description: str | None = works(
+        default=None, description="What it is for; agents that may hand work to it are told."
+    )
     identity: Identity = Field(default_factory=Identity, description="Who it is to people.")
     workspace: PathText | None = works(default=None, description="Its workspace.")
     model: ModelChoice | None = Field(default=None, description="Its model, or {primary, fallbacks}.")

@@ -92,7 +92,7 @@ class ProviderModel(Section):
     passed_over = keys("agentRuntime mediaInput metadataSource")
 
     id: str = works(description="The model's id at the provider.")
-    name: str | None = not_yet(default=None, description="Its name for people.")
+    name: str | None = works(default=None, description="Its name for people, in model list.")
     api: str | None = works(default=None, description="The protocol, when it differs from the provider's.")
     reasoning: Flag = works(default=False, description="Whether it can think before it answers.")
     input: Names = works(

@@ -19,6 +19,7 @@ from colleague.errors import ColleagueError, DatabaseUnavailable
 from colleague.gateway import hooks, openai_api
 from colleague.gateway.api import (
     approvals,
+    auth_profiles,
     canvases,
     channels,
     deadletters,
@@ -62,6 +63,7 @@ MCP = "/mcp"
 OPEN = (hooks.router, health.router)
 _NOUNS = (
     approvals,
+    auth_profiles,
     canvases,
     channels,
     deadletters,

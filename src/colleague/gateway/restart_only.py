@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from colleague.config import Settings
-from colleague.config.settings import Provider
+from colleague.config.settings import Auth, AuthProfile, Provider
 
 _Part = Callable[[Settings], object]
 
@@ -22,7 +22,6 @@ _PARTS: dict[str, _Part] = {
     "experts.maxConcurrentRuns": lambda each: each.experts.max_concurrent_runs,
     "agents.defaults.workspace": lambda each: each.agents.defaults.workspace,
     "agents.defaults.memorySearch.extraPaths": lambda each: each.agents.defaults.memory_search.extra_paths,
-    "auth": lambda each: each.auth,
     "tools": lambda each: each.tools,
 }
 
@@ -31,17 +30,33 @@ def effective_settings(started: Settings, fresh: Settings) -> tuple[Settings, li
     """The fresh settings with these parts as they were at the start, and the names of those that differ."""
     names = [name for name, part in _PARTS.items() if part(started) != part(fresh)]
     names += ["gateway"] if _rest_of_gateway(started) != _rest_of_gateway(fresh) else []
+    auth, refreshed = _auth(started.auth, fresh.auth)
+    names += [f"auth.profiles.{name}" for name in refreshed]
     providers, changed = _providers(started.models.providers, fresh.models.providers)
     names += [f"models.providers.{name}" for name in changed]
     if changed and started.agents.defaults.model != fresh.agents.defaults.model:
         names.append("agents.defaults.model")  # it may name one of them
-    return _combined(started, fresh, providers, keep_model=bool(changed)), names
+    combined = _combined(started, fresh, providers, keep_model=bool(changed))
+    return combined.model_copy(update={"auth": auth}), names
 
 
 def _rest_of_gateway(settings: Settings) -> dict[str, Any]:
     named = {name.partition(".")[2] for name in _PARTS if name.startswith("gateway.")}
     fields = type(settings.gateway).model_fields
     return {name: getattr(settings.gateway, name) for name in fields if name not in named}
+
+
+def _auth(started: Auth, fresh: Auth) -> tuple[Auth, list[str]]:
+    """A profile comes, changes and goes at once: its key is sent where its provider was at the start. One
+    that names a place of its own to send a refresh token to waits for a start."""
+    waiting = [
+        name for name, each in fresh.profiles.items() if each.token_url and each != started.profiles.get(name)
+    ]
+    kept: dict[str, AuthProfile] = {
+        name: each for name, each in fresh.profiles.items() if name not in waiting
+    }
+    kept |= {name: started.profiles[name] for name in waiting if name in started.profiles}
+    return fresh.model_copy(update={"profiles": kept}), waiting
 
 
 def _providers(
@@ -81,7 +96,6 @@ def _combined(
     return fresh.model_copy(
         update={
             "gateway": started.gateway,
-            "auth": started.auth,
             "tools": started.tools,
             "hooks": fresh.hooks.model_copy(
                 update={"token": started.hooks.token, "pubsub": started.hooks.pubsub}

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from colleague.main_names import MAIN_AGENT
 from colleague.run_document import ApprovalDocument, Decision, MessageDocument, RunBrief
 from colleague.session_document import Queued
 
@@ -431,6 +432,43 @@ class ServerDocument(BaseModel):
 class AcceptAsked(Asked):
     digest: Annotated[str, Field(min_length=1, max_length=200)]
     by: Annotated[str, Field(max_length=200)] = ""
+
+
+class AuthProfileDocument(BaseModel):
+    """A key of a provider, never the key itself. `state`: ready, cooldown, or unusable with a `problem`."""
+
+    model_config = ConfigDict(extra="allow")
+
+    profile: str
+    provider: str
+    place: int
+    mode: str
+    state: str
+    problem: str | None
+    source: str
+    cooldowns: list[dict[str, Any]]
+    last_used: str | None
+    failures: dict[str, int]
+
+
+class OrderAsked(Asked):
+    provider: Annotated[str, Field(min_length=1, max_length=200)]
+    profiles: Annotated[list[str], Field(max_length=200)]
+    agent: Annotated[str, Field(max_length=200)] = MAIN_AGENT
+
+
+class ClearCooldownAsked(Asked):
+    profiles: Annotated[list[str], Field(max_length=200)] = []
+
+
+class CooldownsCleared(BaseModel):
+    """Those that were at rest."""
+
+    cleared: list[str]
+
+
+class StatisticsForgotten(BaseModel):
+    profile: str
 
 
 class Health(BaseModel):

@@ -13,6 +13,7 @@ from typing import Any, Literal, cast, get_args
 from sqlalchemy import select
 
 from colleague.agent.main_agent import MainAgent, chosen_model, main_tree
+from colleague.agent.models.profile_report import ProfileDocument
 from colleague.agent.pictures.message import MessagePictures
 from colleague.agent.pictures.references import references
 from colleague.agent.prompt.workspace_files import file_problems
@@ -37,6 +38,7 @@ from colleague.hooks.runner import NO_HOOKS, PluginHooks
 from colleague.main_names import MAIN_SESSION
 from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
+from colleague.runtime.auth_profiles import AuthProfileControl
 from colleague.runtime.decisions import decide_one
 from colleague.runtime.host import Host
 from colleague.runtime.requests import (
@@ -513,6 +515,25 @@ class LocalService:
 
     async def remove_canvas(self, canvas: str) -> None:
         await self.database.write(lambda tx: remove_canvas(tx, canvas))
+
+    @property
+    def _profiles(self) -> AuthProfileControl:
+        return AuthProfileControl(self.settings, self.environ, self.database)
+
+    async def auth_profiles(self, agent: str) -> list[ProfileDocument]:
+        return await self._profiles.documents(agent)
+
+    async def order_auth_profiles(
+        self, agent: str, provider: str, profiles: Sequence[str]
+    ) -> list[ProfileDocument]:
+        await self._profiles.set_order(agent, provider, profiles)
+        return [each for each in await self.auth_profiles(agent) if each["provider"] == provider]
+
+    async def clear_cooldowns(self, profiles: Sequence[str]) -> list[str]:
+        return await self._profiles.clear_cooldowns(profiles)
+
+    async def forget_auth_profile(self, profile: str) -> None:
+        await self._profiles.forget(profile)
 
     async def problems(self) -> list[str]:
         found = [f"{name}: {why}" for name, why in sorted(self.registry.problems.items())]

@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from colleague.errors import (
@@ -50,6 +50,9 @@ from colleague.session_document import (
     StoppedDocument,
 )
 from colleague.session_event import STORED, SessionEvent
+
+if TYPE_CHECKING:
+    from colleague.agent.models.profile_report import ProfileDocument
 
 SECONDS = 30.0
 SILENCE_SECONDS = 60.0
@@ -234,6 +237,24 @@ class RemoteService:
 
     async def remove_canvas(self, canvas: str) -> None:
         await self._ask("DELETE", f"/api/canvases/{_path(canvas)}")
+
+    async def auth_profiles(self, agent: str) -> list[ProfileDocument]:
+        found: list[ProfileDocument] = await self._ask("GET", "/api/auth-profiles" + _query(agent=agent))
+        return found
+
+    async def order_auth_profiles(
+        self, agent: str, provider: str, profiles: Sequence[str]
+    ) -> list[ProfileDocument]:
+        asked = {"agent": agent, "provider": provider, "profiles": list(profiles)}
+        found: list[ProfileDocument] = await self._ask("PUT", "/api/auth-profiles/order", asked)
+        return found
+
+    async def clear_cooldowns(self, profiles: Sequence[str]) -> list[str]:
+        asked = {"profiles": list(profiles)}
+        return list((await self._ask("POST", "/api/auth-profiles/clear-cooldown", asked))["cleared"])
+
+    async def forget_auth_profile(self, profile: str) -> None:
+        await self._ask("DELETE", f"/api/auth-profiles/{_path(profile)}/statistics")
 
     async def problems(self) -> list[str]:
         return [str(each) for each in (await self._ask("GET", "/api/status"))["problems"]]

@@ -6,7 +6,7 @@ that holds the home. This module imports neither, so a command that asks a gatew
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
@@ -28,6 +28,9 @@ from colleague.session_document import (
     StoppedDocument,
 )
 from colleague.session_event import SessionEvent
+
+if TYPE_CHECKING:
+    from colleague.agent.models.profile_report import ProfileDocument
 
 
 class Service(Protocol):
@@ -143,6 +146,24 @@ class Service(Protocol):
 
     async def remove_canvas(self, canvas: str) -> None:
         """Removes something that an agent showed, with all its versions."""
+        ...
+
+    async def auth_profiles(self, agent: str) -> list[ProfileDocument]:
+        """The keys of providers, as whoever works on runs has them, in the order they are tried."""
+        ...
+
+    async def order_auth_profiles(
+        self, agent: str, provider: str, profiles: Sequence[str]
+    ) -> list[ProfileDocument]:
+        """Sets the order of one provider's profiles, all of them then; none: the settings decide again."""
+        ...
+
+    async def clear_cooldowns(self, profiles: Sequence[str]) -> list[str]:
+        """Lets these profiles, or all, be tried at once; the names of those that were at rest."""
+        ...
+
+    async def forget_auth_profile(self, profile: str) -> None:
+        """Its statistics go."""
         ...
 
     async def problems(self) -> list[str]:

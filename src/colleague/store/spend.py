@@ -29,6 +29,9 @@ class Spent:
     def tokens(self) -> int:
         return self.input_tokens + self.output_tokens
 
+    def plus(self, more: Spent) -> Spent:
+        return Spent(**{name: value + getattr(more, name) for name, value in asdict(self).items()})
+
 
 def add_spend(tx: Tx, expert: str, run_id: str, used: Spent) -> None:
     this = {"expert": expert, "day": day_of(tx.now), "run_id": run_id}

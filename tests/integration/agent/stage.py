@@ -12,7 +12,7 @@ from colleague.agent.advance import Advancer
 from colleague.agent.events import Bus
 from colleague.agent.gate import Verdict
 from colleague.agent.models.connections import Connections
-from colleague.agent.models.resolve import resolve_model
+from colleague.agent.models.resolve import Routes, resolve_model
 from colleague.agent.run_spec import RunSpec
 from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec, UnknownEnd
 from colleague.agent.toolbox import Toolbox
@@ -116,7 +116,9 @@ class Stage:
 
     async def assemble(self, run: Run) -> RunSpec:
         model = resolve_model(Settings(), {}, "script/script.yaml", folder=self.folder)
-        base = RunSpec(owner="test", model=model, system="", toolbox=Toolbox(self.tools), gate=self.gate)
+        base = RunSpec(
+            owner="test", routes=Routes((model,)), system="", toolbox=Toolbox(self.tools), gate=self.gate
+        )
         return replace(base, **self.run_spec)
 
     async def begin(self, **more: Any) -> Run:

@@ -15,6 +15,7 @@ from colleague.agent.events import Bus
 from colleague.agent.history import SessionHistory
 from colleague.agent.models.connections import Connections
 from colleague.agent.models.failure import ModelFailure
+from colleague.agent.models.resolve import Routes
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.run_spec import RunSpec
 from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec
@@ -125,9 +126,10 @@ class Desk:
     async def assemble(self, run: Run) -> RunSpec:
         opening = TurnOpening(self.database)
         rules = ContextRules(compaction=CompactionSettings.model_validate(self.compaction))
+        model = ResolvedModel("test", "reader", context_window=self.window, stand_in=self.model)
         spec = RunSpec(
             owner="main",
-            model=ResolvedModel("test", "reader", context_window=self.window, stand_in=self.model),
+            routes=Routes((model,)),
             system="You answer questions.",
             toolbox=Toolbox([self.pages]),
             gate=Tiers({"fetch": "auto"}),

@@ -12,11 +12,14 @@ import pytest
 
 from colleague.agent.context.compaction import ITEM_SOURCE
 from colleague.agent.models.failure import ModelFailure
+from colleague.budget import Budget
 from colleague.clock import MovableClock
 from colleague.store.compactions import Compaction, latest_compaction
+from colleague.store.model_requests import model_requests_of
 from colleague.store.session_entry import get_session
 from colleague.store.session_items import items_of
 from colleague.store.session_search import search_items
+from colleague.store.spend import spent_by_run
 from colleague.store.sqlite import SqliteDatabase
 from colleague.store.tx import Tx
 from tests.integration.context.desk import KEY, Desk, Pages, Reader
@@ -88,6 +91,37 @@ def test_a_compaction_is_told_once_counted_and_seen(opener: Opener) -> None:
         assert shown["summary"] > 0
 
     at_desk(opener, talk, window=16_000)
+
+
+def test_requests_for_a_summary_are_stored_and_counted(opener: Opener) -> None:
+    """Also those of a summary that is no use: they were paid for."""
+    useless = iter(["", "Small talk."])
+
+    async def talk(desk: Desk) -> None:
+        await fill(desk, 3)
+        run = await desk.say("/compact")
+        assert run.outcome == "completed"
+        requests, spent = await desk.database.read(
+            lambda tx: (model_requests_of(tx, run.id), spent_by_run(tx, run.id))
+        )
+        assert [each.outcome for each in requests] == ["answered", "answered"]
+        assert all(each.session.startswith("compaction@") for each in requests)
+        assert all(each.model == "test/reader" for each in requests)
+        assert spent.input_tokens == sum(each.input_tokens or 0 for each in requests) > 0
+
+    at_desk(opener, talk, model=Reader(summarise=lambda _: next(useless)))
+
+
+def test_a_budget_holds_for_summaries(opener: Opener) -> None:
+    async def talk(desk: Desk) -> None:
+        await fill(desk, 3)
+        desk.spec = {"run_budget": Budget(tokens=1)}
+        run = await desk.say("/compact")
+        assert run.outcome == "failed"
+        assert "the budget of the run is used up" in str(run.error)
+        assert desk.model.summaries == 1
+
+    at_desk(opener, talk, model=Reader(summarise=lambda _: ""))
 
 
 @pytest.mark.parametrize("window", [16_000, None])

@@ -141,6 +141,19 @@ def test_a_port_in_the_settings_needs_a_restart(house: House) -> None:
         assert "start the gateway again for gateway.port" in problem
 
 
+def test_a_new_place_to_send_refresh_tokens_to_needs_a_restart(house: House) -> None:
+    plain = {"provider": "lab", "mode": "api_key", "key": "${WORK_KEY}"}
+    refreshed = {"provider": "lab", "mode": "oauth", "refresh": "${SECRET}", "tokenUrl": "http://elsewhere"}
+    house.configure(auth={"profiles": {"gone": plain, "same": refreshed}})
+    before = load_settings(house.home)
+    profiles = {"new": plain, "same": refreshed, "sends": refreshed}
+    house.configure(auth={"profiles": profiles, "order": {"lab": ["new"]}})
+    counts, changed = effective_settings(before, load_settings(house.home))
+    assert changed == ["auth.profiles.sends"]
+    assert set(counts.auth.profiles) == {"new", "same"}
+    assert counts.auth.order["lab"] == ("new",)
+
+
 def test_more_folders_to_search_need_a_restart(house: House) -> None:
     before = load_settings(house.home)
     house.configure(agents={"defaults": {"memorySearch": {"enabled": False, "extraPaths": ["/srv"]}}})

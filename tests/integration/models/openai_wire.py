@@ -35,6 +35,14 @@ def said(*words: str) -> list[str]:
     return [*spoken(*words), chunk({}, "stop"), usage(), DONE]
 
 
+def whole(text: str) -> dict[str, Any]:
+    """An answer that is not streamed."""
+    message = {"role": "assistant", "content": text}
+    counted = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
+    head = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1767225600, "model": "m1"}
+    return {**head, "choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": counted}
+
+
 def call(index: int, arguments: str, *, name: str = "", call_id: str = "") -> str:
     function = {"arguments": arguments, **({"name": name} if name else {})}
     head = {"id": call_id, "type": "function"} if call_id else {}

@@ -77,9 +77,11 @@ def test_an_answer_without_words_is_an_answer() -> None:
 def test_the_cache_is_on_for_tools_and_the_stable_prompt() -> None:
     request = replace(HELLO, tools=[LOOK_UP], system="Long and stable.", system_tail="It is noon.")
     sent = claude(request=request).sent
-    assert [block["text"] for block in sent["system"]] == ["Long and stable.", "It is noon."]
+    assert [block["text"] for block in sent["system"]] == ["Long and stable."]
     assert "cache_control" in sent["system"][0]
-    assert "cache_control" not in sent["system"][1]
+    said, tail = sent["messages"][-1]["content"]
+    assert "cache_control" in said
+    assert tail["text"].endswith("It is noon.")
     assert "cache_control" in sent["tools"][-1]
     assert "cache_control" not in sent
 

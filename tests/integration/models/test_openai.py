@@ -16,8 +16,8 @@ from colleague.agent.models.resolved import Prices, Usage
 from colleague.agent.models.think import think
 from colleague.agent.models.thinking import Thinking
 from tests.integration.models import openai_wire as wire
-from tests.integration.models.asking import HELLO, LOOK_UP, SECRET, ask, at, with_server
-from tests.integration.models.server import Stream, WireServer
+from tests.integration.models.asking import HELLO, LOOK_UP, SECRET, ask, at, fail, with_server
+from tests.integration.models.server import Page, Stream, WireServer
 
 CALLS = Stream(
     [
@@ -39,6 +39,15 @@ def test_text_is_streamed_and_returned_whole() -> None:
     assert asked.reply.finish_reason == "stop"
     assert asked.reply.tool_calls == []
     assert asked.reply.usage == Usage(100, 20)
+
+
+def test_an_answer_in_one_piece_is_asked_for_without_streaming() -> None:
+    asked = ask(Page(200, wire.whole("Hello there.")), streaming=False)
+    assert not asked.sent.get("stream")
+    assert asked.deltas == []
+    assert (asked.reply.text, asked.reply.finish_reason) == ("Hello there.", "stop")
+    assert asked.reply.usage == Usage(100, 20)
+    assert fail(Page(500, wire.error("Overloaded")), streaming=False).reason == "server"
 
 
 def test_tool_calls_come_in_fragments_under_the_names_people_see() -> None:

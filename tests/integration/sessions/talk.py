@@ -19,6 +19,7 @@ from colleague.agent.decided_call import decided_call
 from colleague.agent.events import Bus
 from colleague.agent.history import SessionHistory
 from colleague.agent.models.connections import Connections
+from colleague.agent.models.resolve import Routes
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.run_spec import RunSpec
 from colleague.agent.toolbox import Toolbox
@@ -208,7 +209,7 @@ class _Assembler:
         spawn = SessionsSpawnTool(self.database, talk.settings, run, entry)
         return RunSpec(
             owner="main",
-            model=ResolvedModel("test", "listener", stand_in=Listener(talk.pace)),
+            routes=Routes((ResolvedModel("test", "listener", stand_in=Listener(talk.pace)),)),
             system="",
             toolbox=Toolbox([talk.ledger, spawn]),
             gate=Tiers({"sessions_spawn": "auto"}, expires_ms=talk.expires_ms),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 import yaml
 
 from colleague.agent.context.flush import PROMPT
+from colleague.cli.run_text import run_lines
 from colleague.store.session_entry import get_session
 from tests.integration.sessions.room import MAIN, House, Room, acting, house
 
@@ -50,6 +52,31 @@ def test_notes_are_saved_and_nobody_sees_that(tmp_path: Path, flush: dict[str, A
         assert texts.count("Noted.") == 8
 
     acting(long_talk(tmp_path, flush), acts)
+
+
+def test_what_happens_beside_the_turn_is_recorded(tmp_path: Path) -> None:
+    """Requests to save notes and to shorten: stored, counted, shown and traced."""
+
+    async def acts(room: Room) -> None:
+        await talk(room)
+        ids = dict.fromkeys(item["run_id"] for item in await room.items() if item["run_id"])
+        runs = [await room.service.run(each) for each in ids]
+        run = next(each for each in runs if len(each["model_requests"]) > 2)
+        names = [each["session"].partition("@")[0] for each in run["model_requests"]]
+        assert names == ["flush", "flush", "compaction", "main"]
+        assert run["usage"]["input_tokens"] == sum(each["input_tokens"] for each in run["model_requests"])
+        shown = "\n".join(run_lines(run))
+        assert "of these to save notes: 2 requests" in shown
+        assert "of these to shorten the conversation: 1 request," in shown
+
+    place = long_talk(tmp_path, {})
+    acting(place, acts)
+    file = place.folder / "logs" / "trajectory" / "agent_main_main.jsonl"
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    beside = [each for each in lines if "@" in each.get("transcript", "")]
+    assert {each["transcript"].partition("@")[0] for each in beside} == {"flush", "compaction"}
+    assert "Ann said much." in [each.get("content") for each in beside]
+    assert "tool_result" in [each["type"] for each in beside]
 
 
 def test_it_can_be_switched_off(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -55,10 +56,8 @@ def test_the_beginning_is_byte_equal_from_turn_to_turn(tmp_path: Path) -> None:
         await room.say("Are you there?")
         first, second = (request.body for request in server.requests)
         assert first["tools"] == second["tools"]
-        (stable, tail), (stable_later, tail_later) = first["system"], second["system"]
-        assert json.dumps(stable) == json.dumps(stable_later)
-        [said], said_later = first["messages"], second["messages"]
-        assert said_later[0]["content"][0]["text"] == said["content"][0]["text"]
+        assert json.dumps(first["system"]) == json.dumps(second["system"])
+        tail, tail_later = (each["messages"][-1]["content"][-1] for each in (first, second))
         assert "## BOOTSTRAP.md" in tail["text"]
         assert "Monday, 2 March 2026, 09:00 (Europe/Berlin, UTC+01:00)" in tail["text"]
         assert "## BOOTSTRAP.md" not in tail_later["text"]
@@ -67,13 +66,50 @@ def test_the_beginning_is_byte_equal_from_turn_to_turn(tmp_path: Path) -> None:
     at_anthropic(tmp_path, acts)
 
 
+def test_the_history_is_byte_equal_from_turn_to_turn(tmp_path: Path) -> None:
+    """All that was said before stands before the time, so the cache reaches over it."""
+
+    async def acts(room: Room, server: WireServer) -> None:
+        for text in ("Good morning.", "Are you there?", "Go on."):
+            await room.say(text)
+            room.place.clock.move(seconds=61)
+        bodies = [request.body for request in server.requests]
+        for before, after in pairwise(bodies):
+            cached, next_blocks = cached_prefix(before), blocks_of(after)
+            assert len(cached) > 2
+            assert next_blocks[: len(cached)] == cached
+        assert len(cached_prefix(bodies[2])) > len(cached_prefix(bodies[1]))
+        assert all(json.dumps(each).count("cache_control") <= 4 for each in bodies), "Anthropic takes no more"
+
+    at_anthropic(tmp_path, acts)
+
+
+def blocks_of(body: dict[str, Any]) -> list[str]:
+    """A request as Anthropic caches it: block after block, without the marks."""
+    blocks = [*body["tools"], *body["system"]]
+    for message in body["messages"]:
+        blocks += [{"role": message["role"]} | block for block in message["content"]]
+    return [_unmarked(block) for block in blocks]
+
+
+def _unmarked(block: dict[str, Any]) -> str:
+    return json.dumps({key: value for key, value in block.items() if key != "cache_control"})
+
+
+def cached_prefix(body: dict[str, Any]) -> list[str]:
+    """Up to the mark behind what was said last."""
+    said = body["messages"][-1]["content"]
+    marked = max(number for number, block in enumerate(said[:-1]) if "cache_control" in block)
+    behind = len(said) - 1 - marked
+    return blocks_of(body)[:-behind]
+
+
 def test_what_stays_is_marked_for_the_cache(tmp_path: Path) -> None:
     async def acts(room: Room, server: WireServer) -> None:
         await room.say("Good morning.")
         sent = server.requests[0].body
-        stable, tail = sent["system"]
+        [stable] = sent["system"]
         assert stable["cache_control"] == {"type": "ephemeral", "ttl": "5m"}
-        assert "cache_control" not in tail
         assert [("cache_control" in tool) for tool in sent["tools"]][-2:] == [False, True]
         assert "cache_control" in sent["messages"][-1]["content"][-1]
 

@@ -54,11 +54,11 @@ class TestWithoutEffect:
 
     def test_other_agents(self, tmp_path: Path) -> None:
         text = """{agents: {
-          list: [{id: 'main', name: 'Ada'}, {id: 'b', sandbox: {mode: 'all'}}],
+          list: [{id: 'main', skills: ['a']}, {id: 'b', sandbox: {mode: 'all'}}],
           entries: {c: {tools: {deny: ['*']}}}}}"""
         settings = load(tmp_path, text)
         assert [str(each).rpartition(f"{tmp_path}/")[2] for each in without_effect(settings)] == [
-            "colleague.json:2:31: agents.list[0].name has no effect yet",
+            "colleague.json:2:31: agents.list[0].skills has no effect yet",
         ]
         assert restricting(settings) == ["agents.list[1].sandbox.mode", "agents.entries.c.tools.deny"]
 

@@ -14,6 +14,7 @@ from pydantic_ai.messages import BinaryContent, ImageUrl, ModelMessage, ModelReq
 from pydantic_ai.messages import UserPromptPart as Prompt
 
 from colleague.agent.models.messages import from_json, to_json
+from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.pictures.media import MediaRef, keep_picture, load_picture
 from colleague.agent.pictures.message import Attachment, MessagePictures, find_pictures
 from colleague.agent.pictures.request import BLIND, GONE, OLD, REPEATED, plain_text, shown_pictures
@@ -59,7 +60,11 @@ class Place:
         return read
 
     def sent(self, *messages: ModelMessage, sees: bool = True) -> list[Sequence[Any]]:
-        return [each.parts[0].content for each in shown_pictures(self.home, messages, sees=sees)]  # type: ignore[union-attr,misc]
+        return [each.parts[0].content for each in shown_pictures(self.home, messages, _model(sees=sees))]  # type: ignore[union-attr,misc]
+
+
+def _model(*, sees: bool) -> ResolvedModel:
+    return ResolvedModel("test", "m", input=("text", "image") if sees else ("text",))
 
 
 @pytest.fixture
@@ -223,7 +228,7 @@ class TestRequest:
     def test_once_in_the_history(self, place: Place) -> None:
         message = place.message("look", Attachment("a.png", png()))
         answer = ModelResponse(parts=[TextPart("a dot")])
-        first, answered, second = shown_pictures(place.home, [message, answer, message], sees=True)
+        first, answered, second = shown_pictures(place.home, [message, answer, message], _model(sees=True))
         assert answered is answer
         assert isinstance(first.parts[0].content[2], BinaryContent)  # type: ignore[union-attr]
         assert second.parts[0].content[2] == REPEATED  # type: ignore[union-attr]
@@ -247,4 +252,4 @@ class TestRequest:
             ModelRequest(parts=[Prompt(content="text")]),
             ModelRequest(parts=[Prompt(content=["text", url])]),
         ]
-        assert shown_pictures(place.home, messages, sees=True) == messages
+        assert shown_pictures(place.home, messages, _model(sees=True)) == messages

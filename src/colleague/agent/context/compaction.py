@@ -14,16 +14,16 @@ from colleague.agent.context.budget import ContextBudget
 from colleague.agent.context.cut import cut_place, units_before
 from colleague.agent.context.record import record_of
 from colleague.agent.context.summarise import NoSummary, Summariser
+from colleague.agent.context.summary_requests import SummaryRequests
 from colleague.agent.context.unit import Place, Unit, total_tokens
 from colleague.agent.context.view import View, view_of
 from colleague.agent.hook_points import about_run
-from colleague.agent.models.retry import RetryPolicy
 from colleague.agent.session import Session
 from colleague.hooks.events import AfterCompaction, BeforeCompaction
 from colleague.store.compactions import Cause, Compaction, add_compaction, count_compaction
 from colleague.store.ids import short
 from colleague.store.session_items import NewItem, add_item
-from colleague.store.spend import Spent, add_spend
+from colleague.store.spend import Spent
 from colleague.store.tx import Tx
 
 log = logging.getLogger(__name__)
@@ -86,7 +86,6 @@ async def compact(session: Session, request: CompactionRequest, place: Place) ->
     except NoSummary as error:
         ending = "failed"
         told = {"text": f"The conversation could not be shortened: {error.why}."}
-        await _keep_spent(session, error.spent)
         log.warning("run %s: no summary: %s", short(session.run_id), error.why)
         return error
     finally:
@@ -119,7 +118,8 @@ async def _made(session: Session, request: CompactionRequest, place: Place) -> C
     entries = record_of([*([view.opening] if view.opening else []), *old])
     before = view.compaction.summary if view.compaction else ""
     replaced = total_tokens(old) + view.summary_tokens
-    summary = await _summariser(session, request).summary(entries, before, replaced)
+    asking = SummaryRequests.of(session, place)
+    summary = await _summariser(session, request, asking).summary(entries, before, replaced)
     keeps = session.run_spec.keeps
     made = Compaction(
         scope=conversation.context.scope,
@@ -127,7 +127,7 @@ async def _made(session: Session, request: CompactionRequest, place: Place) -> C
         run_id=conversation.run.id,
         seq=place[0],
         position=place[1],
-        summary=summary.text,
+        summary=summary,
         pinned=await keeps(conversation.run) if keeps is not None else "",
         cause=request.cause,
         messages=sum(len(unit.messages) for unit in old),
@@ -137,52 +137,36 @@ async def _made(session: Session, request: CompactionRequest, place: Place) -> C
     shown = view_of(request.units, made, longest_opening=request.budget.keep_recent // 2)
     made = replace(made, tokens_after=shown.tokens + request.fixed_tokens)
     if made.tokens_after >= made.tokens_before:
-        raise NoSummary("what would take its place is as long", summary.spent)
-    await conversation.write_with_retries(lambda tx: _store(tx, session, made, summary.spent))
+        raise NoSummary("what would take its place is as long")
+    await conversation.write_with_retries(lambda tx: _store(tx, session, made, asking.spent))
     conversation.context.compaction = made
     return made
 
 
-def _summariser(session: Session, request: CompactionRequest) -> Summariser:
+def _summariser(session: Session, request: CompactionRequest, asking: SummaryRequests) -> Summariser:
     run_spec, rules = session.run_spec, session.run_spec.context.compaction
-    model = run_spec.summary_model or run_spec.model
-    learned = session.conversation.context.learned_window if model is run_spec.model else None
+    model = asking.model
+    learned = session.conversation.context.learned_window if model is run_spec.routes.first else None
     return Summariser(
-        model,
+        asking.ask,
         replace(
             ContextBudget.of(model, run_spec.context, learned=learned),
             summary=request.budget.summary,
             literals=request.budget.literals,
         ),
-        session.connections,
-        RetryPolicy(lambda: min(_remaining(session), rules.timeout_seconds)),
         tries=rules.max_retries,
         timeout_seconds=rules.timeout_seconds,
         instructions=request.instructions,
     )
 
 
-def _remaining(session: Session) -> float:
-    limit = session.run_spec.timeout_seconds
-    return float("inf") if limit is None else limit - session.conversation.working_ms / 1000
-
-
 def _store(tx: Tx, session: Session, made: Compaction, spent: Spent) -> None:
-    """Summary, place, count, item and costs: one commit."""
+    """Summary, place, count and item: one commit."""
     conversation = session.conversation
     add_compaction(tx, conversation.hold, made)
-    if spent.tokens:
-        add_spend(tx, conversation.run.expert, conversation.run.id, spent)
     if conversation.is_turn:
         hidden = int(session.run_spec.hidden)
         item = NewItem("event", said_of(made), source=ITEM_SOURCE, run_id=made.run_id, hidden=hidden)
         used = {"input_tokens": spent.input_tokens, "output_tokens": spent.output_tokens}
         add_item(tx, conversation.run.session_key, item, **used)
         count_compaction(tx, conversation.run.session_key)
-
-
-async def _keep_spent(session: Session, spent: Spent) -> None:
-    """What a summary has cost that is no use."""
-    run = session.conversation.run
-    if spent.tokens:
-        await session.conversation.write(lambda tx: add_spend(tx, run.expert, run.id, spent))

@@ -89,7 +89,7 @@ def fitting(session: Session) -> Fitting:
     """Raises Failed for a model that can read too little."""
     conversation, run_spec = session.conversation, session.run_spec
     state = conversation.context
-    budget = ContextBudget.of(run_spec.model, run_spec.context, learned=state.learned_window)
+    budget = ContextBudget.of(run_spec.routes.first, run_spec.context, learned=state.learned_window)
     units = [*state.earlier, *own_units(conversation, budget.result_chars)]
     view = view_of(units, state.compaction, longest_opening=budget.keep_recent // 2)
     shown = pruned(view.units, run_spec.context.pruning, budget, datetime.now(UTC))
@@ -200,7 +200,7 @@ def _kind(session: Session) -> str:
 
 
 def _too_long(session: Session, found: Fitting) -> str:
-    model, budget = session.run_spec.model.name, found.budget
+    model, budget = session.run_spec.routes.first.name, found.budget
     if budget.limit is not None and found.fixed_tokens > budget.limit // 2:
         return (
             f"the instructions and tools alone have about {found.fixed_tokens:,} tokens, and {model} can "
@@ -220,7 +220,7 @@ def report_of(session: Session, shown: Fitting) -> dict[str, object]:
     state, budget = session.conversation.context, shown.budget
     system = _system_tokens(session)
     return {
-        "model": session.run_spec.model.name,
+        "model": session.run_spec.routes.first.name,
         "window": budget.window,
         "room_for_answer": budget.room,
         "compacts_at": budget.trigger,

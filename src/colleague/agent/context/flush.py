@@ -71,11 +71,13 @@ async def flush_memory(session: Session, view: View, place: Place) -> None:
     if not run_spec.context.flushes or run_spec.toolbox.get(WRITES) is None:
         return
     conversation = session.conversation.side(f"flush@{place[0]}.{place[1]}")
-    aside = replace(session, conversation=conversation, run_spec=_run_spec(run_spec, view), bus=Bus())
+    unseen = Bus()
+    unseen.watch(session.tracer.on_event)
+    aside = replace(session, conversation=conversation, run_spec=_run_spec(run_spec, view), bus=unseen)
     try:
         await converse(aside)
     except Completed:
-        pass
+        await conversation.keep()
     except (Failed, Waiting) as ending:
         log.warning("run %s saved no notes: %s", short(session.run_id), ending)
 

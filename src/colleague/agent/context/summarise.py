@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from colleague.agent.context.budget import ContextBudget
 from colleague.agent.context.literals import Literals, SaidText, literals_of
 from colleague.agent.context.record import RecordEntry, fitted_record, record_text, record_tokens, said_in
 from colleague.agent.context.tokens import text_tokens
-from colleague.agent.models.connections import Connections
 from colleague.agent.models.failure import ModelFailure
 from colleague.agent.models.reply import Reply
 from colleague.agent.models.request import ThinkRequest
-from colleague.agent.models.resolved import ResolvedModel
-from colleague.agent.models.retry import RetryPolicy, think_with_retries
 from colleague.agent.models.thinking import Thinking
 from colleague.data_element import wrapped
 from colleague.silent_answer import shown_answer
-from colleague.store.spend import Spent
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
@@ -44,32 +40,23 @@ OVERHEAD = 600
 class NoSummary(Exception):
     """Every try has failed; the message says how."""
 
-    def __init__(self, why: str, spent: Spent) -> None:
+    def __init__(self, why: str) -> None:
         super().__init__(why)
         self.why = why
-        self.spent = spent
-
-
-@dataclass(frozen=True)
-class Summary:
-    text: str
-    spent: Spent
 
 
 @dataclass
 class Summariser:
-    """`policy` says how long to go on when the provider is busy; `timeout_seconds` holds for each try."""
+    """`ask` asks the models, waits while they are busy, and keeps what they cost. `timeout_seconds` holds for
+    each try."""
 
-    model: ResolvedModel
+    ask: Callable[[ThinkRequest], Awaitable[Reply]]
     budget: ContextBudget
-    connections: Connections
-    policy: RetryPolicy
     tries: int = 3
     timeout_seconds: float = 180.0
     instructions: str = ""
-    spent: Spent = field(default_factory=Spent)
 
-    async def summary(self, entries: Sequence[RecordEntry], before: str, replaced: int) -> Summary:
+    async def summary(self, entries: Sequence[RecordEntry], before: str, replaced: int) -> str:
         """Of a record, and of the summary of what came before it. It is shorter than the `replaced` tokens
         that it stands for. Raises NoSummary."""
         most, complaint = self._most(), ""
@@ -89,8 +76,8 @@ class Summariser:
             whole = self._with_literals(text, entries, before)
             complaint = _complaint(text, whole, replaced)
             if not complaint:
-                return Summary(whole, self.spent)
-        raise NoSummary(complaint, self.spent)
+                return whole
+        raise NoSummary(complaint)
 
     def _most(self) -> int:
         """Tokens of a record that the model can read and still answer."""
@@ -108,10 +95,7 @@ class Summariser:
             max_tokens=self.budget.summary,
         )
         async with asyncio.timeout(self.timeout_seconds):
-            reply = await think_with_retries(
-                self.model, request, None, self.policy, connections=self.connections
-            )
-        self._count(reply)
+            reply = await self.ask(request)
         return shown_answer(reply.text).text.strip()
 
     def _parts(self, record: str, complaint: str) -> list[str]:
@@ -119,13 +103,6 @@ class Summariser:
         again = [f"The last try was no use: {complaint}."] if complaint else []
         words = f"Use at most {self.budget.summary // 2:,} words."
         return [TASK, *asked, *again, words, wrapped(record, "record of a conversation")]
-
-    def _count(self, reply: Reply) -> None:
-        cost = float(reply.cost) if reply.cost is not None else 0.0
-        was, used = self.spent, reply.usage
-        self.spent = Spent(
-            was.input_tokens + used.input_tokens, was.output_tokens + used.output_tokens, was.cost + cost
-        )
 
     def _with_literals(self, text: str, entries: Sequence[RecordEntry], before: str) -> str:
         """The summary, and what it leaves out of what must stay as it is."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from colleague.agent.models.builtin import BUILT_IN
+from colleague.agent.models.display_name import display_name
 from colleague.agent.models.keyring import NoKey
 from colleague.agent.models.resolve import NoModel, default_model, full_name, resolve_model
 from colleague.agent.models.resolved import ResolvedModel
@@ -32,6 +33,8 @@ class ListedModel:
     context_window: int | None = None
     max_tokens: int | None = None
     problem: str = ""
+    display_name: str = ""
+    """As the settings call it."""
 
 
 def list_models(
@@ -67,7 +70,8 @@ def _listed(
     settings: Settings, name: str, default: bool, resolved: Callable[[str], ResolvedModel]
 ) -> ListedModel:
     origin: Origin = "settings" if name.partition("/")[0] in settings.models.providers else "built-in"
-    unusable = partial(ListedModel, name, default, origin)
+    called = display_name(settings, name)
+    unusable = partial(ListedModel, name, default, origin, display_name=called)
     try:
         model = resolved(name)
     except NoKey as error:
@@ -83,4 +87,5 @@ def _listed(
         "" if model.stand_in else model.api,
         model.context_window,
         model.max_tokens,
+        display_name=called,
     )

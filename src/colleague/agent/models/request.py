@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,8 @@ from colleague.agent.models.thinking import Thinking
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
     from pydantic_ai.tools import ToolDefinition
+
+    from colleague.agent.models.resolved import ResolvedModel
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,10 @@ class ThinkRequest:
     """Seconds the whole answer may take; the provider's setting when not set."""
     stall_seconds: float | None = None
     """Seconds of silence after which the answer is given up; the provider's setting when not set."""
+    with_pictures: Callable[[Sequence[ModelMessage], ResolvedModel], list[ModelMessage]] | None = field(
+        default=None, repr=False, compare=False
+    )
+    """Puts pictures into the messages as far as the model that is asked sees them. It reads files."""
     watch: RequestWatch | None = field(default=None, repr=False, compare=False)
     """Who looks on, for traces."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from colleague.agent.models.late_tail import with_late_tail
 from colleague.agent.models.messages import with_safe_names
 from colleague.agent.models.request import ThinkRequest
 from colleague.agent.models.resolved import LONGEST_SECONDS, ResolvedModel
@@ -50,6 +51,8 @@ class ProviderRequest:
 
 
 def provider_request(model: ResolvedModel, client: Model, request: ThinkRequest) -> ProviderRequest:
+    if model.api == "anthropic-messages" and model.stand_in is None:
+        request = with_late_tail(request)
     max_tokens = request.max_tokens or model.max_tokens
     choice = choose_thinking(request.thinking, model.api, client.profile, max_tokens)
     settings = _settings(model, request, max_tokens) | dict(choice.settings)
@@ -84,13 +87,13 @@ def _tool(model: ResolvedModel, tool: ToolDefinition) -> ToolDefinition:
 def _settings(model: ResolvedModel, request: ThinkRequest, max_tokens: int | None) -> dict[str, Any]:
     """The library retries nothing: waiting is `think_with_retries`'s, which tells about it."""
     idle = model.idle_seconds if request.stall_seconds is None else request.stall_seconds
-    settings: dict[str, Any] = {"max_retries": 0, "cache": True, "timeout": idle}
-    if model.stand_in is not None:
-        settings = {}
+    limit = model.timeout_seconds if request.timeout_seconds is None else request.timeout_seconds
+    longest = LONGEST_SECONDS if limit is None else min(limit, LONGEST_SECONDS)
+    settings: dict[str, Any] = {"request_timeout": longest}
+    if model.stand_in is None:  # whoever answers in one piece is silent until then
+        settings |= {"max_retries": 0, "cache": True, "timeout": idle if model.streaming else longest}
     if max_tokens is not None:
         settings["max_tokens"] = max_tokens
-    limit = model.timeout_seconds if request.timeout_seconds is None else request.timeout_seconds
-    settings["request_timeout"] = LONGEST_SECONDS if limit is None else min(limit, LONGEST_SECONDS)
     if headers := _headers(model):
         settings["extra_headers"] = headers
     if model.api == "openai-responses":

@@ -22,6 +22,7 @@ from colleague.main_names import MAIN_AGENT
 from colleague.suggest import did_you_mean
 
 if TYPE_CHECKING:
+    from colleague.config.agents import ModelAlias
     from colleague.config.settings import ModelCost, Provider, ProviderModel
     from colleague.store.auth_profiles import ProfileBook
 
@@ -279,6 +280,7 @@ class _Entry:
             self._params(),
             dict(listed.compat) if listed else {},
             listed.input if listed and "input" in listed.model_fields_set else None,
+            self._chosen.streaming if self._chosen else True,
         )
 
     def _idle_seconds(self) -> float:
@@ -322,9 +324,13 @@ class _Entry:
             headers.setdefault("Authorization", f"Bearer {key.text}")
         return tuple(headers.items())
 
+    @property
+    def _chosen(self) -> ModelAlias | None:
+        """What the agents' settings say about it."""
+        return self._settings.agents.defaults.models.get(f"{self._provider}/{self._id}")
+
     def _params(self) -> dict[str, Any]:
-        chosen = self._settings.agents.defaults.models.get(f"{self._provider}/{self._id}")
-        layers = [self._configured, self._listed, chosen]
+        layers = [self._configured, self._listed, self._chosen]
         merged = {key: value for layer in layers if layer for key, value in layer.params.items()}
         return {
             key: resolve(value, self._environ, key=f"{self._where}.params.{key}")

@@ -104,6 +104,8 @@ class ResolvedModel:
     compat: Mapping[str, object] = field(default_factory=dict)
     input: tuple[str, ...] | None = None
     """What it takes, such as text and image; ask `vision.sees`."""
+    streaming: bool = True
+    """Whether answers are asked for piece by piece."""
     stand_in: StandIn | None = None
     counts_tokens: bool = True
     """False for what uses none, such as a rehearsal."""

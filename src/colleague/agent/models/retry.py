@@ -180,7 +180,7 @@ class ModelTries:
         await self._policy.wait(failure, 1, most=left)
 
     async def _try(self) -> Reply:
-        request = _within(self.request, self.model, self._policy)
+        request = _within(await _with_pictures(self.request, self.model), self.model, self._policy)
         with SilenceWatch(self._policy.on_silence) as watch:
 
             def on_part(delta: Delta) -> Awaitable[None] | None:
@@ -188,6 +188,13 @@ class ModelTries:
                 return self._on_delta(delta) if self._on_delta is not None else None
 
             return await think(self.model, request, on_part, connections=self._connections)
+
+
+async def _with_pictures(request: ThinkRequest, model: ResolvedModel) -> ThinkRequest:
+    """As this model is sent it; what is stored and logged only names the pictures."""
+    if request.with_pictures is None:
+        return request
+    return replace(request, messages=await asyncio.to_thread(request.with_pictures, request.messages, model))
 
 
 def _within(request: ThinkRequest, model: ResolvedModel, policy: RetryPolicy) -> ThinkRequest:

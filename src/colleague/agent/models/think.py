@@ -108,8 +108,12 @@ class _Asking:
         return failure
 
     async def deltas(self) -> AsyncGenerator[Delta, None]:
+        """None at all from a model that answers in one piece."""
         from pydantic_ai.direct import model_request_stream
 
+        if not self._model.streaming:
+            await self._ask_whole()
+            return
         with self:
             async with model_request_stream(
                 self.request.client,
@@ -127,6 +131,17 @@ class _Asking:
                     with suppress(Exception):  # only for the count; what failed is told by its own error
                         self._partial = stream.get()
                 self._response = stream.get()
+
+    async def _ask_whole(self) -> None:
+        from pydantic_ai.direct import model_request
+
+        with self:
+            self._response = self._partial = await model_request(
+                self.request.client,
+                self.request.messages,
+                model_settings=self.request.settings,
+                model_request_parameters=self.request.parameters,
+            )
 
     def reply(self, seconds: float) -> Reply:
         response = self._whole()

@@ -116,14 +116,13 @@ class ImageTool(SessionTool):
         question = asked.text("prompt", "").strip() or _QUESTION
         return RunSpec(
             owner=MAIN_AGENT,
-            model=self.routes.first,
             routes=self.routes,
             system=SYSTEM,
             toolbox=Toolbox([]),
             opening=_Question(MessagePictures((found,)).content(question)),
             timeout_seconds=self.settings.agents.defaults.timeout_seconds,
             max_turns=1,
-            pictures=partial(shown_pictures, self.home, sees=True),
+            pictures=partial(shown_pictures, self.home, always=True),
             quiet=True,
         )
 

@@ -102,8 +102,8 @@ def find_pictures(
        sender `found.problems`.
     2. When the turn opens, `MessagePictures.from_json(stored).content(text)` is the content of its
        UserPromptPart. In the transcript a picture is a reference of about 250 characters.
-    3. Right before each request, in a thread, `shown_pictures(home, messages, sees=sees(model))`
-       (`pictures/request.py`, `models/vision.py`), with the model that is asked now. What it returns is sent
+    3. Right before each request, in a thread, `shown_pictures(home, messages, model)`
+       (`pictures/request.py`), with the model that is asked now. What it returns is sent
        and never stored or logged: do it where the tool names become the provider's, below the payload log.
     4. Where people read the transcript, `plain_text(part.content)` (`pictures/request.py`)."""
     finder = _Finder(home, tree)

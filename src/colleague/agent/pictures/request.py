@@ -6,11 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from colleague.agent.models.vision import sees
 from colleague.agent.pictures.media import MediaRef, load_picture
 from colleague.home import Home
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, UserContent
+
+    from colleague.agent.models.resolved import ResolvedModel
 
 MOST_PICTURES = 20
 MOST_BYTES = 20_000_000
@@ -22,11 +25,15 @@ OLD = "[It is no longer shown: there are too many newer pictures.]"
 REPEATED = "[It is shown further up.]"
 
 
-def shown_pictures(home: Home, messages: Sequence[ModelMessage], *, sees: bool) -> list[ModelMessage]:
+def shown_pictures(
+    home: Home, messages: Sequence[ModelMessage], model: ResolvedModel, *, always: bool = False
+) -> list[ModelMessage]:
     """The transcript with each picture once, or a sentence where one is not shown. It reads files.
 
-    The text before a picture names it, whether it is shown or not."""
-    gallery = _Gallery(_loaded(home, messages) if sees else {}, sees=sees)
+    The text before a picture names it, whether it is shown or not. `always`: a person chose this model for
+    pictures."""
+    seen = always or sees(model)
+    gallery = _Gallery(_loaded(home, messages) if seen else {}, sees=seen)
     return [gallery.message(message) for message in messages]
 
 

@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from colleague.agent.models.late_tail import last_said
 from colleague.agent.tracing.chat_record import ChatRecord, usage_of
 from colleague.agent.tracing.record import Cleaner, Document
 from colleague.agent.tracing.switches import CacheTraceSwitch
 
 MOST_SESSIONS = 1000
-_BEFORE_MESSAGES = 3
-"""Segments: tools, system, and its tail."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +43,9 @@ class CacheTrace:
         """Digests are made of cleaned text: nobody can guess from one what was taken out."""
         segments = list(_segments(chat, cleaner))
         tools, system, tail, *messages = segments
-        before = self._before_this((chat.key, chat.session, chat.model.name), segments)
-        kept = _kept(before, segments)
+        sent = [tools, system, *messages, tail] if _tail_is_late(chat) else segments
+        before = self._before_this((chat.key, chat.session, chat.model.name), sent)
+        kept = _kept(before, sent)
         return {
             **chat.about(),
             "breakpoints": _breakpoints(chat, messages),
@@ -53,8 +53,8 @@ class CacheTrace:
             "system": system.told() | ({"text": system.text} if self._switch.system else {}),
             "system_tail": tail.told() | ({"text": tail.text} if self._switch.system else {}),
             "messages": self._messages(messages),
-            "unchanged_messages": max(0, kept - _BEFORE_MESSAGES),
-            "first_change": segments[kept].name if kept < min(len(before), len(segments)) else None,
+            "unchanged_messages": sum(each in messages for each in sent[:kept]),
+            "first_change": sent[kept].name if kept < min(len(before), len(sent)) else None,
             "usage": usage_of(chat.reply) if chat.reply else None,
             "reused": _share(chat),
             **({} if chat.reply else {"error": chat.error}),
@@ -98,11 +98,20 @@ def _lasting(message: Any) -> Any:
 
 def _breakpoints(chat: ChatRecord, messages: list[_Segment]) -> list[str]:
     """After which segments Anthropic is told to cache; others find the longest known beginning themselves."""
-    if chat.model.api != "anthropic-messages" or chat.model.stand_in is not None:
+    if not _tail_is_late(chat):
         return []
-    last = [messages[-1].name] if messages else []
+    said = last_said(chat.request.messages) if chat.request.system_tail else None
+    places = {place for place in (said, len(messages) - 1) if place is not None and place >= 0}
     named = {"tools": chat.request.tools, "system": chat.request.system}
-    return [*(name for name, there in named.items() if there), *last]
+    return [
+        *(name for name, there in named.items() if there),
+        *(messages[each].name for each in sorted(places)),
+    ]
+
+
+def _tail_is_late(chat: ChatRecord) -> bool:
+    """Whether the end of the prompt is sent behind what was said: `models/late_tail.py`."""
+    return chat.model.api == "anthropic-messages" and chat.model.stand_in is None
 
 
 def _share(chat: ChatRecord) -> float | None:

@@ -94,7 +94,7 @@ class RunTrace:
         """A session of the run; it may have private text and a model of its own."""
         self._conversations[session.conversation.session] = session.conversation
         private = session.run_spec.private or self.cleaner.private
-        self.cleaner = replace(self.cleaner.knowing(session.run_spec.model.secrets), private=private)
+        self.cleaner = replace(self.cleaner.knowing(session.run_spec.routes.first.secrets), private=private)
         if self.spans is not None:
             self.spans.cleaner = self.cleaner
 

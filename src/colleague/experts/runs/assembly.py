@@ -162,7 +162,7 @@ class RunSpecBuilder:
         functions = self._functions()
         needed = needed_tools(self.package, self.process)
         operations = await bound_tools.operations(self.run.expert, self.package, bindings, needed)
-        routes = None if rehearsal else await self._routes(model_name)
+        routes = Routes((self._rehearsed(),)) if rehearsal else await self._routes(model_name)
         base = self._base(expert, routes, bindings, await self._timeout())
         now = await self.agent.database.read(lambda tx: tx.now)
         gate = self._gate(expert)
@@ -178,7 +178,6 @@ class RunSpecBuilder:
         mine = [each for each in operations if each.spec.name.partition(".")[0] in scope]
         return replace(
             base,
-            model=self._rehearsed() if rehearsal else base.model,
             system=self._prompt(workspace, skilled),
             system_tail=self._tail(base, now),
             toolbox=Toolbox([*files, *mine, *native]),
@@ -189,7 +188,7 @@ class RunSpecBuilder:
         )
 
     def _history(self, base: RunSpec) -> Callable[[Run], Awaitable[Earlier]] | None:
-        chars = result_chars(context_window(base.model), base.context)
+        chars = result_chars(context_window(base.routes.first), base.context)
         return partial(self.agent.history.before, result_chars=chars) if self.agent.history else None
 
     async def _timeout(self) -> float | None:
@@ -201,14 +200,11 @@ class RunSpecBuilder:
         passed = await self.agent.database.read(lambda tx: tx.now - attempt_started(tx, run.id, run.attempt))
         return limit.seconds - (passed - run.working_ms) / 1000
 
-    def _base(
-        self, expert: Expert, routes: Routes | None, bindings: Bindings, timeout: float | None
-    ) -> RunSpec:
+    def _base(self, expert: Expert, routes: Routes, bindings: Bindings, timeout: float | None) -> RunSpec:
         execution, channel = self._execution, self._notice_channel
         tells_of_drafts = self.package.manifest.policy.escalation.on_manual_ready
         return RunSpec(
             owner=self.run.expert,
-            model=routes.first if routes else self._rehearsed(),
             routes=routes,
             system="",
             toolbox=Toolbox([]),
@@ -376,7 +372,7 @@ class RunSpecBuilder:
 
     def _tail(self, spec: RunSpec, now: int) -> str:
         """Time and surroundings, behind all that stays the same."""
-        runtime = RuntimeInfo(self.run.expert, spec.model.name, spec.thinking.level)
+        runtime = RuntimeInfo(self.run.expert, spec.routes.first.name, spec.thinking.level)
         return prompt_tail(self.agent.settings, now, runtime)
 
     def _prompt(self, workspace: Workspace, skills: BoundSkills) -> str:
@@ -406,10 +402,12 @@ class RunSpecBuilder:
         """A child session: only what the function names, and nothing of the conversation around it."""
         tools = [each for each in operations if each.spec.name.partition(".")[0] in function.tools]
         complete: Tool = CompleteTool(complete_spec(function.outputs))
-        model = walkthrough_model(self.package, None, inputs, function=function) if rehearsal else base.model
+        routes = base.routes
+        if rehearsal:
+            routes = Routes((walkthrough_model(self.package, None, inputs, function=function),))
         return replace(
             base,
-            model=model,
+            routes=routes,
             toolbox=Toolbox([*tools, complete, self._escalate]),
             opening=FunctionOpening(function, inputs),
             keeps=PinnedFunction(function, inputs),

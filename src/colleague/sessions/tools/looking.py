@@ -123,4 +123,11 @@ class AgentsListTool:
         allowed = self.settings.agents.defaults.subagents.allow_agents
         listed = [each.id for each in self.settings.agents.all]
         others = [each for each in listed if each != self.entry.agent_id and {each, "*"} & set(allowed)]
-        return _answer({"own": self.entry.agent_id, "agents": [self.entry.agent_id, *others]})
+        shown = [self._document(each) for each in (self.entry.agent_id, *others)]
+        return _answer({"own": self.entry.agent_id, "agents": shown})
+
+    def _document(self, agent_id: str) -> dict[str, str]:
+        """Name and description only where the settings have them."""
+        found = self.settings.agents.find(agent_id)
+        said = {"name": found.name, "description": found.description} if found else {}
+        return {"id": agent_id} | {key: value for key, value in said.items() if value}

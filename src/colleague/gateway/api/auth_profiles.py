@@ -1,0 +1,56 @@
+"""Auth profiles: the keys of model providers by name. What they hold is never told."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from colleague.agent.models.profile_report import ProfileDocument
+from colleague.gateway.gateway import Gateway, GatewayDep
+from colleague.gateway.openapi import with_token
+from colleague.gateway.schemas import (
+    AuthProfileDocument,
+    ClearCooldownAsked,
+    CooldownsCleared,
+    OrderAsked,
+    StatisticsForgotten,
+)
+from colleague.main_names import MAIN_AGENT
+from colleague.runtime.local_service import LocalService
+
+router = APIRouter(prefix="/api/auth-profiles", tags=["models"])
+
+AgentId = Annotated[str, Query(description="Whose profiles and order.", max_length=200)]
+
+
+@router.get("", response_model=list[AuthProfileDocument], responses=with_token(404))
+async def list_profiles(here: GatewayDep, agent: AgentId = MAIN_AGENT) -> list[ProfileDocument]:
+    """By provider, in the order they are tried, and how each has done."""
+    return await (await _service(here)).auth_profiles(agent)
+
+
+@router.put("/order", response_model=list[AuthProfileDocument], responses=with_token(404))
+async def set_order(asked: OrderAsked, here: GatewayDep) -> list[ProfileDocument]:
+    """Set the order of one provider's profiles; an empty list: the settings decide again."""
+    service = await _service(here)
+    return await service.order_auth_profiles(asked.agent, asked.provider, asked.profiles)
+
+
+@router.post("/clear-cooldown", response_model=CooldownsCleared, responses=with_token(404))
+async def clear_cooldown(asked: ClearCooldownAsked, here: GatewayDep) -> CooldownsCleared:
+    """Let profiles that rest be tried at once; all of them when the list is empty."""
+    return CooldownsCleared(cleared=await (await _service(here)).clear_cooldowns(asked.profiles))
+
+
+@router.delete("/{name}/statistics", response_model=StatisticsForgotten, responses=with_token())
+async def forget(name: str, here: GatewayDep) -> StatisticsForgotten:
+    """Forget how a profile has done, also of one that is no longer in the settings."""
+    await (await _service(here)).forget_auth_profile(name)
+    return StatisticsForgotten(profile=name)
+
+
+async def _service(here: Gateway) -> LocalService:
+    """With the settings as the files are now: a profile may have been added a moment ago."""
+    await here.live.look()
+    return here.service
