@@ -19,7 +19,7 @@ def group_tools(
 ) -> tuple[str, ToolLists] | None:
     """The key and what stands there: of the first of these ids that has something, else of `*`."""
     for place in _PLACES:
-        groups = channels.get(channel, {}).get(place)
+        groups: Any = channels.get(channel, {}).get(place)
         for name in (*ids, ANY) if isinstance(groups, Mapping) else ():
             entry = groups.get(name)
             if isinstance(entry, Mapping) and entry.get("tools") is not None:

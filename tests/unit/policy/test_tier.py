@@ -1,4 +1,4 @@
-"""Who is asked: the longest pattern of `tools.approvals`, what a tool says itself, or the cautious default."""
+"""Who is asked: the longest pattern of `tools.approvals`, what a tool says itself, or the usual caution."""
 
 from __future__ import annotations
 
