@@ -157,10 +157,13 @@ def _as_rules(key: str, profile: str) -> ProfileRules:
 def _sandbox(settings: Settings, agent: AgentTools, scope: PolicyScope) -> tuple[LayerRules, ...]:
     if not scope.sandboxed:
         return ()
+    entry = settings.agents.of(scope.agent_id)
+    own = entry.sandbox.tools if entry and entry.sandbox else None
     return (
         LayerRules.of("tools.sandbox.tools", settings.tools.sandbox.tools),
         LayerRules.of(f"agents.{scope.agent_id}.tools.sandbox.tools", agent.sandbox.tools),
         LayerRules.of("agents.defaults.sandbox.tools", settings.agents.defaults.sandbox.tools),
+        *_rules(f"agents.{scope.agent_id}.sandbox.tools", own),
     )
 
 
