@@ -15,6 +15,12 @@ from tests.forked import forked_command
 from tests.office import Office
 
 SCRIPT = "replies: [{when: /./, text: hello}]"
+KEY = "agents.defaults.sandbox.mode"
+ALL = ', sandbox: { mode: "all" }'
+AGENTS = "  agents: {{ defaults: {{ model: 'script/play.yaml'{} }} }},"
+PLACE = f"colleague.json:2:{AGENTS.format(ALL).index('mode:') + 1}"
+"""Where a file that restricts says so."""
+THEIRS = "{agents: {defaults: {sandbox: {mode: 'all'}}}}"
 
 
 @pytest.fixture
@@ -27,10 +33,9 @@ def home(colleague: Colleague) -> Path:
     return colleague.home
 
 
-def write(colleague: Colleague, text: str = "", *, theirs: str = "") -> None:
-    (colleague.home / "colleague.json").write_text(
-        "{\n  agents: { defaults: { model: 'script/play.yaml' } },\n  " + text + "\n}"
-    )
+def write(colleague: Colleague, text: str = "", *, theirs: str = "", restricts: bool = False) -> None:
+    agents = AGENTS.format(ALL if restricts else "")
+    (colleague.home / "colleague.json").write_text(f"{{\n{agents}\n  {text}\n}}")
     if theirs:
         (colleague.home / "openclaw.json").write_text(theirs)
 
@@ -52,36 +57,20 @@ def serve(colleague: Colleague) -> Said:
     return Said(done.returncode, done.stdout, done.stderr)
 
 
-RESTRICTIONS = [
-    ('tools: { deny: ["*"] }', "tools.deny", "[]"),
-    ('tools: { allow: ["read"] }', "tools.allow", "[]"),
-    ('tools: { profile: "minimal" }', "tools.profile", "null"),
-    ('tools: { byProvider: { openai: { deny: ["x"] } } }', "tools.byProvider.openai.deny", "[]"),
-]
-
-
 @pytest.mark.usefixtures("home")
 class TestRestrictions:
-    @pytest.mark.parametrize(("text", "key", "value"), RESTRICTIONS)
-    def test_no_run_begins(self, colleague: Colleague, text: str, key: str, value: str) -> None:
+    def test_no_run_begins(self, colleague: Colleague) -> None:
         assert colleague("agent", "hi").out == "hello\n"
-        write(colleague, text)
+        write(colleague, restricts=True)
         said = colleague("agent", "hi")
-        file = colleague.home / "colleague.json"
         assert (said.code, said.out) == (1, "")
-        assert said.err.startswith(f"✗ {file}:3:")
-        assert f": {key} restricts agents, and nothing enforces it yet\n" in said.err
-        assert said.err.endswith(f"  remove {key}, or set it to {value}\n")
+        assert said.err.startswith(f"✗ {colleague.home}/{PLACE}: ")
+        assert f": {KEY} restricts agents, and nothing enforces it yet\n" in said.err
+        assert said.err.endswith(f'  remove {KEY}, or set it to "off"\n')
         assert runs(colleague) == 1
 
-    def test_of_the_sandbox(self, colleague: Colleague) -> None:
-        (colleague.home / "colleague.json").write_text("{agents: {defaults: {sandbox: {mode: 'all'}}}}")
-        said = colleague("agent", "hi")
-        assert said.code == 1
-        assert "agents.defaults.sandbox.mode restricts agents" in said.err
-
     def test_whatever_begins_a_run_is_refused(self, colleague: Colleague) -> None:
-        write(colleague, 'tools: { deny: ["*"] }')
+        write(colleague, restricts=True)
         for command in (
             ("expert", "run", SALES, "look"),
             ("expert", "run", SALES, "look", "--no-wait"),
@@ -89,24 +78,24 @@ class TestRestrictions:
             ("agent", "hi", "--json"),
         ):
             said = colleague(*command)
-            assert (said.code, said.out, "tools.deny restricts agents" in said.err) == (1, "", True), command
+            assert (said.code, said.out, f"{KEY} restricts agents" in said.err) == (1, "", True), command
         assert runs(colleague) == 0
 
     def test_a_run_can_still_be_looked_at_and_ended(self, colleague: Colleague) -> None:
         accepted = colleague.ok("expert", "run", SALES, "look", "--no-wait", "--json")
         run = json.loads(accepted.out)["run_id"]
-        write(colleague, 'tools: { deny: ["*"] }')
+        write(colleague, restricts=True)
         colleague.ok("run", "show", run)
         colleague.ok("run", "cancel", run)
 
     def test_the_gateway_does_not_start(self, colleague: Colleague) -> None:
-        write(colleague, 'tools: { deny: ["*"] }')
+        write(colleague, restricts=True)
         said = serve(colleague)
         assert (said.code, said.out) == (1, "")
-        assert "colleague.json:3:12: tools.deny restricts agents" in said.err
+        assert f"{PLACE}: {KEY} restricts agents" in said.err
 
     def test_doctor_has_no_tick_for_it(self, colleague: Colleague) -> None:
-        write(colleague, 'tools: { deny: ["*"] }')
+        write(colleague, restricts=True)
         said = colleague("doctor")
         assert said.code == 1
         assert "✗ settings: " in said.out
@@ -115,28 +104,29 @@ class TestRestrictions:
     def test_a_value_that_restricts_nothing_is_accepted(self, colleague: Colleague) -> None:
         write(
             colleague,
-            'tools: { profile: "full", allow: ["*"], deny: [], byProvider: { x: { deny: [] } } },'
+            'tools: { profile: "minimal", allow: ["*"], deny: ["x"], byProvider: { x: { deny: [] } } },'
             ' session: { sendPolicy: { default: "allow", rules: [{ action: "allow" }] } }',
         )
         assert colleague.ok("agent", "hi").out == "hello\n"
         assert colleague.ok("config", "check").out == "✓ every key that is set has an effect\n"
 
     def test_one_in_openclaws_file_names_it_and_can_be_overridden(self, colleague: Colleague) -> None:
-        theirs = '{\n  tools: {\n    profile: "coding",\n    byProvider: { "a/b": { deny: ["x"] } },\n  },\n}'
-        write(colleague, theirs=theirs)
+        write(colleague, theirs=THEIRS)
         said = colleague("agent", "hi")
         assert said.code == 1
-        assert f"{colleague.home}/openclaw.json:3:5: tools.profile restricts agents" in said.err
-        assert "put { tools: { profile: null } } in colleague.json, which wins over openclaw.json" in said.err
-        write(colleague, 'tools: { profile: null, byProvider: { "a/b": { deny: [] } } }')
+        assert f"{colleague.home}/openclaw.json:1:32: {KEY} restricts agents" in said.err
+        cure = '{ agents: { defaults: { sandbox: { mode: "off" } } } }'
+        assert f"put {cure} in colleague.json, which wins over openclaw.json" in said.err
+        file = colleague.home / "colleague.json"
+        file.write_text(file.read_text().replace("play.yaml'", "play.yaml', sandbox: { mode: 'off' }"))
         assert colleague.ok("agent", "hi").out == "hello\n"
-        assert (colleague.home / "openclaw.json").read_text() == theirs
+        assert (colleague.home / "openclaw.json").read_text() == THEIRS
 
     def test_both_files_say_it(self, colleague: Colleague) -> None:
-        write(colleague, 'tools: { deny: ["a"] }', theirs='{tools: {deny: ["b"]}}')
+        write(colleague, theirs=THEIRS, restricts=True)
         said = colleague("agent", "hi")
         assert said.err.count("restricts agents") == 1
-        assert "colleague.json:3:12: tools.deny" in said.err
+        assert f"{PLACE}: {KEY}" in said.err
 
 
 def test_a_decision_waits_until_the_run_may_go_on(colleague: Colleague) -> None:
@@ -144,16 +134,14 @@ def test_a_decision_waits_until_the_run_may_go_on(colleague: Colleague) -> None:
     office.employ(SALES)
     assert office.run(SALES, *TRIAGE, model=REHEARSAL).code == 4
     [approval] = office.pending()
-    (colleague.home / "openclaw.json").write_text('{tools: {deny: ["*"]}}')
+    (colleague.home / "openclaw.json").write_text(THEIRS)
     for command in (
         ("approve", approval["id"]),
         ("reject", approval["id"]),
         ("run", "retry", approval["run_id"]),
     ):
         said = colleague(*command)
-        assert (said.code, "openclaw.json:1:10: tools.deny restricts agents" in said.err) == (1, True), (
-            command
-        )
+        assert (said.code, f"openclaw.json:1:32: {KEY} restricts agents" in said.err) == (1, True), command
     assert office.pending() == [approval]
     (colleague.home / "openclaw.json").unlink()
     colleague.ok("approve", approval["id"], timeout=120)
@@ -175,10 +163,10 @@ class TestMainAgent:
         assert "agents.list[1]" not in said.out
 
     def test_its_restrictions_count(self, colleague: Colleague, home: Path) -> None:
-        (home / "openclaw.json").write_text("{agents: {list: [{id: 'main', tools: {deny: ['*']}}]}}")
+        (home / "openclaw.json").write_text("{agents: {list: [{id: 'main', sandbox: {mode: 'all'}}]}}")
         said = colleague("agent", "hi")
         assert said.code == 1
-        assert "openclaw.json:1:39: agents.list[0].tools.deny restricts agents" in said.err
+        assert "openclaw.json:1:41: agents.list[0].sandbox.mode restricts agents" in said.err
         assert "put agents.list without it in colleague.json" in said.err
 
 
@@ -187,30 +175,31 @@ class TestCheck:
     def test_by_list(self, colleague: Colleague) -> None:
         write(
             colleague,
-            'tools: { deny: ["*"], exec: { security: "deny" } }, gatway: {}, skills: { load: {watch: true} }',
+            'tools: { exec: { security: "deny" } }, gatway: {}, channels: { slack: {} }',
+            restricts=True,
         )
         said = colleague("config", "check")
         file = f"{colleague.home}/colleague.json"
         assert (said.code, said.err) == (1, "")
         assert said.out.splitlines() == [
             "✗ Nothing starts with these: they restrict agents, and nothing enforces them yet.",
-            f"  {file}:3:12: tools.deny",
-            "    remove tools.deny, or set it to []",
+            f"  {colleague.home}/{PLACE}: {KEY}",
+            f'    remove {KEY}, or set it to "off"',
             "! These have no effect yet. They may stay in the file; do not rely on them.",
-            f"  {file}:3:33: tools.exec.security has no effect yet: there is no tool exec",
-            f"  {file}:3:84: skills.load.watch has no effect yet",
+            f"  {file}:3:20: tools.exec.security has no effect yet: there is no tool exec",
+            f"  {file}:3:54: channels has no effect yet, apart from groups.*.tools",
             "! These are not known, or count for nothing.",
-            f"  {file}:3:55: gatway is not a known key",
+            f"  {file}:3:42: gatway is not a known key",
             "    did you mean 'gateway'?",
         ]
 
     def test_as_json(self, colleague: Colleague) -> None:
-        write(colleague, 'tools: { deny: ["*"] }, gatway: {}, skills: { load: { watch: true } }')
+        write(colleague, "gatway: {}, channels: { slack: {} }", restricts=True)
         said = colleague("config", "check", "--json")
         found = json.loads(said.out)
         assert (said.code, found["ok"]) == (1, False)
-        assert [(each["key"], each["line"]) for each in found["restricts"]] == [("tools.deny", 3)]
-        assert [each["key"] for each in found["not_yet"]] == ["skills.load.watch"]
+        assert [(each["key"], each["line"]) for each in found["restricts"]] == [(KEY, 2)]
+        assert [each["key"] for each in found["not_yet"]] == ["channels"]
         assert [each["hint"] for each in found["warnings"]] == ["did you mean 'gateway'?"]
 
     def test_wrong_types_are_one_error(self, colleague: Colleague) -> None:
@@ -221,8 +210,8 @@ class TestCheck:
             assert said.err.startswith(f"✗ {colleague.home}/colleague.json:1:"), text
 
     def test_not_yet_is_said_at_the_start(self, colleague: Colleague) -> None:
-        write(colleague, "skills: { load: { watch: true } }, tools: { deny: ['*'] }")
-        assert "warning: no effect yet: skills.load.watch (colleague config check)" in serve(colleague).err
+        write(colleague, "channels: { slack: {} }", restricts=True)
+        assert "warning: no effect yet: channels (colleague config check)" in serve(colleague).err
         assert "! settings: " in colleague("doctor").out
 
 
@@ -279,14 +268,14 @@ class TestShow:
 def test_a_running_gateway_begins_no_run_under_a_new_restriction(colleague: Colleague) -> None:
     with serving(colleague):
         assert colleague.ok("agent", "hi").out == "hello\n"
-        write(colleague, 'tools: { deny: ["*"] }')
+        write(colleague, restricts=True)
         deadline = time.monotonic() + 240
         while (said := colleague("agent", "hi")).code == 0:
             assert time.monotonic() < deadline
         assert said.out == ""
-        assert "colleague.json:3:12: tools.deny restricts agents, and nothing enforces it yet" in said.err
-        assert "remove tools.deny, or set it to []" in said.err
-        shown = "Settings: no run begins; nothing enforces tools.deny (colleague config check)"
+        assert f"{PLACE}: {KEY} restricts agents, and nothing enforces it yet" in said.err
+        assert f'remove {KEY}, or set it to "off"' in said.err
+        shown = f"Settings: no run begins; nothing enforces {KEY} (colleague config check)"
         assert shown in colleague.ok("status").out
         write(colleague)
         while (said := colleague("agent", "hi")).code != 0:

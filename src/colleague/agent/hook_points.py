@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from colleague.agent.conversation import Content
-from colleague.agent.tool import ToolOutput
+from colleague.agent.tool import PLUGIN, ToolOutput
 from colleague.agent.toolbox import BadArguments, checked_arguments
 from colleague.data_element import wrapped
 from colleague.hooks.events import (
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from colleague.hooks.runner import PluginHooks
     from colleague.store.journal import Call
     from colleague.store.run import Run
-
-PLUGIN = "plugin:"
-"""How the source of a plugin's words begins."""
 
 
 def about_run(run: Run) -> dict[str, Any]:

@@ -139,15 +139,17 @@ async def check_limits(session: Session) -> None:
         raise Failed(too_long(run_spec))
     if conversation.turns >= run_spec.max_turns:
         raise Failed(f"no final answer after {run_spec.max_turns} turns", retry=False)
-    if _repeats(session):
-        raise Failed(f"the same call was made {run_spec.same_call_limit} times in a row", retry=False)
+    if repeated := _repeated(session):
+        limit = run_spec.same_call_limit
+        raise Failed(f"the same call was made {limit} times in a row: {repeated}", retry=False)
     await check_budget(session)
 
 
-def _repeats(session: Session) -> bool:
-    """Whether the model makes no headway: the same call succeeds, or is refused, again and again."""
+def _repeated(session: Session) -> str:
+    """The call that the model makes again and again without headway; empty when there is none."""
     limit = session.run_spec.same_call_limit
-    last = session.conversation.calls[-limit:]
+    last = session.conversation.calls[-limit:] if limit else []
     same = {(call.operation, json.dumps(json.loads(call.arguments), sort_keys=True)) for call in last}
-    settled = not any(call.is_error for call in last) or all(call.status == "refused" for call in last)
-    return len(last) == limit and len(same) == 1 and settled
+    failed = any(call.is_error for call in last) and not all(call.status == "refused" for call in last)
+    counts = session.run_spec.failures_repeat or not failed
+    return last[0].operation if counts and len(last) == limit and len(same) == 1 else ""

@@ -30,6 +30,9 @@ from colleague.agent.models.resolve import (
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.models.thinking import Thinking, nearest_level
 from colleague.agent.pictures.request import shown_pictures
+from colleague.agent.policy.explain import explain_tool, explain_tools
+from colleague.agent.policy.repeats import repeat_limit
+from colleague.agent.policy.session_policy import SessionToolPolicy, origin_of
 from colleague.agent.prompt.bootstrap_once import BootstrapOnce
 from colleague.agent.prompt.preview import preview_run
 from colleague.agent.prompt.report import is_same, with_schemas
@@ -39,7 +42,6 @@ from colleague.agent.run_spec import RunSpec
 from colleague.agent.served_tool import served_tool
 from colleague.agent.session_profile import AUTO, stay_with, wanted_profile
 from colleague.agent.tool import Tool
-from colleague.agent.toolbox import Toolbox
 from colleague.agent.tools.fence import Fence
 from colleague.agent.tools.file_tools import file_tools
 from colleague.agent.tools.mcp_readings import mcp_reading_tools
@@ -63,16 +65,12 @@ from colleague.store.journal import NewCall
 from colleague.store.run import Run
 from colleague.store.session_entry import SessionEntry, find_session, open_session
 from colleague.store.tx import Database, Tx
+from colleague.tool_document import ToolDocument
 
 log = logging.getLogger(__name__)
 
 FILES_OWNER = "agent:main"
 """Owns the versions of its files. No expert can be called so."""
-DENIED_TO_SUBAGENTS = (
-    *("sessions_send", "gateway", "agents_list", "whatsapp_login", "session_status", "cron"),
-    *("memory_search", "memory_get"),
-)
-"""What no sub-agent has, whatever a higher room gives to agents."""
 
 
 class MoreTools(Protocol):
@@ -115,7 +113,8 @@ class MainAgent:
         model = routes.first
         rules = ContextRules.of(self.settings, has_memory=run.kind != "subagent")
         window = context_window(model)
-        toolbox = Toolbox([] if inputs.disable_tools else await self._tools(run, entry))
+        tools = [] if inputs.disable_tools else await self._tools(run, entry)
+        toolbox = self._policy(run, entry, turn.origin).toolbox(tools)
         thinking = Thinking.of(self.settings, nearest_level(level) if level else None)
         made = TurnPrompt(
             self.settings,
@@ -134,10 +133,12 @@ class MainAgent:
             system=made.prompt.stable,
             system_tail=made.prompt.tail,
             toolbox=toolbox,
-            gate=MainAgentGate(await self._draft_only(), self.settings.hooks.internal.extra_bootstrap_files),
+            gate=await self._gate(),
             draft_channel=MAIN_CHANNEL,
             thinking=thinking,
             max_turns=self.settings.agents.defaults.max_turns,
+            same_call_limit=repeat_limit(self.settings, entry.agent_id),
+            failures_repeat=True,
             timeout_seconds=inputs.timeout_seconds or self.settings.agents.defaults.timeout_seconds,
             opening=opening,
             history=partial(
@@ -215,12 +216,34 @@ class MainAgent:
         return before
 
     async def _tools(self, run: Run, entry: SessionEntry) -> list[Tool]:
+        """All there are; the policy decides which of them are offered."""
         more = [await each.tools(run, entry, self.settings) for each in self.more_tools]
         given = [*self._memory_tools(), *(tool for tools in more for tool in tools)]
-        denied = DENIED_TO_SUBAGENTS if run.kind == "subagent" else ()
-        allowed = [tool for tool in given if tool.spec.name not in denied]
         reading = mcp_reading_tools(self.servers, self._servers)
-        return [*self._file_tools(run), *allowed, *reading, *await self._served_tools()]
+        return [*self._file_tools(run), *given, *reading, *await self._served_tools()]
+
+    def _policy(self, run: Run, entry: SessionEntry, origin: SessionKey) -> SessionToolPolicy:
+        """Of every model that may answer: a fallback never has a tool that is denied to it."""
+        chosen = run.model or self._model_name(entry)
+        own = self.settings.agents.defaults.model
+        fallbacks = self._fallbacks(run)
+        others = (own.fallbacks if own else ()) if fallbacks is None else fallbacks
+        models = dict.fromkeys(full_name(self.settings, each) for each in (chosen, *others))
+        return SessionToolPolicy.of(self.settings, entry, origin, models)
+
+    async def _gate(self) -> MainAgentGate:
+        return MainAgentGate(
+            await self._draft_only(),
+            self.settings.hooks.internal.extra_bootstrap_files,
+            self.settings.tools.approvals,
+        )
+
+    async def explain(self, entry: SessionEntry, name: str | None = None) -> list[ToolDocument]:
+        """The tools that the next turn of a session could have, and which layer decided; or one of them."""
+        agent, run = replace(self, settings=self.settings.for_agent(entry.agent_id)), preview_run(entry)
+        origin = await self.database.read(lambda tx: origin_of(tx, entry))
+        found = await agent._tools(run, entry), agent._policy(run, entry, origin), await agent._gate()
+        return explain_tools(*found) if name is None else [explain_tool(*found, name)]
 
     def _bootstrap(self, run: Run, inputs: TurnInputs) -> BootstrapOnce | None:
         """BOOTSTRAP.md is for the first turn with a person: no sub-agent reads it, no reminder uses it up."""
@@ -241,7 +264,9 @@ class MainAgent:
     async def preview(self, entry: SessionEntry, mode: PromptMode | None) -> PromptDocument:
         """The prompt that the next turn of a session would have."""
         agent = replace(self, settings=self.settings.for_agent(entry.agent_id))
-        tools = Toolbox(await agent._tools(preview_run(entry), entry)).specs
+        run = preview_run(entry)
+        origin = await self.database.read(lambda tx: origin_of(tx, entry))
+        tools = agent._policy(run, entry, origin).toolbox(await agent._tools(run, entry)).specs
         level = nearest_level(entry.thinking_level) if entry.thinking_level else None
         made = TurnPrompt(
             agent.settings,
@@ -309,19 +334,21 @@ def main_tree(home: Home, settings: Settings, restrictions: Restrictions) -> Tre
 
 
 class _StoredTurn(NamedTuple):
-    """What the store has of a turn: its session, the parked call that it begins with, what is known of the
-    agent's auth profiles, and the time."""
+    """What the store has of a turn: its session, the one that a person talks to, the parked call that it
+    begins with, what is known of the agent's auth profiles, and the time."""
 
     entry: SessionEntry | None
+    origin: SessionKey
     decided: NewCall | None
     book: ProfileBook
     now: int
 
 
 def _stored_turn(tx: Tx, run: Run) -> _StoredTurn:
-    agent = SessionKey.parse(run.session_key).agent_id
+    key = SessionKey.parse(run.session_key)
     entry = find_session(tx, run.session_key)
-    return _StoredTurn(entry, decided_call(tx, run), read_book(tx, agent_id=agent), tx.now)
+    origin = origin_of(tx, entry) if entry else key
+    return _StoredTurn(entry, origin, decided_call(tx, run), read_book(tx, agent_id=key.agent_id), tx.now)
 
 
 def _opened(tx: Tx, run: Run) -> SessionEntry:

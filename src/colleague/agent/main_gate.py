@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import Any
 
 from colleague.agent.gate import CautiousGate, Verdict
+from colleague.agent.policy.pattern import PolicyTool
+from colleague.agent.policy.tier import approval_rule
 from colleague.agent.restrictions import DraftOnly, NothingDrafted
 from colleague.agent.tool import ToolSpec
 from colleague.agent.tools.fence import folded
 from colleague.agent.tools.path import PathError, split
+from colleague.config.settings import Tier
 
 INSTRUCTIONS = ("AGENTS", "SOUL", "IDENTITY", "USER", "TOOLS", "BOOTSTRAP", "HEARTBEAT")
 """Bootstrap files at the top of the workspace: whatever stands in them is told to every later turn."""
@@ -24,20 +27,29 @@ _CHANGING = ("write", "edit")
 
 @dataclass(frozen=True)
 class MainAgentGate:
-    """What somebody else withholds is a draft; the rest is as for any agent without a policy."""
+    """What somebody else withholds is a draft; then `tools.approvals` counts; the rest is as for any agent
+    without a policy. What a tool itself refuses stays refused."""
 
     draft_only: DraftOnly = field(default_factory=NothingDrafted)
     extra_files: Sequence[str] = ()
     """Patterns of files in folders that instruct as well."""
+    approvals: Mapping[str, Tier] = field(default_factory=dict)
 
     def judge(self, spec: ToolSpec, arguments: dict[str, Any]) -> Verdict:
         if spec.server:
             reason = self.draft_only.reason(spec.server, spec.server_tool)
             if reason:
                 return Verdict("draft", "manual", reason)
-        elif spec.name in _CHANGING and is_instruction(arguments.get("path"), self.extra_files):
+        verdict = self._usual(spec, arguments)
+        instructs = spec.name in _CHANGING and is_instruction(arguments.get("path"), self.extra_files)
+        if instructs and verdict.kind == "allow":
             return Verdict("ask", "confirm", "it changes what the agent is told in every turn")
-        return CautiousGate().judge(spec, arguments)
+        return verdict
+
+    def _usual(self, spec: ToolSpec, arguments: dict[str, Any]) -> Verdict:
+        own = CautiousGate().judge(spec, arguments)
+        rule = approval_rule(self.approvals, PolicyTool.of(spec), reads=spec.read_only)
+        return own if rule is None or own.kind == "refuse" else rule.verdict
 
 
 def is_instruction(path: Any, extra: Sequence[str] = ()) -> bool:

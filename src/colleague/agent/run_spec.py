@@ -86,7 +86,10 @@ class RunSpec:
     thinking: Thinking = field(default_factory=Thinking)
     max_turns: int = 100
     timeout_seconds: float | None = 600
-    same_call_limit: int = 5
+    same_call_limit: int | None = 5
+    """How often the same call may be made in a row; None is no limit."""
+    failures_repeat: bool = False
+    """Whether calls that failed count as well."""
     max_calls_per_answer: int = 200
     run_budget: Budget = field(default_factory=Budget)
     day_budget: Budget = field(default_factory=Budget)

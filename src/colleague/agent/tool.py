@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from colleague.store.tx import Tx
 
 
+PLUGIN = "plugin:"
+"""How the name of a server begins that is really a plugin, and the source of a plugin's words."""
+
+
 @dataclass(frozen=True)
 class ToolSpec:
     """A tool as the model and the gate see it. `repeatable`: sending it twice does no harm.

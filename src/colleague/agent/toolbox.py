@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -22,12 +22,18 @@ class BadArguments(Exception):
 
 
 class Toolbox:
-    """Tools by the name the model uses. Of two with one name the first counts."""
+    """Tools by the name the model uses; of two with one name the first counts. `withheld` has those that may
+    not be used, each with the reason."""
 
-    def __init__(self, tools: Iterable[Tool]) -> None:
+    def __init__(self, tools: Iterable[Tool], withheld: Mapping[str, str] | None = None) -> None:
         self._tools: dict[str, Tool] = {}
         for tool in tools:
             self._tools.setdefault(tool.spec.name, tool)
+        self._withheld = withheld or {}
+
+    def with_tools(self, tools: Iterable[Tool]) -> Toolbox:
+        """With these tools, and the same withheld."""
+        return Toolbox(tools, self._withheld)
 
     def get(self, name: str) -> Tool | None:
         return self._tools.get(name)
@@ -37,7 +43,9 @@ class Toolbox:
         return [tool.spec for tool in self._tools.values()]
 
     def unknown(self, name: str) -> str:
-        """What to tell a model that asks for a tool there is not."""
+        """What to tell a model that asks for a tool there is not, or that it may not use."""
+        if name in self._withheld:
+            return f"{name} may not be used here: {self._withheld[name]}"
         hint = did_you_mean(name, self._tools) or f"there are: {', '.join(self._tools) or 'none'}"
         return f"there is no tool {name!r}; {hint}"
 

@@ -26,9 +26,6 @@ from colleague.session_key import SessionKey
 from colleague.store.run import Run
 from colleague.store.session_entry import SessionEntry
 
-NAMES = ("message", "group:messaging", "group:openclaw", "*")
-"""Each of these in `tools.alsoAllow` gives the tool."""
-PROFILES = ("messaging", "full")
 MOST_READ, USUAL_READ = 100, 20
 _DESCRIPTION = (
     "Writes to people elsewhere than in your answer, which they see anyway. channel and to say where; "
@@ -44,18 +41,13 @@ EXPLICIT = " Name channel and to: a sub-agent has no place of its own."
 
 @dataclass(frozen=True)
 class MessageTools:
-    """Gives `message` where `tools.profile` or `tools.alsoAllow` says so."""
+    """Gives `message`; the tool policy decides who has it."""
 
     channels: Mapping[str, MessageChannel]
     hooks: PluginHooks = NO_HOOKS
 
     async def tools(self, run: Run, entry: SessionEntry, settings: Settings) -> Sequence[Tool]:  # noqa: ARG002
-        return (MessageTool(self.channels, entry, self.hooks),) if is_offered(settings) else ()
-
-
-def is_offered(settings: Settings) -> bool:
-    tools = settings.tools
-    return tools.profile in PROFILES or any(name in NAMES for name in tools.also_allow)
+        return (MessageTool(self.channels, entry, self.hooks),)
 
 
 @dataclass(frozen=True)

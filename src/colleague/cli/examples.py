@@ -16,6 +16,8 @@ START = (
 
 EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "prompt": ("colleague prompt --sizes", "colleague prompt --session telegram:dm:1 --json"),
+    "tool list": ("colleague tool list", "colleague tool list --agent research --json"),
+    "tool explain": ("colleague tool explain exec", "colleague tool explain mail.send_mail --session main"),
     "expert install": (
         "colleague expert install ./my-expert",
         "colleague expert install you/experts@v1.2 --path sales",

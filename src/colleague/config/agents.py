@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from colleague import duration
 from colleague.config.section import (
@@ -28,6 +28,7 @@ from colleague.config.section import (
     restricts,
     works,
 )
+from colleague.config.tool_groups import check_groups
 from colleague.main_names import MAIN_AGENT
 
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -104,22 +105,20 @@ class ThinkingSettings(Section):
 
 
 class ToolLists(Section):
-    allow: Names = restricts(
-        default=(),
-        description="Tools or groups that may be used; empty means all that remain.",
-        harmless=lambda names: "*" in names,
+    allow: Names = works(
+        default=(), description="Tools or groups that may be used; empty means all that remain."
     )
-    deny: Names = restricts(default=(), description="Tools or groups that may not be used; wins over allow.")
-    also_allow: Names = not_yet(
+    deny: Annotated[Names, AfterValidator(check_groups)] = works(
+        default=(), description="Tools or groups that may not be used; wins over allow."
+    )
+    also_allow: Names = works(
         default=(), description="Tools added to what the profile or layer above allows."
     )
 
 
 class ToolPolicy(ToolLists):
-    profile: ToolProfile | None = restricts(
-        default=None,
-        description="The set of tools to start from.",
-        harmless=lambda profile: profile == "full",
+    profile: ToolProfile | None = works(
+        default=None, description="The set of tools to start from: minimal, coding, messaging or full."
     )
 
 
@@ -310,7 +309,7 @@ class Sandbox(Section):
     workspace_root: PathText | None = not_yet(default=None, description="Where sandboxes keep their files.")
     docker: FreeForm = not_yet(default_factory=dict, description="Container options, as in OpenClaw.")
     browser: FreeForm = not_yet(default_factory=dict, description="Browser options, as in OpenClaw.")
-    tools: ToolLists = not_yet(default_factory=ToolLists, description="Tools inside a sandbox.")
+    tools: ToolLists = Field(default_factory=ToolLists, description="Tools inside a sandbox.")
     prune: SandboxPrune = Field(default_factory=SandboxPrune, description="When sandboxes are removed.")
 
 
@@ -446,8 +445,8 @@ class LoopDetection(Section):
         "historySize warningThreshold globalCircuitBreakerThreshold detectors semanticNoProgress"
     )
 
-    enabled: Flag = not_yet(default=True, description="Whether an agent that repeats itself is stopped.")
-    critical_threshold: Positive = not_yet(
+    enabled: Flag = works(default=True, description="Whether an agent that repeats itself is stopped.")
+    critical_threshold: Positive = works(
         default=20, description="The same call so many times in a row stops it."
     )
 
@@ -465,7 +464,7 @@ class AgentTools(ToolPolicy):
     loop_detection: LoopDetection = Field(
         default_factory=LoopDetection, description="Agents that repeat themselves."
     )
-    sandbox: ToolLayer = not_yet(default_factory=ToolLayer, description="Tools in sandboxed sessions.")
+    sandbox: ToolLayer = Field(default_factory=ToolLayer, description="Tools in sandboxed sessions.")
 
 
 class AgentEntry(Section):
@@ -539,6 +538,10 @@ class Agents(Section):
 
     def find(self, agent: str) -> AgentEntry | None:
         return next((entry for entry in self.all if entry.id == agent), None)
+
+    def of(self, agent: str) -> AgentEntry | None:
+        """The entry of an agent; the main one may have another id there."""
+        return self.main if agent == MAIN_AGENT else self.find(agent)
 
     @property
     def main(self) -> AgentEntry | None:

@@ -12,6 +12,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, Field, PrivateAttr, model_validator
 
 from colleague.config.agents import Agents, AgentTools, ToolLayer
+from colleague.config.channel_groups import check_group_tools
 from colleague.config.file import Node, SettingsWarning
 from colleague.config.plugins import Plugins
 from colleague.config.secret import Secret, resolve
@@ -31,6 +32,7 @@ from colleague.config.section import (
     works,
 )
 from colleague.config.speech import SpeechSettings
+from colleague.config.tool_groups import check_groups
 from colleague.config.web import WebTools
 from colleague.duration import parse_duration
 from colleague.errors import ConfigError, NotFound
@@ -39,6 +41,7 @@ from colleague.main_names import MAIN_AGENT
 
 DEDUPE_WINDOW = parse_duration("7d")
 Decision = Literal["allow", "deny"]
+Tier = Literal["auto", "confirm", "manual"]
 QueueMode = Literal["steer", "followup", "collect", "steer-backlog", "steer+backlog", "queue", "interrupt"]
 
 
@@ -165,6 +168,11 @@ class SessionVisibility(Section):
     )
 
 
+def _check_approvals(approvals: Mapping[str, Tier]) -> Mapping[str, Tier]:
+    check_groups(tuple(approvals))
+    return approvals
+
+
 class Tools(AgentTools):
     passed_over = keys(
         "media links toolSearch codeMode swarm message elevated toolsBySender sessions_spawn experimental"
@@ -174,8 +182,11 @@ class Tools(AgentTools):
     web: WebTools = Field(default_factory=WebTools, description="The web.")
     sessions: SessionVisibility = Field(default_factory=SessionVisibility, description="Other sessions.")
     agent_to_agent: AgentToAgent = Field(default_factory=AgentToAgent, description="Other agents.")
-    subagents: ToolLayer = not_yet(
-        default_factory=ToolLayer, description="Tools of spawned agents.", tool="sessions_spawn"
+    subagents: ToolLayer = Field(default_factory=ToolLayer, description="Tools of spawned agents.")
+    approvals: Annotated[Mapping[str, Tier], AfterValidator(_check_approvals)] = works(
+        default_factory=dict,
+        description="Who is asked before a tool is used, by name, pattern or group: auto, confirm or manual."
+        " The longest pattern counts.",
     )
 
 
@@ -545,8 +556,11 @@ class Settings(Section):
     messages: Messages = Field(default_factory=Messages, description="How messages are taken in.")
     skills: Skills = Field(default_factory=Skills, description="Skills.")
     memory: MemorySettings = Field(default_factory=MemorySettings, description="How agents use their memory.")
-    channels: Mapping[str, FreeForm] = not_yet(
-        default_factory=dict, description="Chat channels by name, with the keys of each channel."
+    channels: Annotated[Mapping[str, FreeForm], AfterValidator(check_group_tools)] = not_yet(
+        default_factory=dict,
+        description="Chat channels by name, with the keys of each channel. The tools of their groups count:"
+        " groups.<id>.tools.",
+        apart="groups.*.tools",
     )
     auth: Auth = Field(default_factory=Auth, description="Several keys for one provider.")
     hooks: Hooks = Field(default_factory=Hooks, description="Webhooks.")

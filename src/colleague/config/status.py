@@ -86,7 +86,8 @@ def _judged(settings: Settings) -> Iterator[KeyStatus]:
 
 
 def _reason(found: _SetKey) -> str:
-    return f"has no effect yet{found.mark.tool and f': there is no tool {found.mark.tool}'}"
+    apart = found.mark.apart and f", apart from {found.mark.apart}"
+    return f"has no effect yet{apart}{found.mark.tool and f': there is no tool {found.mark.tool}'}"
 
 
 def _is_harmless(found: _SetKey) -> bool:

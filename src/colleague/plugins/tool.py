@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from colleague.agent.tool import Tool, ToolOutput, ToolRequest, ToolSpec, UnknownEnd
+from colleague.agent.tool import PLUGIN, Tool, ToolOutput, ToolRequest, ToolSpec, UnknownEnd
 from colleague.argument_check import misfits
 from colleague.config import Settings
 from colleague.errors import UsageError
@@ -63,7 +63,7 @@ class PluginTool:
             parameters=parameters,
             read_only=reads,
             repeatable=reads or repeatable,
-            server=f"plugin:{plugin}",
+            server=f"{PLUGIN}{plugin}",
             server_tool=name,
             launch_digest=digest,
         )

@@ -115,6 +115,7 @@ from colleague.store.session_search import search_items
 from colleague.store.sweep import GRACE_MS
 from colleague.store.tables import approvals, events, grants, outbox, runs
 from colleague.store.tx import Database, Tx
+from colleague.tool_document import ToolDocument
 from colleague.triggers.errors import BadPayload
 from colleague.triggers.gmail.messages import gmail_payloads
 from colleague.triggers.intake import arrival_of, fire
@@ -332,16 +333,29 @@ class LocalService:
             await self.database.write(lambda tx: open_session(tx, str(key), key.agent_id))
 
     async def prompt(self, session: str, mode: PromptMode | None = None) -> PromptDocument:
+        agent, entry = await self._agent_of(session, "see its prompt with: colleague expert prompt {}")
+        return await agent.preview(entry, mode)
+
+    async def tools(self, session: str) -> list[ToolDocument]:
+        agent, entry = await self._agent_of(session, "its tools are its bindings: colleague expert show {}")
+        return await agent.explain(entry)
+
+    async def tool(self, session: str, name: str) -> ToolDocument:
+        agent, entry = await self._agent_of(session, "its tools are its bindings: colleague expert show {}")
+        [found] = await agent.explain(entry, name)
+        return found
+
+    async def _agent_of(self, session: str, hint: str) -> tuple[MainAgent, SessionEntry]:
+        """The agent of a session, with today's settings. `hint` is for a session of an expert."""
         await self._open_main(session)
         entry = await self.database.read(lambda tx: require_session(tx, session))
         key = SessionKey.parse(entry.key)
         if key.kind.startswith("expert"):
-            hint = f"colleague expert prompt {key.expert}"
-            raise UsageError(f"{entry.key} is a session of an expert", hint=f"see its prompt with: {hint}")
+            raise UsageError(f"{entry.key} is a session of an expert", hint=hint.format(key.expert))
         agent = self.main_agent or (self.host.main_agent if self.host else None)
         if agent is None:
             raise UsageError("there are no agents in this process", hint="ask the gateway of this home")
-        return await replace(agent, settings=self.settings).preview(entry, mode)
+        return replace(agent, settings=self.settings), entry
 
     async def change_session(self, session: str, changes: dict[str, Any]) -> SessionDocument:
         def work(tx: Tx) -> SessionDocument:

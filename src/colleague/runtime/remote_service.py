@@ -50,6 +50,7 @@ from colleague.session_document import (
     StoppedDocument,
 )
 from colleague.session_event import STORED, SessionEvent
+from colleague.tool_document import ToolDocument
 
 if TYPE_CHECKING:
     from colleague.agent.models.profile_report import ProfileDocument
@@ -137,6 +138,14 @@ class RemoteService:
 
     async def prompt(self, session: str, mode: PromptMode | None = None) -> PromptDocument:
         document: PromptDocument = await self._ask("GET", f"{_session(session)}/prompt{_query(mode=mode)}")
+        return document
+
+    async def tools(self, session: str) -> list[ToolDocument]:
+        found: list[ToolDocument] = await self._ask("GET", f"{_session(session)}/tools")
+        return found
+
+    async def tool(self, session: str, name: str) -> ToolDocument:
+        document: ToolDocument = await self._ask("GET", f"{_session(session)}/tools/{_path(name)}")
         return document
 
     async def change_session(self, session: str, changes: dict[str, Any]) -> SessionDocument:

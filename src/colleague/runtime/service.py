@@ -28,6 +28,7 @@ from colleague.session_document import (
     StoppedDocument,
 )
 from colleague.session_event import SessionEvent
+from colleague.tool_document import ToolDocument
 
 if TYPE_CHECKING:
     from colleague.agent.models.profile_report import ProfileDocument
@@ -62,6 +63,14 @@ class Service(Protocol):
 
     async def prompt(self, session: str, mode: PromptMode | None = None) -> PromptDocument:
         """The system prompt that the next turn of a session would have, in its own mode or in another."""
+        ...
+
+    async def tools(self, session: str) -> list[ToolDocument]:
+        """Every tool that the next turn of a session could have: offered or not, and which layer decided."""
+        ...
+
+    async def tool(self, session: str, name: str) -> ToolDocument:
+        """One of them, with what each layer says of it."""
         ...
 
     async def change_session(self, session: str, changes: dict[str, Any]) -> SessionDocument:

@@ -480,3 +480,28 @@ async def test_who_says_that_an_operation_only_reads(
     run = await stage.run(failing, failing, DONE)
     assert (run.status == "waiting") == asked, run.error
     assert stage.book == (["one"] if asked else ["one", "one"])
+
+
+@on_stage
+async def test_what_the_home_denies_is_denied_to_an_expert(stage: Stage) -> None:
+    stage.configure(tools={"deny": ["ledger__append"], "profile": "minimal"})
+    await stage.restart()
+    stage.install(ledger_package())
+    run = await stage.run(APPEND, DONE)
+    assert run.outcome == "completed"
+    [shown, after] = stage.shown()
+    assert "ledger.append" not in shown.tools
+    assert (
+        "ledger.append may not be used here: tools.deny: ledger__append (policy layer: global)"
+        in after.texts[-1]
+    )
+    assert stage.book == []
+
+
+@on_stage
+async def test_a_tier_of_the_home_only_tightens(stage: Stage) -> None:
+    stage.configure(tools={"approvals": {"ledger.append": "confirm", "ledger.look": "auto"}})
+    await stage.restart()
+    stage.install(ledger_package(tiers={"look": "confirm"}))
+    run = await stage.run(APPEND, DONE)
+    assert (run.status, (await stage.pending()).operation) == ("waiting", "ledger.append")

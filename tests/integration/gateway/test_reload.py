@@ -81,17 +81,23 @@ def test_settings_that_would_open_the_gateway_are_refused(house: House) -> None:
         assert gateway.hook(f"{CLERK}/order", {"id": "o"}).status_code == 202
 
 
+def restricted(house: House) -> dict[str, Any]:
+    """The agents of the settings, with a restriction that nothing enforces yet."""
+    agents = house.settings.get("agents", {})
+    return {**agents, "defaults": {**agents.get("defaults", {}), "sandbox": {"mode": "all"}}}
+
+
 def test_a_restriction_that_nothing_enforces_is_refused(house: House) -> None:
     with house.open() as gateway:
-        before = house.settings.get("tools", {})
-        house.configure(tools={"deny": ["*"]}, hooks=house.settings["hooks"] | {"maxBodyBytes": 5})
+        before = house.settings.get("agents", {})
+        house.configure(agents=restricted(house), hooks=house.settings["hooks"] | {"maxBodyBytes": 5})
         [problem] = gateway.until(lambda: gateway.get("/api/status").json()["problems"])
         begins = "the settings stay as they were, and no run begins"
         assert problem.startswith(f"{begins}: {house.home.settings_file}:")
-        assert "tools.deny restricts agents, and nothing enforces it yet" in problem
-        assert "tools.deny restricts agents" in (house.home.logs / "colleague.jsonl").read_text()
+        assert "sandbox.mode restricts agents, and nothing enforces it yet" in problem
+        assert "sandbox.mode restricts agents" in (house.home.logs / "colleague.jsonl").read_text()
         assert gateway.hook(f"{CLERK}/order", {"id": "longer than five bytes"}).status_code == 202
-        house.configure(tools=before)
+        house.configure(agents=before)
         assert gateway.until(lambda: not gateway.get("/api/status").json()["problems"])
         assert gateway.hook(f"{CLERK}/order", {"id": "longer than five bytes"}).status_code == 413
 
@@ -101,21 +107,22 @@ def test_no_run_begins_under_a_restriction_that_nothing_enforces(house: House) -
     house.bind({})
     path = f"/api/experts/{CLERK}/runs"
     with house.open() as gateway:
-        house.configure(tools={"deny": ["*"]})
-        assert gateway.until(lambda: "tools.deny" in str(gateway.get("/api/status").json()["problems"]))
+        before = house.settings.get("agents", {})
+        house.configure(agents=restricted(house))
+        assert gateway.until(lambda: "sandbox.mode" in str(gateway.get("/api/status").json()["problems"]))
         session = "/api/sessions/agent:main:main/messages"
         for url, body in ((path, {"task": "speak"}), (session, {"text": "x"})):
             told = gateway.post(url, body)
             assert told.status_code == 503, told.text
-            assert "tools.deny restricts agents" in told.json()["error"]["message"]
+            assert "sandbox.mode restricts agents" in told.json()["error"]["message"]
         accepted = gateway.hook(f"{CLERK}/order", {"id": "o"})
         assert accepted.status_code == 202
         run = accepted.json()["run_id"]
         assert gateway.get(f"/api/runs/{run}").json()["status"] == "queued"
         house.home.settings_file.write_text("{ broken")
-        assert gateway.until(lambda: "tools.deny" not in str(gateway.get("/api/status").json()["problems"]))
+        assert gateway.until(lambda: "sandbox.mode" not in str(gateway.get("/api/status").json()["problems"]))
         assert gateway.get(f"/api/runs/{run}").json()["status"] == "queued"
-        house.configure(tools={})
+        house.configure(agents=before)
         assert gateway.ended(run)["status"] == "done"
 
 

@@ -389,3 +389,16 @@ def test_the_document_is_the_same(served: Served) -> None:
         "It is done.",
     )
     assert (document["trouble"], document["blocked_by"]) == (None, None)
+
+
+class TestTools:
+    def test_which_layer_decided(self, served: Served) -> None:
+        found, all_of_them, gone = served.run(self.look)
+        assert (found["tool"], found["offered"], found["tier"]) == ("write", True, "auto")
+        assert found["decided_by"] == {"layer": "profile", "rule": "tools.profile is not set"}
+        assert found in all_of_them
+        assert gone == (1, "there is no tool 'no.such'", "see them with: colleague tool list")
+
+    async def look(self, service: Service) -> Any:
+        gone = await refusal(service.tool("main", "no.such"))
+        return await service.tool("main", "write"), await service.tools("main"), gone

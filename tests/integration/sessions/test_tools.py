@@ -73,7 +73,7 @@ class TestMessage:
         place = house(tmp_path, using("message", "tell", action="send", text="Hello."))
 
         async def acts(room: Room) -> None:
-            assert "there is no tool 'message'" in await result(room, "tell")
+            assert "message may not be used here: tools.profile is not set" in await result(room, "tell")
 
         acting(place, acts)
 

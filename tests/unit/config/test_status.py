@@ -43,10 +43,14 @@ class TestWithoutEffect:
         assert idle(load(tmp_path, "{skills: {allowBundled: null}, tools: {exec: {ask: null}}}")) == []
 
     def test_what_is_below_a_key_with_a_status_belongs_to_it(self, tmp_path: Path) -> None:
-        text = "{agents: {defaults: {sandbox: {tools: {deny: ['x']}}}}}"
+        text = "{agents: {defaults: {sandbox: {docker: {image: {name: 'x'}}}}}}"
         settings = load(tmp_path, text)
-        assert idle(settings) == ["agents.defaults.sandbox.tools"]
+        assert idle(settings) == ["agents.defaults.sandbox.docker"]
         assert restricting(settings) == []
+
+    def test_a_part_that_has_an_effect_is_said(self, tmp_path: Path) -> None:
+        [found] = without_effect(load(tmp_path, "{channels: {slack: {}}}"))
+        assert str(found).endswith("channels has no effect yet, apart from groups.*.tools")
 
     def test_the_other_name_of_a_key(self, tmp_path: Path) -> None:
         [found] = without_effect(load(tmp_path, theirs="{tools: {exec: {\ntimeoutSec: 3}}}"))
@@ -55,12 +59,12 @@ class TestWithoutEffect:
     def test_other_agents(self, tmp_path: Path) -> None:
         text = """{agents: {
           list: [{id: 'main', skills: ['a']}, {id: 'b', sandbox: {mode: 'all'}}],
-          entries: {c: {tools: {deny: ['*']}}}}}"""
+          entries: {c: {sandbox: {mode: 'all'}}}}}"""
         settings = load(tmp_path, text)
         assert [str(each).rpartition(f"{tmp_path}/")[2] for each in without_effect(settings)] == [
             "colleague.json:2:31: agents.list[0].skills has no effect yet",
         ]
-        assert restricting(settings) == ["agents.list[1].sandbox.mode", "agents.entries.c.tools.deny"]
+        assert restricting(settings) == ["agents.list[1].sandbox.mode", "agents.entries.c.sandbox.mode"]
 
 
 class TestRestrictions:
@@ -71,7 +75,7 @@ class TestRestrictions:
             "{tools: {allow: ['x', '*'], alsoAllow: ['y']}}",
             "{agents: {defaults: {sandbox: {mode: 'off', scope: 'session'}}}}",
             "{session: {sendPolicy: {default: 'allow', rules: [{action: 'allow', match: {channel: 'x'}}]}}}",
-            "{tools: {sandbox: {tools: {deny: ['x']}}, subagents: {tools: {allow: ['x']}}}}",
+            "{tools: {profile: 'minimal', deny: ['x'], subagents: {tools: {allow: ['x']}}}}",
         ],
     )
     def test_what_restricts_nothing(self, tmp_path: Path, text: str) -> None:
@@ -79,36 +83,40 @@ class TestRestrictions:
         require_enforced(load(tmp_path, text))
 
     def test_in_an_included_file(self, tmp_path: Path) -> None:
-        (tmp_path / "more.json5").write_text("{\n  deny: ['x'] }")
-        [found] = unenforced(load(tmp_path, "{tools: {$include: './more.json5'}}"))
-        assert str(found).startswith(f"{tmp_path}/more.json5:2:3: tools.deny restricts agents")
-        assert found.cure == "remove tools.deny, or set it to []"
-        [found] = unenforced(load(tmp_path, theirs="{tools: {$include: './more.json5'}}"))
-        assert found.cure.startswith("put { tools: { deny: [] } } in colleague.json")
+        (tmp_path / "more.json5").write_text("{\n  mode: 'all' }")
+        text, key = (
+            "{agents: {defaults: {sandbox: {$include: './more.json5'}}}}",
+            "agents.defaults.sandbox.mode",
+        )
+        [found] = unenforced(load(tmp_path, text))
+        assert str(found).startswith(f"{tmp_path}/more.json5:2:3: {key} restricts agents")
+        assert found.cure == f'remove {key}, or set it to "off"'
+        [found] = unenforced(load(tmp_path, theirs=text))
+        cure = '{ agents: { defaults: { sandbox: { mode: "off" } } } }'
+        assert found.cure.startswith(f"put {cure} in colleague.json")
 
     def test_the_cure_works(self, tmp_path: Path) -> None:
         theirs = """{
-          tools: {profile: 'coding', deny: ['a'], byProvider: {'a/b': {allow: ['x']}}},
-          agents: {defaults: {sandbox: {mode: 'all'}}, entries: {main: {tools: {deny: ['z']}}}}}"""
+          agents: {defaults: {sandbox: {mode: 'all'}}, entries: {'a/b': {sandbox: {mode: 'non-main'}}}}}"""
         found = unenforced(load(tmp_path, theirs=theirs))
-        assert len(found) == 5
+        assert len(found) == 2
         for each in found:
             ours = each.cure.removeprefix("put ").partition(" in colleague.json")[0]
             assert each.key not in restricting(load(tmp_path, ours, theirs)), each.cure
 
     def test_many_are_one_error(self, tmp_path: Path) -> None:
-        providers = ", ".join(f"p{number}: {{deny: ['x']}}" for number in range(30))
+        entries = ", ".join(f"p{number}: {{sandbox: {{mode: 'all'}}}}" for number in range(30))
         with pytest.raises(ConfigError) as caught:
-            require_enforced(load(tmp_path, f"{{tools: {{byProvider: {{{providers}}}}}}}"))
+            require_enforced(load(tmp_path, f"{{agents: {{entries: {{{entries}}}}}}}"))
         lines = caught.value.message.splitlines()
         assert len(lines) == 21
         assert lines[-1] == "and 10 more: colleague config check"
 
     def test_settings_that_no_file_holds(self) -> None:
-        settings = Settings(tools={"deny": ["x"]})  # type: ignore[arg-type]
-        with pytest.raises(ConfigError, match=r"^tools\.deny restricts agents") as caught:
+        settings = Settings.model_validate({"agents": {"defaults": {"sandbox": {"mode": "all"}}}})
+        with pytest.raises(ConfigError, match=r"^agents\.defaults\.sandbox\.mode restricts agents") as caught:
             require_enforced(settings)
-        assert caught.value.hint == "remove tools.deny, or set it to []"
+        assert caught.value.hint == 'remove agents.defaults.sandbox.mode, or set it to "off"'
 
 
 class TestMainAgent:

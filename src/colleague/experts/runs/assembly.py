@@ -20,6 +20,7 @@ from colleague.agent.models.context_size import context_window
 from colleague.agent.models.resolve import ProfileChoice, Routes, resolve_routes
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.models.thinking import Thinking
+from colleague.agent.policy.home_rules import HomeToolRules
 from colleague.agent.prompt.assemble import prompt_tail
 from colleague.agent.prompt.runtime_info import RuntimeInfo
 from colleague.agent.run_spec import CannotAssemble, Retries, RunSpec
@@ -161,11 +162,14 @@ class RunSpecBuilder:
         scope = self.process.tools if self.process else self.package.manifest.requires_tools
         functions = self._functions()
         needed = needed_tools(self.package, self.process)
-        operations = await bound_tools.operations(self.run.expert, self.package, bindings, needed)
+        bound = await bound_tools.operations(self.run.expert, self.package, bindings, needed)
         routes = Routes((self._rehearsed(),)) if rehearsal else await self._routes(model_name)
-        base = self._base(expert, routes, bindings, await self._timeout())
+        rules = self._home_rules(routes)
+        operations, withheld = rules.split(bound)
+        base = self._base(routes, bindings, await self._timeout())
         now = await self.agent.database.read(lambda tx: tx.now)
-        gate = self._gate(expert)
+        gate = self._gate(expert, rules)
+        base = replace(base, gate=gate, toolbox=Toolbox([], withheld))
         inside = replace(base, gate=replace(gate, asks_before_delivery=False))
 
         async def stage(function: Function, inputs: dict[str, Any]) -> RunSpec:
@@ -180,7 +184,7 @@ class RunSpecBuilder:
             base,
             system=self._prompt(workspace, skilled),
             system_tail=self._tail(base, now),
-            toolbox=Toolbox([*files, *mine, *native]),
+            toolbox=base.toolbox.with_tools([*files, *mine, *native]),
             opening=self._opening(tree),
             history=self._history(base) if lasting else None,
             keeps=PinnedWork(self.package, self.agent.database),
@@ -200,7 +204,7 @@ class RunSpecBuilder:
         passed = await self.agent.database.read(lambda tx: tx.now - attempt_started(tx, run.id, run.attempt))
         return limit.seconds - (passed - run.working_ms) / 1000
 
-    def _base(self, expert: Expert, routes: Routes, bindings: Bindings, timeout: float | None) -> RunSpec:
+    def _base(self, routes: Routes, bindings: Bindings, timeout: float | None) -> RunSpec:
         execution, channel = self._execution, self._notice_channel
         tells_of_drafts = self.package.manifest.policy.escalation.on_manual_ready
         return RunSpec(
@@ -208,7 +212,6 @@ class RunSpecBuilder:
             routes=routes,
             system="",
             toolbox=Toolbox([]),
-            gate=self._gate(expert),
             package_digest=self.package.digest,
             thinking=Thinking.of(self.agent.settings),
             max_turns=self.agent.settings.agents.defaults.max_turns,
@@ -231,7 +234,10 @@ class RunSpecBuilder:
     async def _open_steps(self) -> list[StepMark]:
         return await self.agent.database.read(lambda tx: open_steps(tx, self.run.id))
 
-    def _gate(self, expert: Expert) -> PolicyGate:
+    def _home_rules(self, routes: Routes) -> HomeToolRules:
+        return HomeToolRules(self.agent.settings, tuple(dict.fromkeys(each.name for each in routes.models)))
+
+    def _gate(self, expert: Expert, rules: HomeToolRules) -> PolicyGate:
         outside = delivery_of(self.package, self.run).channel != MAIN_CHANNEL
         return PolicyGate(
             self.agent.run_packages.policies(expert, self.package),
@@ -239,6 +245,7 @@ class RunSpecBuilder:
             strict=self.run.dryness == "strict",
             asks_before_leaving=self._asks_before_leaving,
             asks_before_delivery=self._asks_before_leaving and outside,
+            home_rules=rules,
         )
 
     @cached_property
@@ -408,7 +415,7 @@ class RunSpecBuilder:
         return replace(
             base,
             routes=routes,
-            toolbox=Toolbox([*tools, complete, self._escalate]),
+            toolbox=base.toolbox.with_tools([*tools, complete, self._escalate]),
             opening=FunctionOpening(function, inputs),
             keeps=PinnedFunction(function, inputs),
             completion=OutputCompletion(function.outputs),

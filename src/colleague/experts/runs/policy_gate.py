@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from colleague.agent.gate import Verdict
+from colleague.agent.policy.home_rules import HomeToolRules
 from colleague.agent.tool import ToolSpec
 from colleague.experts.rehearsal.planned_call import SIMULATED
 from colleague.experts.runs.run_package import Policies
@@ -27,11 +28,17 @@ class PolicyGate:
     """Whether a person is asked before any text goes to a server."""
     asks_before_delivery: bool = False
     """Whether a person is asked before the result goes to a channel."""
+    home_rules: HomeToolRules | None = None
+    """What the settings of the home deny to everybody, or hold more strictly."""
 
     def judge(self, spec: ToolSpec, arguments: dict[str, Any]) -> Verdict:
         if not spec.server:
             return self._native(spec, arguments)
         tier = self.policies.tier(spec.name)
+        if self.home_rules is not None and spec.server != SIMULATED:
+            if reason := self.home_rules.denial(spec):
+                return Verdict("refuse", "none", f"{spec.name} may not be used: {reason}")
+            tier = stricter(tier, self.home_rules.tier(spec))
         if self.asks_before_leaving:
             tier = stricter(tier, "confirm")
         if tier == "auto":

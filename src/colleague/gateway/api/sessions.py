@@ -35,6 +35,7 @@ from colleague.sessions.report import session_document
 from colleague.store.paging import Page
 from colleague.store.session_entry import sessions_page
 from colleague.store.tx import Tx
+from colleague.tool_document import ToolDocument
 
 router = APIRouter(prefix="/api/sessions", tags=["sessions"])
 
@@ -155,6 +156,18 @@ async def events(
 async def prompt(key: str, here: GatewayDep, mode: PromptMode | None = None) -> PromptDocument:
     """The system prompt that the next turn would have, with the characters of each section and file."""
     return await here.service.prompt(key, mode)
+
+
+@router.get("/{key:path}/tools", response_model=list[ToolDocument], responses=with_token(404))
+async def tools(key: str, here: GatewayDep) -> list[ToolDocument]:
+    """Every tool that the next turn could have: offered or not, its tier, and the layer that decided."""
+    return await here.service.tools(key)
+
+
+@router.get("/{key:path}/tools/{name}", response_model=ToolDocument, responses=with_token(404))
+async def tool(key: str, name: str, here: GatewayDep) -> ToolDocument:
+    """One tool of a session, with what each layer of the policy says of it."""
+    return await here.service.tool(key, name)
 
 
 @router.get("/{key:path}", response_model=SessionDocument, responses=with_token(404))
