@@ -41,12 +41,14 @@ from colleague.agent.served_tool import served_tool
 from colleague.agent.session_profile import AUTO, stay_with, wanted_profile
 from colleague.agent.tool import Tool
 from colleague.agent.toolbox import Toolbox
+from colleague.agent.tools.apply_patch import ApplyPatchTool
 from colleague.agent.tools.fence import Fence
 from colleague.agent.tools.file_tools import file_tools
 from colleague.agent.tools.mcp_readings import mcp_reading_tools
 from colleague.agent.tools.memory_tools import memory_tools
 from colleague.agent.tools.reconcile import reconcile
 from colleague.agent.tools.tree import Root, Tree
+from colleague.agent.tools.versioned import VersionedTree
 from colleague.agent.turn_end import HeartbeatEnd, TurnEndHooks
 from colleague.agent.turn_inputs import TurnInputs
 from colleague.agent.turn_opening import REMINDER, TurnOpening
@@ -266,7 +268,9 @@ class MainAgent:
         return full_name(self.settings, chosen)
 
     def _file_tools(self, run: Run) -> list[Tool]:
-        return file_tools(self._tree, self.database, owner=FILES_OWNER, run_id=run.id, locks=self._locks)
+        tree, database, locks = self._tree, self.database, self._locks
+        patch = ApplyPatchTool(VersionedTree(tree, database, FILES_OWNER, locks), run.id)
+        return [*file_tools(tree, database, owner=FILES_OWNER, run_id=run.id, locks=locks), patch]
 
     def _memory_tools(self) -> list[Tool]:
         return memory_tools(

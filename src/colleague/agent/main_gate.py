@@ -12,6 +12,7 @@ from colleague.agent.gate import CautiousGate, Verdict
 from colleague.agent.restrictions import DraftOnly, NothingDrafted
 from colleague.agent.tool import ToolSpec
 from colleague.agent.tools.fence import folded
+from colleague.agent.tools.patch import PatchError, parse_patch
 from colleague.agent.tools.path import PathError, split
 
 INSTRUCTIONS = ("AGENTS", "SOUL", "IDENTITY", "USER", "TOOLS", "BOOTSTRAP", "HEARTBEAT")
@@ -20,6 +21,7 @@ INSTRUCTIONS = ("AGENTS", "SOUL", "IDENTITY", "USER", "TOOLS", "BOOTSTRAP", "HEA
 _FILES = frozenset(f"{name.casefold()}.md" for name in INSTRUCTIONS)
 _FOLDERS = frozenset({"skills"})
 _CHANGING = ("write", "edit")
+_PATCHING = "apply_patch"
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,22 @@ class MainAgentGate:
             reason = self.draft_only.reason(spec.server, spec.server_tool)
             if reason:
                 return Verdict("draft", "manual", reason)
-        elif spec.name in _CHANGING and is_instruction(arguments.get("path"), self.extra_files):
+        elif any(is_instruction(each, self.extra_files) for each in _changed_paths(spec.name, arguments)):
             return Verdict("ask", "confirm", "it changes what the agent is told in every turn")
         return CautiousGate().judge(spec, arguments)
+
+
+def _changed_paths(tool: str, arguments: dict[str, Any]) -> list[Any]:
+    """The files that a call would change. A patch that cannot be read changes none."""
+    if tool in _CHANGING:
+        return [arguments.get("path")]
+    if tool != _PATCHING:
+        return []
+    try:
+        patches = parse_patch(str(arguments.get("input", "")))
+    except PatchError:
+        return []
+    return [path for each in patches for path in each.paths]
 
 
 def is_instruction(path: Any, extra: Sequence[str] = ()) -> bool:

@@ -418,6 +418,15 @@ class FileTools(Section):
     workspace_only: Flag = not_yet(default=True, description="Whether file tools stay inside the workspace.")
 
 
+class AllowedCommand(Section):
+    program: str = works(description="Its name, found as commands find it, or its path.")
+    args: Names | None = works(
+        default=None,
+        description="A pattern for each argument, * for any text; ** at the end for any more. Any arguments"
+        " when not set.",
+    )
+
+
 class ExecTool(Section):
     renamed: ClassVar[Mapping[str, str]] = {"timeoutSec": "timeoutSeconds"}
     passed_over = keys(
@@ -426,17 +435,27 @@ class ExecTool(Section):
         " applyPatch"
     )
 
-    security: Literal["deny", "allowlist", "full"] | None = not_yet(
-        default=None, description="What exec may run.", tool="exec"
+    security: Literal["deny", "allowlist", "full"] = works(
+        default="full",
+        description="What exec may run: nothing, what the allowlist has, or anything. What is not allowed is"
+        " refused, or asked about as `ask` says.",
     )
-    ask: Literal["off", "on-miss", "always"] | None = not_yet(
-        default=None, description="Whether a person is asked first.", tool="exec"
+    ask: Literal["off", "on-miss", "always"] = works(
+        default="on-miss",
+        description="Whether a person is asked first: never, for what the allowlist does not have, or for"
+        " every command.",
     )
-    timeout_seconds: Positive = not_yet(default=1800, description="Seconds a command may run.")
-    background_ms: Positive = not_yet(
+    allowlist: tuple[AllowedCommand, ...] = Field(
+        default=(), description="Commands that run without a question."
+    )
+    timeout_seconds: Positive = works(default=1800, description="Seconds a command may run.")
+    background_ms: Positive = works(
         default=10_000, description="Milliseconds until it goes on in the background."
     )
-    path_prepend: Names = not_yet(default=(), description="Folders put before PATH.")
+    path_prepend: Names = works(default=(), description="Folders put before PATH.")
+    max_processes: Positive = works(
+        default=500, description="Processes one command may have at once; with more, all are killed."
+    )
 
 
 class LoopDetection(Section):
