@@ -296,16 +296,20 @@ class SandboxPrune(Section):
 class Sandbox(Section):
     passed_over = keys("perSession backend sessionToolsVisibility ssh")
 
-    mode: Literal["off", "non-main", "all"] = restricts(
+    mode: Literal["off", "non-main", "all"] = works(
         default="off", description="Which sessions run in a sandbox."
     )
-    scope: Literal["session", "agent", "shared"] = not_yet(
-        default="agent", description="Who shares a sandbox."
-    )
-    workspace_access: Literal["none", "ro", "rw"] = not_yet(
+    scope: Literal["session", "agent", "shared"] = works(default="agent", description="Who shares a sandbox.")
+    workspace_access: Literal["none", "ro", "rw"] = works(
         default="none", description="What a sandbox may do with the workspace."
     )
-    workspace_root: PathText | None = not_yet(default=None, description="Where sandboxes keep their files.")
+    workspace_root: PathText | None = works(
+        default=None, description="Where sandboxes keep files of their own; state/sandboxes when not set."
+    )
+    network: Flag = works(default=False, description="Whether commands in it reach the network.")
+    memory_mb: Positive = works(default=2048, description="Megabytes of memory for each of its processes.")
+    file_mb: Positive = works(default=1024, description="Megabytes of the largest file it may write.")
+    tmp_mb: Positive = works(default=256, description="Megabytes of its /tmp, which is in memory.")
     docker: FreeForm = not_yet(default_factory=dict, description="Container options, as in OpenClaw.")
     browser: FreeForm = not_yet(default_factory=dict, description="Browser options, as in OpenClaw.")
     tools: ToolLists = not_yet(default_factory=ToolLists, description="Tools inside a sandbox.")

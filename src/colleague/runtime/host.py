@@ -316,7 +316,7 @@ def _more_tools(
 ) -> tuple[MoreTools, ...]:
     """What agents have beside files and servers. Of two tools with one name the first counts."""
     return (
-        CommandTools(environ, parts.commands),
+        CommandTools(home, environ, parts.commands, ExpertRestrictions(home, settings)),
         SessionTools(database, ExpertMessages(home, settings, environ)),
         ProposalTools(database),
         CronTools(database),

@@ -20,6 +20,12 @@ from colleague.agent.tools.arguments import Arguments, flag, number, parameters,
 from colleague.errors import ColleagueError
 
 SOURCE = "exec"
+UNCONFINED = "It is not confined: it can do what the user of this machine can."
+CONFINED = {
+    False: "It runs in a sandbox, which is called /workspace inside, without a network.",
+    True: "It runs in a sandbox, which is called /workspace inside.",
+}
+"""By whether there is a network."""
 _TELL_SECONDS = 0.5
 _MOST_TOLD = 2000
 _PARAMETERS = parameters(
@@ -52,7 +58,9 @@ class CommandTool:
     commands: RunningCommands
     rules: ExecRules
     place: CommandPlace
-    where: str = "It is not confined: it can do what the user of this machine can."
+    outside: CommandPlace | None = None
+    """Where elevated commands run; in the same place when not set."""
+    where: str = UNCONFINED
 
     @property
     def spec(self) -> ToolSpec:
@@ -97,13 +105,13 @@ class CommandTool:
         line = arguments.text("command")
         if not line.strip():
             raise BadPlace("The command is empty.")
-        terminal = arguments.flag("pty")
-        order = self.place.order(
+        elevated = self.outside if arguments.flag("elevated") else None
+        place = elevated or self.place
+        order = place.order(
             line,
-            self.place.folder(arguments.text("workdir", ".")),
+            place.folder(arguments.text("workdir", ".")),
             request.arguments.get("env") or {},
-            terminal=terminal,
-            elevated=arguments.flag("elevated"),
+            terminal=arguments.flag("pty"),
         )
         most = self.rules.settings.timeout_seconds
         return CommandRequest(

@@ -54,9 +54,7 @@ class CommandPlace:
             raise BadPlace(f"There is no folder {name!r} in the workspace.")
         return found
 
-    def order(
-        self, line: str, folder: Path, variables: Mapping[str, str], *, terminal: bool, elevated: bool = False
-    ) -> CommandOrder:
+    def order(self, line: str, folder: Path, variables: Mapping[str, str], *, terminal: bool) -> CommandOrder:
         """A line without shell syntax runs as it is; any other is a shell's."""
         if len(line.encode(errors="replace")) > MOST_BYTES or "\0" in line:
             raise BadPlace(f"A command has at most {MOST_BYTES:,} bytes, and no NUL among them.")
@@ -70,7 +68,7 @@ class CommandPlace:
             processes=self.processes,
             limits=_limits(self.processes),
         )
-        return order if self.confine is None or elevated else self.confine(order)
+        return order if self.confine is None else self.confine(order)
 
     def _program(self, line: str, folder: Path) -> tuple[str, list[str]]:
         words = plain_words(line)
