@@ -26,7 +26,7 @@ def turn(colleague: Colleague, *made: tuple[str, dict[str, Any]], **sandbox: Any
     file.write_text(json.dumps(settings))
     file.chmod(0o600)
     script = colleague.home / "play.yaml"
-    script.write_text(json.dumps({"replies": [calls(*made), {"text": "Done."}]}))
+    script.write_text(json.dumps({"replies": [calls(*made), {"text": "Done."}, {"text": "So."}]}))
     colleague("session", "reset", "main")
     assert colleague("agent", "Do it.", "--model", f"script/{script}").code in (0, 4)
     run = colleague.ok("run", "list", "--limit", "1", "--json").json[0]
@@ -144,3 +144,14 @@ def test_without_bubblewrap_nothing_starts(colleague: Colleague, tmp_path: Path)
     assert said.code == 1
     assert "bubblewrap is not installed" in said.err
     assert "apt-get install bubblewrap" in said.err
+
+
+def test_explain_says_what_and_why(colleague: Colleague) -> None:
+    turn(colleague, run("pwd"), mode="non-main", workspaceAccess="ro")
+    assert "sandbox.mode is non-main, and this is the main session" in colleague.ok("sandbox", "explain").out
+    asked = "sandbox", "explain", "--session", "agent:main:telegram:dm:1"
+    found = colleague.ok(*asked, "--json").json
+    assert (found["sandboxed"], found["workspace_access"], found["network"]) == (True, "ro", False)
+    assert found["folder"] == f"{colleague.home}/workspace"
+    assert "the workspace, to read" in colleague.ok(*asked).out
+    assert "bubblewrap is not installed" in colleague(*asked, PATH="/nowhere").out
