@@ -74,12 +74,6 @@ class TestRestrictions:
         assert said.err.endswith(f"  remove {key}, or set it to {value}\n")
         assert runs(colleague) == 1
 
-    def test_of_the_sandbox(self, colleague: Colleague) -> None:
-        (colleague.home / "colleague.json").write_text("{agents: {defaults: {sandbox: {mode: 'all'}}}}")
-        said = colleague("agent", "hi")
-        assert said.code == 1
-        assert "agents.defaults.sandbox.mode restricts agents" in said.err
-
     def test_whatever_begins_a_run_is_refused(self, colleague: Colleague) -> None:
         write(colleague, 'tools: { deny: ["*"] }')
         for command in (
@@ -197,7 +191,6 @@ class TestCheck:
             f"  {file}:3:12: tools.deny",
             "    remove tools.deny, or set it to []",
             "! These have no effect yet. They may stay in the file; do not rely on them.",
-            f"  {file}:3:33: tools.exec.security has no effect yet: there is no tool exec",
             f"  {file}:3:84: skills.load.watch has no effect yet",
             "! These are not known, or count for nothing.",
             f"  {file}:3:55: gatway is not a known key",

@@ -146,6 +146,17 @@ def test_without_bubblewrap_nothing_starts(colleague: Colleague, tmp_path: Path)
     assert "apt-get install bubblewrap" in said.err
 
 
+def test_a_backend_that_is_not_there(colleague: Colleague) -> None:
+    colleague.home.mkdir(parents=True)
+    sandbox = {"mode": "all", "backend": "docker"}
+    file = colleague.home / "colleague.json"
+    file.write_text(json.dumps({"agents": {"defaults": {"sandbox": sandbox}}}))
+    file.chmod(0o600)
+    said = colleague("sandbox", "explain")
+    assert said.code == 1
+    assert "sandbox.backend is 'docker': only auto and bubblewrap exist" in said.out
+
+
 def test_explain_says_what_and_why(colleague: Colleague) -> None:
     turn(colleague, run("pwd"), mode="non-main", workspaceAccess="ro")
     assert "sandbox.mode is non-main, and this is the main session" in colleague.ok("sandbox", "explain").out

@@ -294,7 +294,7 @@ class SandboxPrune(Section):
 
 
 class Sandbox(Section):
-    passed_over = keys("perSession backend sessionToolsVisibility ssh")
+    passed_over = keys("perSession sessionToolsVisibility ssh")
 
     mode: Literal["off", "non-main", "all"] = works(
         default="off", description="Which sessions run in a sandbox."
@@ -310,7 +310,13 @@ class Sandbox(Section):
     memory_mb: Positive = works(default=2048, description="Megabytes of memory for each of its processes.")
     file_mb: Positive = works(default=1024, description="Megabytes of the largest file it may write.")
     tmp_mb: Positive = works(default=256, description="Megabytes of its /tmp, which is in memory.")
-    docker: FreeForm = not_yet(default_factory=dict, description="Container options, as in OpenClaw.")
+    backend: str = works(
+        default="auto",
+        description="What confines: bubblewrap. auto is the same; there are no containers yet.",
+    )
+    docker: FreeForm = not_yet(
+        default_factory=dict, description="Container options, as in OpenClaw. There are no containers yet."
+    )
     browser: FreeForm = not_yet(default_factory=dict, description="Browser options, as in OpenClaw.")
     tools: ToolLists = not_yet(default_factory=ToolLists, description="Tools inside a sandbox.")
     prune: SandboxPrune = Field(default_factory=SandboxPrune, description="When sandboxes are removed.")
@@ -439,15 +445,15 @@ class ExecTool(Section):
         " applyPatch"
     )
 
-    security: Literal["deny", "allowlist", "full"] = works(
-        default="full",
-        description="What exec may run: nothing, what the allowlist has, or anything. What is not allowed is"
-        " refused, or asked about as `ask` says.",
+    security: Literal["deny", "allowlist", "full"] | None = works(
+        default=None,
+        description="What exec may run: nothing, what the allowlist has, or anything (when not set). What is"
+        " not allowed is refused, or asked about as `ask` says.",
     )
-    ask: Literal["off", "on-miss", "always"] = works(
-        default="on-miss",
-        description="Whether a person is asked first: never, for what the allowlist does not have, or for"
-        " every command.",
+    ask: Literal["off", "on-miss", "always"] | None = works(
+        default=None,
+        description="Whether a person is asked first: never, for what the allowlist does not have (when not"
+        " set), or for every command.",
     )
     allowlist: tuple[AllowedCommand, ...] = Field(
         default=(), description="Commands that run without a question."

@@ -13,7 +13,11 @@ from colleague.sandbox.session_sandbox import SessionSandbox
 
 INSIDE = "/workspace"
 PATH = "/usr/local/bin:/usr/bin:/bin"
-INSTALL = "install the package bubblewrap (apt-get install bubblewrap), or set sandbox.mode to off"
+INSTALL = (
+    "set sandbox.backend to auto and install the package bubblewrap (apt-get install bubblewrap), or set "
+    "sandbox.mode to off"
+)
+BACKENDS = ("auto", "bubblewrap")
 _PROGRAMS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _SETTINGS = ("ld.so.cache", "alternatives", "localtime", "ssl", "ca-certificates", "passwd", "group")
 _NETWORK = ("resolv.conf", "hosts", "nsswitch.conf")
@@ -71,6 +75,13 @@ def inside_environment(environment: Mapping[str, str]) -> dict[str, str]:
     gone = {"TMPDIR", "SHELL", "LOGNAME", "USER"}
     kept = {name: value for name, value in environment.items() if name not in gone}
     return {**kept, "PATH": PATH, "HOME": "/tmp", "PWD": INSIDE}  # noqa: S108 - its own
+
+
+def backend_problem(backend: str) -> str:
+    """Why what the settings want to confine with cannot; empty when it can."""
+    if backend not in BACKENDS:
+        return f"sandbox.backend is {backend!r}: only {' and '.join(BACKENDS)} exist"
+    return bubblewrap_problem()
 
 
 @cache

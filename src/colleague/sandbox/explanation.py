@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict
 
-from colleague.sandbox.bubblewrap import INSIDE, bubblewrap_problem
+from colleague.sandbox.bubblewrap import INSIDE, backend_problem
 from colleague.sandbox.session_sandbox import sandbox_of, sandbox_settings
 from colleague.session_key import SessionKey
 
@@ -43,7 +43,7 @@ def explain_sandbox(home: Home, settings: Settings, session_key: str) -> Sandbox
         **_document(session_key, found.reason, folder=str(found.folder)),
         "sandboxed": True,
         "backend": "bubblewrap",
-        "problem": bubblewrap_problem() or None,
+        "problem": backend_problem(found.backend) or None,
         "workspace_access": found.access,
         "inside": INSIDE,
         "network": found.network,

@@ -23,6 +23,7 @@ class SessionSandbox:
     folder: Path
     access: Literal["none", "ro", "rw"]
     reason: str
+    backend: str = "auto"
     network: bool = False
     memory_mb: int = 2048
     file_mb: int = 1024
@@ -56,6 +57,7 @@ def sandbox_of(home: Home, settings: Settings, session_key: str) -> SessionSandb
         folder=folder,
         access=chosen.workspace_access,
         reason=f"sandbox.mode is {chosen.mode}",
+        backend=chosen.backend,
         network=chosen.network,
         memory_mb=chosen.memory_mb,
         file_mb=chosen.file_mb,

@@ -49,18 +49,18 @@ class TestWithoutEffect:
         assert restricting(settings) == []
 
     def test_the_other_name_of_a_key(self, tmp_path: Path) -> None:
-        [found] = without_effect(load(tmp_path, theirs="{tools: {exec: {\ntimeoutSec: 3}}}"))
-        assert str(found) == f"{tmp_path}/openclaw.json:2:1: tools.exec.timeoutSeconds has no effect yet"
+        [found] = without_effect(load(tmp_path, theirs="{tools: {web: {fetch: {\ntimeoutSeconds: 3}}}}"))
+        assert str(found) == f"{tmp_path}/openclaw.json:2:1: tools.web.fetch.timeoutSeconds has no effect yet"
 
     def test_other_agents(self, tmp_path: Path) -> None:
         text = """{agents: {
-          list: [{id: 'main', name: 'Ada'}, {id: 'b', sandbox: {mode: 'all'}}],
+          list: [{id: 'main', name: 'Ada'}, {id: 'b', tools: {deny: ['y']}}],
           entries: {c: {tools: {deny: ['*']}}}}}"""
         settings = load(tmp_path, text)
         assert [str(each).rpartition(f"{tmp_path}/")[2] for each in without_effect(settings)] == [
             "colleague.json:2:31: agents.list[0].name has no effect yet",
         ]
-        assert restricting(settings) == ["agents.list[1].sandbox.mode", "agents.entries.c.tools.deny"]
+        assert restricting(settings) == ["agents.list[1].tools.deny", "agents.entries.c.tools.deny"]
 
 
 class TestRestrictions:
@@ -89,9 +89,9 @@ class TestRestrictions:
     def test_the_cure_works(self, tmp_path: Path) -> None:
         theirs = """{
           tools: {profile: 'coding', deny: ['a'], byProvider: {'a/b': {allow: ['x']}}},
-          agents: {defaults: {sandbox: {mode: 'all'}}, entries: {main: {tools: {deny: ['z']}}}}}"""
+          agents: {entries: {main: {tools: {deny: ['z']}}}}}"""
         found = unenforced(load(tmp_path, theirs=theirs))
-        assert len(found) == 5
+        assert len(found) == 4
         for each in found:
             ours = each.cure.removeprefix("put ").partition(" in colleague.json")[0]
             assert each.key not in restricting(load(tmp_path, ours, theirs)), each.cure

@@ -13,8 +13,8 @@ from colleague.sandbox.bubblewrap import (
     INSIDE,
     INSTALL,
     PATH,
+    backend_problem,
     bubblewrap_arguments,
-    bubblewrap_problem,
     inside_environment,
 )
 from colleague.sandbox.session_sandbox import SessionSandbox
@@ -55,7 +55,7 @@ class SandboxedCommands:
 
 def require_sandbox(sandbox: SessionSandbox) -> None:
     """Raises CannotAssemble where programs cannot be confined: nothing of the session starts then."""
-    problem = bubblewrap_problem()
+    problem = backend_problem(sandbox.backend)
     if problem:
         raise CannotAssemble(
             f"this session runs in a sandbox ({sandbox.reason}), and {problem}", hint=INSTALL

@@ -51,7 +51,7 @@ class ExecRules:
         """Of what no allowlist can say anything about, such as text that is typed into a program."""
         if self.settings.security == "deny":
             return Verdict("refuse", "none", DENIED)
-        if self.settings.ask != "off":
+        if (self.settings.ask or "on-miss") != "off":
             return Verdict("ask", "confirm")
         if self.settings.security == "allowlist":
             return Verdict("refuse", "none", NOT_LISTED)
