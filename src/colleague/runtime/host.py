@@ -47,9 +47,9 @@ from colleague.hooks.runner import NO_HOOKS, PluginHooks
 from colleague.logs import logging_to
 from colleague.mcp.answer import ToolAnswer
 from colleague.mcp.servers import Servers
+from colleague.plain_text import plain
 from colleague.plugins.delivery_channel import PluginDeliveries
 from colleague.plugins.plugin_set import PluginSet, open_plugins
-from colleague.plain_text import plain
 from colleague.protected import require_safe_workspace
 from colleague.runtime.gateway_tool import GatewayTools
 from colleague.runtime.run_events import RunWatchers

@@ -175,7 +175,7 @@ def two(other: Other) -> str:
 def test_a_restriction_of_a_tool_that_does_not_exist_waits_for_the_tool() -> None:
     """Without the tool such a key has nothing to restrict. Once the tool is there, it must be kept."""
     tools = {key.mark.tool for key in every_key(Settings) if key.mark and key.mark.tool}
-    assert "web_fetch" in tools
+    assert "sessions_spawn" in tools
     for file in (SOURCE / "colleague").rglob("*.py"):
         named = tools & set(_tool_names(ast.parse(file.read_text(encoding="utf-8"))))
         assert not named, f"{file} has the tool {named}: mark the keys that restrict it as works"
