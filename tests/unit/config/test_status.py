@@ -48,10 +48,6 @@ class TestWithoutEffect:
         assert idle(settings) == ["agents.defaults.sandbox.tools"]
         assert restricting(settings) == []
 
-    def test_the_other_name_of_a_key(self, tmp_path: Path) -> None:
-        [found] = without_effect(load(tmp_path, theirs="{tools: {web: {fetch: {\ntimeoutSeconds: 3}}}}"))
-        assert str(found) == f"{tmp_path}/openclaw.json:2:1: tools.web.fetch.timeoutSeconds has no effect yet"
-
     def test_other_agents(self, tmp_path: Path) -> None:
         text = """{agents: {
           list: [{id: 'main', name: 'Ada'}, {id: 'b', tools: {deny: ['y']}}],
