@@ -1,4 +1,4 @@
-.PHONY: install venv dev browser mcp-servers demo test types suite test-long bench lint format docs
+.PHONY: install venv dev browser mcp-servers bubblewrap demo test types suite test-long bench lint format docs
 
 install: venv ## .venv with the colleague command, without the tools for development
 	@echo 'Next: make demo, or type .venv/bin/colleague init'
@@ -33,12 +33,15 @@ browser: dev
 mcp-servers: dev
 	@scripts/mcp-servers
 
+bubblewrap: dev
+	@scripts/bubblewrap
+
 # Collected once before, with what Python and pytest compile kept: else each worker would do that anew.
-suite: browser mcp-servers
+suite: browser mcp-servers bubblewrap
 	@PYTHONDONTWRITEBYTECODE= .venv/bin/pytest --collect-only -qq >/dev/null || true
 	$(PYTEST)
 
-test-long: browser mcp-servers ## the long loops
+test-long: browser mcp-servers bubblewrap ## the long loops
 	COLLEAGUE_LONG=1 $(PYTEST)
 
 # Every benchmark runs, whatever becomes of the others. AgentDojo has an environment of its own; where it cannot be

@@ -26,6 +26,7 @@ ROOMS = (
         "sessions",
         "agent",
         "mcp",
+        "sandbox",
         "store",
         "packages",
         "hooks",

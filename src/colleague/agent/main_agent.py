@@ -42,12 +42,14 @@ from colleague.agent.run_spec import RunSpec
 from colleague.agent.served_tool import served_tool
 from colleague.agent.session_profile import AUTO, stay_with, wanted_profile
 from colleague.agent.tool import Tool
+from colleague.agent.tools.apply_patch import ApplyPatchTool
 from colleague.agent.tools.fence import Fence
 from colleague.agent.tools.file_tools import file_tools
 from colleague.agent.tools.mcp_readings import mcp_reading_tools
 from colleague.agent.tools.memory_tools import memory_tools
 from colleague.agent.tools.reconcile import reconcile
 from colleague.agent.tools.tree import Root, Tree
+from colleague.agent.tools.versioned import VersionedTree
 from colleague.agent.turn_end import HeartbeatEnd, TurnEndHooks
 from colleague.agent.turn_inputs import TurnInputs
 from colleague.agent.turn_opening import REMINDER, TurnOpening
@@ -58,6 +60,7 @@ from colleague.main_names import MAIN_AGENT, MAIN_CHANNEL
 from colleague.mcp.errors import McpError
 from colleague.mcp.servers import Servers
 from colleague.protected import programs, protected_paths, require_safe_workspace
+from colleague.sandbox.session_sandbox import SessionSandbox, sandbox_of
 from colleague.session_document import PromptDocument, PromptMode
 from colleague.session_key import SessionKey
 from colleague.store.auth_profiles import ProfileBook, read_book
@@ -218,7 +221,7 @@ class MainAgent:
     async def _tools(self, run: Run, entry: SessionEntry) -> list[Tool]:
         """All there are; the policy decides which of them are offered."""
         more = [await each.tools(run, entry, self.settings) for each in self.more_tools]
-        given = [*self._memory_tools(), *(tool for tools in more for tool in tools)]
+        given = [*self._memory_tools(run), *(tool for tools in more for tool in tools)]
         reading = mcp_reading_tools(self.servers, self._servers)
         return [*self._file_tools(run), *given, *reading, *await self._served_tools()]
 
@@ -289,9 +292,25 @@ class MainAgent:
         return full_name(self.settings, chosen)
 
     def _file_tools(self, run: Run) -> list[Tool]:
-        return file_tools(self._tree, self.database, owner=FILES_OWNER, run_id=run.id, locks=self._locks)
+        sandbox = sandbox_of(self.home, self.settings, run.session_key)
+        tree = self._tree if sandbox is None else self._sandboxed_tree(sandbox)
+        own = sandbox is not None and sandbox.access == "none"
+        owner = f"{FILES_OWNER}#{sandbox.name}" if sandbox and own else FILES_OWNER
+        patch = ApplyPatchTool(VersionedTree(tree, self.database, owner, self._locks), run.id)
+        tools = file_tools(tree, self.database, owner=owner, run_id=run.id, locks=self._locks)
+        return [*tools, patch]
 
-    def _memory_tools(self) -> list[Tool]:
+    def _sandboxed_tree(self, sandbox: SessionSandbox) -> Tree:
+        """The same files that its commands see."""
+        if sandbox.access == "none":
+            return Tree({"": Root(sandbox.folder, writable=True)})
+        return main_tree(self.home, self.settings, self.restrictions, writable=sandbox.is_writable)
+
+    def _memory_tools(self, run: Run) -> list[Tool]:
+        """They read the workspace, so a session that may not touch it has none."""
+        sandbox = sandbox_of(self.home, self.settings, run.session_key)
+        if sandbox is not None and sandbox.access == "none":
+            return []
         return memory_tools(
             self.settings.agents.defaults,
             self.settings.workspace,
@@ -326,11 +345,11 @@ class MainAgent:
             return []
 
 
-def main_tree(home: Home, settings: Settings, restrictions: Restrictions) -> Tree:
+def main_tree(home: Home, settings: Settings, restrictions: Restrictions, *, writable: bool = True) -> Tree:
     """The workspace, without what decides what the home runs and without what belongs to others."""
     read_only = [*programs(settings), *restrictions.read_only_folders()]
     fence = Fence(_closed_paths(home, settings, restrictions), read_only)
-    return Tree({"": Root(settings.workspace, writable=True)}, fence=fence)
+    return Tree({"": Root(settings.workspace, writable=writable)}, fence=fence)
 
 
 class _StoredTurn(NamedTuple):

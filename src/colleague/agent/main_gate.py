@@ -14,6 +14,7 @@ from colleague.agent.policy.tier import approval_rule
 from colleague.agent.restrictions import DraftOnly, NothingDrafted
 from colleague.agent.tool import ToolSpec
 from colleague.agent.tools.fence import folded
+from colleague.agent.tools.patch import PatchError, parse_patch
 from colleague.agent.tools.path import PathError, split
 from colleague.config.settings import Tier
 
@@ -23,6 +24,7 @@ INSTRUCTIONS = ("AGENTS", "SOUL", "IDENTITY", "USER", "TOOLS", "BOOTSTRAP", "HEA
 _FILES = frozenset(f"{name.casefold()}.md" for name in INSTRUCTIONS)
 _FOLDERS = frozenset({"skills"})
 _CHANGING = ("write", "edit")
+_PATCHING = "apply_patch"
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,8 @@ class MainAgentGate:
             if reason:
                 return Verdict("draft", "manual", reason)
         verdict = self._usual(spec, arguments)
-        instructs = spec.name in _CHANGING and is_instruction(arguments.get("path"), self.extra_files)
+        changed = () if spec.server else _changed_paths(spec.name, arguments)
+        instructs = any(is_instruction(each, self.extra_files) for each in changed)
         if instructs and verdict.kind == "allow":
             return Verdict("ask", "confirm", "it changes what the agent is told in every turn")
         return verdict
@@ -50,6 +53,19 @@ class MainAgentGate:
         own = CautiousGate().judge(spec, arguments)
         rule = approval_rule(self.approvals, PolicyTool.of(spec), reads=spec.read_only)
         return own if rule is None or own.kind == "refuse" else rule.verdict
+
+
+def _changed_paths(tool: str, arguments: dict[str, Any]) -> list[Any]:
+    """The files that a call would change. A patch that cannot be read changes none."""
+    if tool in _CHANGING:
+        return [arguments.get("path")]
+    if tool != _PATCHING:
+        return []
+    try:
+        patches = parse_patch(str(arguments.get("input", "")))
+    except PatchError:
+        return []
+    return [path for each in patches for path in each.paths]
 
 
 def is_instruction(path: Any, extra: Sequence[str] = ()) -> bool:

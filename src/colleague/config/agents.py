@@ -295,19 +295,30 @@ class SandboxPrune(Section):
 
 
 class Sandbox(Section):
-    passed_over = keys("perSession backend sessionToolsVisibility ssh")
+    passed_over = keys("perSession sessionToolsVisibility ssh")
 
-    mode: Literal["off", "non-main", "all"] = restricts(
+    mode: Literal["off", "non-main", "all"] = works(
         default="off", description="Which sessions run in a sandbox."
     )
-    scope: Literal["session", "agent", "shared"] = not_yet(
-        default="agent", description="Who shares a sandbox."
-    )
-    workspace_access: Literal["none", "ro", "rw"] = not_yet(
+    scope: Literal["session", "agent", "shared"] = works(default="agent", description="Who shares a sandbox.")
+    workspace_access: Literal["none", "ro", "rw"] = works(
         default="none", description="What a sandbox may do with the workspace."
     )
-    workspace_root: PathText | None = not_yet(default=None, description="Where sandboxes keep their files.")
-    docker: FreeForm = not_yet(default_factory=dict, description="Container options, as in OpenClaw.")
+    workspace_root: PathText | None = works(
+        default=None, description="Where sandboxes keep files of their own; state/sandboxes when not set."
+    )
+    network: Flag = works(default=False, description="Whether commands in it reach the network.")
+    memory_mb: Positive = works(default=2048, description="Megabytes of memory for each of its processes.")
+    file_mb: Positive = works(default=1024, description="Megabytes of the largest file it may write.")
+    tmp_mb: Positive = works(default=256, description="Megabytes of its /tmp, which is in memory.")
+    backend: Literal["auto", "bubblewrap", "docker"] = restricts(
+        default="auto",
+        harmless=lambda backend: backend == "bubblewrap",
+        description="What confines: bubblewrap, which auto is as well. There are no containers yet.",
+    )
+    docker: FreeForm = not_yet(
+        default_factory=dict, description="Container options, as in OpenClaw. There are no containers yet."
+    )
     browser: FreeForm = not_yet(default_factory=dict, description="Browser options, as in OpenClaw.")
     tools: ToolLists = Field(default_factory=ToolLists, description="Tools inside a sandbox.")
     prune: SandboxPrune = Field(default_factory=SandboxPrune, description="When sandboxes are removed.")
@@ -419,6 +430,15 @@ class FileTools(Section):
     workspace_only: Flag = not_yet(default=True, description="Whether file tools stay inside the workspace.")
 
 
+class AllowedCommand(Section):
+    program: str = works(description="Its name, found as commands find it, or its path.")
+    args: Names | None = works(
+        default=None,
+        description="A pattern for each argument, * for any text; ** at the end for any more. Any arguments"
+        " when not set.",
+    )
+
+
 class ExecTool(Section):
     renamed: ClassVar[Mapping[str, str]] = {"timeoutSec": "timeoutSeconds"}
     passed_over = keys(
@@ -427,17 +447,27 @@ class ExecTool(Section):
         " applyPatch"
     )
 
-    security: Literal["deny", "allowlist", "full"] | None = not_yet(
-        default=None, description="What exec may run.", tool="exec"
+    security: Literal["deny", "allowlist", "full"] | None = works(
+        default=None,
+        description="What exec may run: nothing, what the allowlist has, or anything (when not set). What is"
+        " not allowed is refused, or asked about as `ask` says.",
     )
-    ask: Literal["off", "on-miss", "always"] | None = not_yet(
-        default=None, description="Whether a person is asked first.", tool="exec"
+    ask: Literal["off", "on-miss", "always"] | None = works(
+        default=None,
+        description="Whether a person is asked first: never, for what the allowlist does not have (when not"
+        " set), or for every command.",
     )
-    timeout_seconds: Positive = not_yet(default=1800, description="Seconds a command may run.")
-    background_ms: Positive = not_yet(
+    allowlist: tuple[AllowedCommand, ...] = Field(
+        default=(), description="Commands that run without a question."
+    )
+    timeout_seconds: Positive = works(default=1800, description="Seconds a command may run.")
+    background_ms: Positive = works(
         default=10_000, description="Milliseconds until it goes on in the background."
     )
-    path_prepend: Names = not_yet(default=(), description="Folders put before PATH.")
+    path_prepend: Names = works(default=(), description="Folders put before PATH.")
+    max_processes: Positive = works(
+        default=500, description="Processes one command may have at once; with more, all are killed."
+    )
 
 
 class LoopDetection(Section):

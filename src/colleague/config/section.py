@@ -71,12 +71,10 @@ def _never(_: Any) -> bool:
 
 class StatusMark(NamedTuple):
     """The status of a key. `harmless` recognises values of a restriction that restrict nothing, besides the
-    default; `tool` is the tool that does not exist yet, for a key that restricts only this tool; `apart` is
-    the part of a key without effect that has one."""
+    default; `apart` is the part of a key without effect that has one."""
 
     status: Status
     harmless: Callable[[Any], bool] = _never
-    tool: str = ""
     apart: str = ""
 
 
@@ -98,9 +96,9 @@ def works(*, description: str, **field: Any) -> Any:
     return _marked(StatusMark("works"), description, field)
 
 
-def not_yet(*, description: str, tool: str = "", apart: str = "", **field: Any) -> Any:
+def not_yet(*, description: str, apart: str = "", **field: Any) -> Any:
     """A key that is accepted and has no effect yet: whoever sets it is told so."""
-    return _marked(StatusMark("not yet", tool=tool, apart=apart), description, field)
+    return _marked(StatusMark("not yet", apart=apart), description, field)
 
 
 def restricts(*, description: str, harmless: Callable[[Any], bool] = _never, **field: Any) -> Any:

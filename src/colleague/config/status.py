@@ -87,7 +87,7 @@ def _judged(settings: Settings) -> Iterator[KeyStatus]:
 
 def _reason(found: _SetKey) -> str:
     apart = found.mark.apart and f", apart from {found.mark.apart}"
-    return f"has no effect yet{apart}{found.mark.tool and f': there is no tool {found.mark.tool}'}"
+    return f"has no effect yet{apart}"
 
 
 def _is_harmless(found: _SetKey) -> bool:

@@ -74,13 +74,13 @@ def machine() -> str:
 
 
 class Family:
-    """A server's process and all it started, also what left its group or outlived it.
+    """A process of ours and all it started, also what left its group or outlived it.
 
-    `mark` is in the environment of each; it tells them apart from a later process with the same pid or group.
-    """
+    `mark` is in the environment of each, as the variable `name`; it tells them apart from a later process
+    with the same pid or group."""
 
-    def __init__(self, leader: ProcessId | None, mark: str) -> None:
-        self._leader, self._mark = leader, f"{MARK}={mark}".encode()
+    def __init__(self, leader: ProcessId | None, mark: str, name: str = MARK) -> None:
+        self._leader, self._mark = leader, f"{name}={mark}".encode()
         self._seen = {leader} if leader else set()
 
     def members(self) -> set[ProcessId]:

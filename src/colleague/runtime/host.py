@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
@@ -14,6 +15,8 @@ from colleague.agent.advance import Advancer
 from colleague.agent.browser.browser_tool import BrowserTools
 from colleague.agent.browser.browsers import Browsers
 from colleague.agent.canvas.canvas_tool import CanvasTools
+from colleague.agent.commands.command_tools import CommandTools
+from colleague.agent.commands.running_commands import RunningCommands, end_left_commands
 from colleague.agent.conversation import Result
 from colleague.agent.events import Bus
 from colleague.agent.history import SessionHistory
@@ -44,6 +47,7 @@ from colleague.hooks.runner import NO_HOOKS, PluginHooks
 from colleague.logs import logging_to
 from colleague.mcp.answer import ToolAnswer
 from colleague.mcp.servers import Servers
+from colleague.plain_text import plain
 from colleague.plugins.delivery_channel import PluginDeliveries
 from colleague.plugins.plugin_set import PluginSet, open_plugins
 from colleague.protected import require_safe_workspace
@@ -64,6 +68,8 @@ from colleague.store.tx import Database, Tx
 from colleague.store.worker import Worker
 from colleague.triggers.cron_tool import CronTools
 
+log = logging.getLogger(__name__)
+
 SHORTEST_LOOK, LONGEST_LOOK = 0.02, 0.25
 DELIVER_SECONDS = 1.0
 
@@ -73,6 +79,7 @@ class ProcessParts(NamedTuple):
 
     plugins: PluginSet
     browsers: Browsers
+    commands: RunningCommands
 
 
 @dataclass(frozen=True)
@@ -251,8 +258,9 @@ async def _served(
         Connections(TokenKeeper(home.state / "oauth")) as connections,
         open_plugins(home, settings, environ) as plugins,
         Browsers() as browsers,
+        RunningCommands(database) as commands,
     ):
-        parts = ProcessParts(plugins, browsers)
+        parts = ProcessParts(plugins, browsers, commands)
         history = SessionHistory(database)
         main = MainAgent(
             home,
@@ -265,6 +273,8 @@ async def _served(
             _more_tools(home, settings, environ, database, parts),
         )
         experts = ExpertRuns(home, settings, environ, database, servers, RunPackages(home), history=history)
+        for left in await end_left_commands(database, alone=settings.experts.database is None):
+            log.warning("a command of before was ended; what it did is not known: %s", plain(left)[:200])
         await main.mend_files()
         await experts.mend_files()
         await remove_leftovers(database, settings.workspace)
@@ -306,6 +316,7 @@ def _more_tools(
 ) -> tuple[MoreTools, ...]:
     """What agents have beside files and servers. Of two tools with one name the first counts."""
     return (
+        CommandTools(home, environ, parts.commands, ExpertRestrictions(home, settings)),
         SessionTools(database, ExpertMessages(home, settings, environ)),
         ProposalTools(database),
         CronTools(database),

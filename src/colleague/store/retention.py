@@ -9,6 +9,7 @@ from colleague.store.tables import (
     approvals,
     attempts,
     calls,
+    commands,
     compactions,
     dedupe,
     delegations,
@@ -61,7 +62,7 @@ def forget_old(tx: Tx, keep_ms: int = 30 * DAY_MS, *, limit: int = 500) -> int:
 def _delete_runs(tx: Tx, ids: list[str], event_ids: list[str]) -> None:
     call_ids = select(calls.c.id).where(calls.c.run_id.in_(ids))
     tx.execute(delete(sends).where(sends.c.call_id.in_(call_ids)))
-    of_runs = (file_reads, calls, messages, model_requests, compactions)
+    of_runs = (file_reads, calls, commands, messages, model_requests, compactions)
     for table in (*of_runs, attempts, steps, approvals, outbox, spend, timers):
         tx.execute(delete(table).where(table.c.run_id.in_(ids)))
     tx.execute(delete(delegations).where(delegations.c.parent_run.in_(ids)))

@@ -170,6 +170,12 @@ model_requests = _table(
     number="turn input_tokens output_tokens took_ms ended_at",
     real="cost",
 )
+commands = _table(
+    "commands",
+    key="id",
+    text="id session_key run_id call_id command mark started machine owner_started status",
+    number="pid owner_pid code started_at ended_at",
+)
 file_pending = _table("file_pending", key="expert path", text="expert path before", number="version")
 
 

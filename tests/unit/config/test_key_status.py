@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_origin
@@ -11,7 +10,7 @@ import pytest
 
 from colleague.config import Settings, known_settings
 from colleague.config.section import Section, StatusMark, mark_of, not_yet, restricts, works
-from tests.unit.config.reads import SOURCE, Name, modules, reads_in, reads_of_the_code, used
+from tests.unit.config.reads import Name, modules, reads_in, reads_of_the_code, used
 
 
 class Key(NamedTuple):
@@ -81,7 +80,7 @@ def test_the_three_lists_hold_every_key_once() -> None:
     assert all(lists.values())
     assert {"gateway.port", "mcp.servers.*.toolFilter.exclude"} <= set(lists["works"])
     assert {"channels"} <= set(lists["not yet"])
-    assert "agents.defaults.sandbox.mode" in lists["restricts"]
+    assert "agents.defaults.sandbox.backend" in lists["restricts"]
 
 
 STATUS = ("works", "not yet", "restricts")
@@ -105,8 +104,8 @@ class TestUntrueIsFoundOut:
         ("name", "said"),
         [
             (
-                ("Sandbox", "mode"),
-                "agents.defaults.sandbox.mode is marked restricts, and Sandbox.mode is read",
+                ("Sandbox", "backend"),
+                "agents.defaults.sandbox.backend is marked restricts, and Sandbox.backend is read",
             ),
             (("SkillsLoad", "watch"), "skills.load.watch is marked not yet, and SkillsLoad.watch is read"),
         ],
@@ -173,22 +172,3 @@ def two(other: Other) -> str:
         everything = {each.name for each in reads_of_the_code()}
         assert ("Settings", "skills") in everything
         assert ("Settings", "skills") not in used(reads_of_the_code())
-
-
-def test_a_restriction_of_a_tool_that_does_not_exist_waits_for_the_tool() -> None:
-    """Without the tool such a key has nothing to restrict. Once the tool is there, it must be kept."""
-    tools = {key.mark.tool for key in every_key(Settings) if key.mark and key.mark.tool}
-    assert "exec" in tools
-    for file in (SOURCE / "colleague").rglob("*.py"):
-        named = tools & set(_tool_names(ast.parse(file.read_text(encoding="utf-8"))))
-        assert not named, f"{file} has the tool {named}: mark the keys that restrict it as works"
-
-
-def _tool_names(tree: ast.AST) -> Iterator[str]:
-    """Texts that are given as a name: `name = "exec"`, `name: str = "exec"`, `Tool(name="exec")`."""
-    for node in ast.walk(tree):
-        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
-        named = getattr(target, "id", "") == "name" or getattr(node, "arg", "") == "name"
-        value = getattr(node, "value", None)
-        if named and isinstance(value, ast.Constant) and isinstance(value.value, str):
-            yield value.value

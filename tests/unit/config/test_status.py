@@ -52,19 +52,15 @@ class TestWithoutEffect:
         [found] = without_effect(load(tmp_path, "{channels: {slack: {}}}"))
         assert str(found).endswith("channels has no effect yet, apart from groups.*.tools")
 
-    def test_the_other_name_of_a_key(self, tmp_path: Path) -> None:
-        [found] = without_effect(load(tmp_path, theirs="{tools: {exec: {\ntimeoutSec: 3}}}"))
-        assert str(found) == f"{tmp_path}/openclaw.json:2:1: tools.exec.timeoutSeconds has no effect yet"
-
     def test_other_agents(self, tmp_path: Path) -> None:
         text = """{agents: {
-          list: [{id: 'main', skills: ['a']}, {id: 'b', sandbox: {mode: 'all'}}],
-          entries: {c: {sandbox: {mode: 'all'}}}}}"""
+          list: [{id: 'main', skills: ['a']}, {id: 'b', sandbox: {backend: 'docker'}}],
+          entries: {c: {sandbox: {backend: 'docker'}}}}}"""
         settings = load(tmp_path, text)
         assert [str(each).rpartition(f"{tmp_path}/")[2] for each in without_effect(settings)] == [
             "colleague.json:2:31: agents.list[0].skills has no effect yet",
         ]
-        assert restricting(settings) == ["agents.list[1].sandbox.mode", "agents.entries.c.sandbox.mode"]
+        assert restricting(settings) == ["agents.list[1].sandbox.backend", "agents.entries.c.sandbox.backend"]
 
 
 class TestRestrictions:
@@ -73,7 +69,7 @@ class TestRestrictions:
         [
             "{tools: {profile: 'full', allow: [], deny: []}}",
             "{tools: {allow: ['x', '*'], alsoAllow: ['y']}}",
-            "{agents: {defaults: {sandbox: {mode: 'off', scope: 'session'}}}}",
+            "{agents: {defaults: {sandbox: {backend: 'bubblewrap', scope: 'session'}}}}",
             "{session: {sendPolicy: {default: 'allow', rules: [{action: 'allow', match: {channel: 'x'}}]}}}",
             "{tools: {profile: 'minimal', deny: ['x'], subagents: {tools: {allow: ['x']}}}}",
         ],
@@ -83,21 +79,22 @@ class TestRestrictions:
         require_enforced(load(tmp_path, text))
 
     def test_in_an_included_file(self, tmp_path: Path) -> None:
-        (tmp_path / "more.json5").write_text("{\n  mode: 'all' }")
+        (tmp_path / "more.json5").write_text("{\n  backend: 'docker' }")
         text, key = (
             "{agents: {defaults: {sandbox: {$include: './more.json5'}}}}",
-            "agents.defaults.sandbox.mode",
+            "agents.defaults.sandbox.backend",
         )
         [found] = unenforced(load(tmp_path, text))
         assert str(found).startswith(f"{tmp_path}/more.json5:2:3: {key} restricts agents")
-        assert found.cure == f'remove {key}, or set it to "off"'
+        assert found.cure == f'remove {key}, or set it to "auto"'
         [found] = unenforced(load(tmp_path, theirs=text))
-        cure = '{ agents: { defaults: { sandbox: { mode: "off" } } } }'
+        cure = '{ agents: { defaults: { sandbox: { backend: "auto" } } } }'
         assert found.cure.startswith(f"put {cure} in colleague.json")
 
     def test_the_cure_works(self, tmp_path: Path) -> None:
         theirs = """{
-          agents: {defaults: {sandbox: {mode: 'all'}}, entries: {'a/b': {sandbox: {mode: 'non-main'}}}}}"""
+          agents: {defaults: {sandbox: {backend: 'docker'}},
+            entries: {'a/b': {sandbox: {backend: 'docker'}}}}}"""
         found = unenforced(load(tmp_path, theirs=theirs))
         assert len(found) == 2
         for each in found:
@@ -105,7 +102,7 @@ class TestRestrictions:
             assert each.key not in restricting(load(tmp_path, ours, theirs)), each.cure
 
     def test_many_are_one_error(self, tmp_path: Path) -> None:
-        entries = ", ".join(f"p{number}: {{sandbox: {{mode: 'all'}}}}" for number in range(30))
+        entries = ", ".join(f"p{number}: {{sandbox: {{backend: 'docker'}}}}" for number in range(30))
         with pytest.raises(ConfigError) as caught:
             require_enforced(load(tmp_path, f"{{agents: {{entries: {{{entries}}}}}}}"))
         lines = caught.value.message.splitlines()
@@ -113,10 +110,12 @@ class TestRestrictions:
         assert lines[-1] == "and 10 more: colleague config check"
 
     def test_settings_that_no_file_holds(self) -> None:
-        settings = Settings.model_validate({"agents": {"defaults": {"sandbox": {"mode": "all"}}}})
-        with pytest.raises(ConfigError, match=r"^agents\.defaults\.sandbox\.mode restricts agents") as caught:
+        settings = Settings.model_validate({"agents": {"defaults": {"sandbox": {"backend": "docker"}}}})
+        with pytest.raises(
+            ConfigError, match=r"^agents\.defaults\.sandbox\.backend restricts agents"
+        ) as caught:
             require_enforced(settings)
-        assert caught.value.hint == 'remove agents.defaults.sandbox.mode, or set it to "off"'
+        assert caught.value.hint == 'remove agents.defaults.sandbox.backend, or set it to "auto"'
 
 
 class TestMainAgent:

@@ -12,6 +12,7 @@ from colleague.agent.policy.pipeline import PolicyScope, ToolDecision, decide_to
 from colleague.agent.tool import Tool
 from colleague.agent.toolbox import Toolbox
 from colleague.config import Settings
+from colleague.sandbox.session_sandbox import is_sandboxed
 from colleague.session_key import SessionKey
 from colleague.store.session_entry import SessionEntry, find_session
 from colleague.store.tx import Tx
@@ -38,7 +39,7 @@ class SessionToolPolicy:
                 model,
                 channel=origin.channel or "",
                 group_ids=tuple(chat for chat in chats if chat),
-                sandboxed=is_sandboxed(settings, entry),
+                sandboxed=is_sandboxed(settings, entry.key),
                 depth=entry.spawn_depth if is_subagent else None,
             )
             for model in models
@@ -58,12 +59,6 @@ class SessionToolPolicy:
         decided = [(tool, self.decide(PolicyTool.of(tool.spec))) for tool in tools]
         withheld = {tool.spec.name: each.reason for tool, each in decided if not each.offered}
         return Toolbox((tool for tool, each in decided if each.offered), withheld)
-
-
-def is_sandboxed(settings: Settings, entry: SessionEntry) -> bool:  # noqa: ARG001 - there is no sandbox yet
-    """Whether the tools of a session run in a sandbox. Nothing starts with `sandbox.mode` set before one
-    exists."""
-    return False
 
 
 def origin_of(tx: Tx, entry: SessionEntry) -> SessionKey:

@@ -199,6 +199,19 @@ class Tree:
             own = OpenFolder(os.dup(folder.descriptor), folder.path)
         return Staged(own, name, data)
 
+    def remove(self, path: str, before: FileStamp | None) -> bool:
+        """Deletes a file; False when it is no longer the one that was read. `path` comes from `to_write`."""
+        place = self._file_place(path)
+        with self._open_around(place, writes=True) as folder:
+            name = folder.required(place.names[-1])
+            status = folder.status(name)
+            self._guard(place, status, writes=True)
+            if FileStamp.of(status) != before:
+                return False
+            os.unlink(name, dir_fd=folder.descriptor)
+            os.fsync(folder.descriptor)
+            return True
+
     def clear_temporary(self, path: str) -> None:
         """Removes what a crashed write left beside a file."""
         place = self._file_place(path)

@@ -105,6 +105,11 @@ class VersionedTree:
         task.add_done_callback(self._changes.discard)
         return await asyncio.shield(task)
 
+    async def remove(self, path: str, expected: str) -> None:
+        """Deletes a file of this hash, whose text is kept as a version. One that is gone is left so."""
+        path = await asyncio.to_thread(self.tree.to_write, path)
+        await asyncio.shield(asyncio.create_task(self._remove(FileKey(self._owner, path), expected)))
+
     async def restore(self, path: str, number: int, author: Author = A_PERSON) -> Written:
         """Puts an old version back, as a new one."""
         key = FileKey(self._owner, await asyncio.to_thread(self.tree.to_write, path))
@@ -123,6 +128,18 @@ class VersionedTree:
         key = FileKey(self._owner, content.path)
         seen = SeenText(hash_of(content.data), part.first, part.last, part.size)
         await self._database.write(lambda tx: versions.record_read(tx, key, run_id, call_id, seen))
+
+    async def _remove(self, key: FileKey, expected: str) -> None:
+        async with file_lock(self._locks, self.tree.real(key.path)):
+            current = await self._current_file(key, A_PERSON)
+            data = current.data
+            if data is None:
+                return
+            if hash_of(data) != expected:
+                raise _changed_meanwhile(current)
+            await self._database.write(lambda tx: versions.keep_text(tx, key, data))
+            if not await asyncio.to_thread(self.tree.remove, key.path, current.stamp):
+                raise _changed_meanwhile(current)
 
     async def _change(self, key: FileKey, change: FileChange) -> Written:
         async with file_lock(self._locks, self.tree.real(key.path)):

@@ -1,0 +1,1 @@
+"""Commands that agents run: started, watched, bounded, and ended with everything they started."""

@@ -1,0 +1,56 @@
+"""Which tools for commands an agent has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from colleague.agent.commands.command_tool import CONFINED, UNCONFINED, CommandTool
+from colleague.agent.commands.confine import SandboxedCommands, inside_path, require_sandbox
+from colleague.agent.commands.exec_rules import ExecRules, exec_settings
+from colleague.agent.commands.place import CommandPlace
+from colleague.agent.commands.process_tool import CommandProcessTool
+from colleague.agent.commands.running_commands import RunningCommands
+from colleague.agent.restrictions import Restrictions
+from colleague.agent.tool import Tool
+from colleague.config import Settings
+from colleague.home import Home
+from colleague.protected import programs, protected_paths
+from colleague.sandbox.session_sandbox import SessionSandbox, sandbox_of
+from colleague.store.run import Run
+from colleague.store.session_entry import SessionEntry
+
+
+@dataclass(frozen=True)
+class CommandTools:
+    """Gives `exec` and `process` to agents (`agent/main_agent.py::MoreTools`)."""
+
+    home: Home
+    environ: Mapping[str, str]
+    commands: RunningCommands
+    restrictions: Restrictions
+
+    async def tools(self, run: Run, entry: SessionEntry, settings: Settings) -> Sequence[Tool]:
+        own = exec_settings(settings, entry.agent_id)
+        if own.security == "deny":
+            return ()
+        place = CommandPlace(settings.workspace, self.environ, own.path_prepend, own.max_processes)
+        sandbox = sandbox_of(self.home, settings, run.session_key)
+        outside = place
+        if sandbox is not None:
+            require_sandbox(sandbox)
+            place = self._inside(place, sandbox, settings)
+        rules = ExecRules(own, place.finder)
+        where = CONFINED[sandbox.network] if sandbox else UNCONFINED
+        return (
+            CommandTool(run.session_key, self.commands, rules, place, outside, where),
+            CommandProcessTool(run.session_key, self.commands, rules),
+        )
+
+    def _inside(self, place: CommandPlace, sandbox: SessionSandbox, settings: Settings) -> CommandPlace:
+        """Other people's files in the workspace are not there, and packages and programs are only read."""
+        hidden = [*protected_paths(self.home, settings), *self.restrictions.closed_paths()]
+        read_only = [*programs(settings), *self.restrictions.read_only_folders()]
+        confine = SandboxedCommands(sandbox, hidden, read_only)
+        environ = inside_path(self.environ)
+        return replace(place, workspace=sandbox.folder, environ=environ, path_prepend=(), confine=confine)

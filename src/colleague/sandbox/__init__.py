@@ -1,0 +1,1 @@
+"""Sandboxes: what a session may touch, and the programs that keep it to that."""

@@ -1,0 +1,70 @@
+"""What a session may touch, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+from colleague.sandbox.bubblewrap import INSIDE, bubblewrap_problem
+from colleague.sandbox.session_sandbox import sandbox_of, sandbox_settings
+from colleague.session_key import SessionKey
+
+if TYPE_CHECKING:
+    from colleague.config import Settings
+    from colleague.home import Home
+
+
+class SandboxDocument(TypedDict):
+    """The answer of `colleague sandbox explain`. Without a sandbox, what only one has is null."""
+
+    session: str
+    sandboxed: bool
+    reason: str
+    backend: str | None
+    problem: str | None
+    workspace_access: str | None
+    folder: str
+    inside: str | None
+    network: bool
+    memory_mb: int | None
+    file_mb: int | None
+    tmp_mb: int | None
+
+
+def explain_sandbox(home: Home, settings: Settings, session_key: str) -> SandboxDocument:
+    agent_id = SessionKey.parse(session_key).agent_id
+    settings = settings.for_agent(agent_id)
+    found = sandbox_of(home, settings, session_key)
+    if found is None:
+        mode = sandbox_settings(settings, agent_id).mode
+        why = "and this is the main session" if mode == "non-main" else "so its commands are not confined"
+        reason = f"sandbox.mode is {mode}, {why}"
+        return _document(session_key, reason, folder=str(settings.workspace))
+    return {
+        **_document(session_key, found.reason, folder=str(found.folder)),
+        "sandboxed": True,
+        "backend": "bubblewrap",
+        "problem": bubblewrap_problem() or None,
+        "workspace_access": found.access,
+        "inside": INSIDE,
+        "network": found.network,
+        "memory_mb": found.memory_mb,
+        "file_mb": found.file_mb,
+        "tmp_mb": found.tmp_mb,
+    }
+
+
+def _document(session: str, reason: str, *, folder: str) -> SandboxDocument:
+    return {
+        "session": session,
+        "sandboxed": False,
+        "reason": reason,
+        "backend": None,
+        "problem": None,
+        "workspace_access": None,
+        "folder": folder,
+        "inside": None,
+        "network": True,
+        "memory_mb": None,
+        "file_mb": None,
+        "tmp_mb": None,
+    }
