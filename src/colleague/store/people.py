@@ -132,7 +132,9 @@ def sign_in(tx: Tx, person: str, agent: str) -> str:
     secret = secrets.token_urlsafe(32)
     tx.execute(delete(browsers).where(browsers.c.expires_at <= tx.now))
     known = browsers.c.person == person
-    oldest = select(browsers.c.hash).where(known).order_by(browsers.c.seen_at.desc()).offset(MOST_BROWSERS - 1)
+    oldest = (
+        select(browsers.c.hash).where(known).order_by(browsers.c.seen_at.desc()).offset(MOST_BROWSERS - 1)
+    )
     for row in tx.all(oldest):
         tx.execute(delete(browsers).where(browsers.c.hash == row.hash))
     tx.insert(

@@ -27,9 +27,7 @@ def readable_fields(arguments: Any, parameters: dict[str, Any] | None = None) ->
         return [ReadableField("", "data", _json(arguments))] if arguments is not None else []
     schema = parameters or {}
     known, required = schema.get("properties") or {}, schema.get("required") or ()
-    return [
-        _field(name, value, known.get(name), name in required) for name, value in arguments.items()
-    ]
+    return [_field(name, value, known.get(name), name in required) for name, value in arguments.items()]
 
 
 def _field(name: str, value: Any, schema: Any, required: bool) -> ReadableField:

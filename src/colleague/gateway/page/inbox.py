@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
@@ -66,7 +66,9 @@ async def show_items(visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:
 async def news(_: VisitorDep, here: GatewayDep) -> StreamingResponse:
     """Until the page is closed."""
     headers = dict(HEADERS) | {"X-Accel-Buffering": "no"}
-    return StreamingResponse(page_news(here.database, here.stopping), media_type=EVENT_STREAM, headers=headers)
+    return StreamingResponse(
+        page_news(here.database, here.stopping), media_type=EVENT_STREAM, headers=headers
+    )
 
 
 @router.post("/inbox/{id}")
@@ -96,7 +98,7 @@ def _decision(seen: ApprovalDocument, form: Form, visitor: Visitor) -> DecisionA
         raise UsageError("this form decides nothing", hint="load the page again")
     note, grant = form.get("note", "").strip(), form.get("grant", "")
     return DecisionAsked(
-        decision=decision,
+        decision=cast(Decision, decision),
         digest=form.get("digest", ""),
         by=visitor.name,
         note=note,

@@ -15,8 +15,8 @@ from colleague.gateway.page.visitor import Visitor
 from colleague.run_document import short
 
 HEADERS: Mapping[str, str] = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
@@ -25,10 +25,16 @@ HEADERS: Mapping[str, str] = {
 }
 
 
-def page(template: str, visitor: Visitor | None = None, status: int = 200, **data: Any) -> HTMLResponse:
+def page(
+    template: str,
+    visitor: Visitor | None = None,
+    status: int = 200,
+    headers: Mapping[str, str] | None = None,
+    **data: Any,
+) -> HTMLResponse:
     """Every text of `data` is escaped."""
     text = _templates().get_template(template).render(visitor=visitor, now=_now(), **data)
-    return HTMLResponse(text, status, headers=dict(HEADERS))
+    return HTMLResponse(text, status, headers={**HEADERS, **(headers or {})})
 
 
 @cache

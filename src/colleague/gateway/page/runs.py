@@ -44,7 +44,12 @@ class TimelineEntry:
 
 @router.get("/runs")
 async def list_runs(
-    visitor: VisitorDep, here: GatewayDep, status: Short = "", expert: Short = "", since: Short = "", after: Short = ""
+    visitor: VisitorDep,
+    here: GatewayDep,
+    status: Short = "",
+    expert: Short = "",
+    since: Short = "",
+    after: Short = "",
 ) -> HTMLResponse:
     problem = ""
 
@@ -59,7 +64,12 @@ async def list_runs(
         found, problem = Page([]), f"{error.message} ({error.hint})" if error.hint else error.message
     chosen = {"status": status, "expert": expert, "since": since}
     rows = [brief_document(run) for run in found.items]
-    more = {"next_after": found.next_after, "chosen": chosen, "words": WORDS, "problem": problem}
+    more: dict[str, Any] = {
+        "next_after": found.next_after,
+        "chosen": chosen,
+        "words": WORDS,
+        "problem": problem,
+    }
     return page("runs.html", visitor, runs=rows, **more)
 
 
@@ -79,7 +89,9 @@ async def act(id: str, visitor: VisitorDep, form: FormDep, here: GatewayDep) -> 
     run = await here.service.run(id)
     refuse_viewer(visitor.may_decide(run["expert"]), f"stop or repeat runs of {run['expert']}")
     if form.get("act") == "cancel":
-        await here.service.cancel(run["id"], f"{visitor.name}: {form.get('note', '').strip() or 'from the page'}")
+        await here.service.cancel(
+            run["id"], f"{visitor.name}: {form.get('note', '').strip() or 'from the page'}"
+        )
         here.watchers.tell(run["id"], "run_status")
     elif form.get("act") == "retry":
         await here.service.retry(run["id"])
@@ -96,7 +108,9 @@ def timeline(run: RunDocument, asked: list[ApprovalDocument]) -> list[TimelineEn
     """Everything in the order in which it began; what has no time yet comes last."""
     found = [TimelineEntry(run["created_at"], "event", "accepted", data=run["inputs"])]
     found += [
-        TimelineEntry(each["started_at"], "attempt", f"attempt {each['number']}", each["outcome"] or "", each["error"])
+        TimelineEntry(
+            each["started_at"], "attempt", f"attempt {each['number']}", each["outcome"] or "", each["error"]
+        )
         for each in run["attempts"]
     ]
     found += [
@@ -128,7 +142,9 @@ def timeline(run: RunDocument, asked: list[ApprovalDocument]) -> list[TimelineEn
             found.append(TimelineEntry(each["decided_at"], "decision", text, data=each["note"]))
     told = [*([run["delivery"]] if run["delivery"] else []), *run["notices"]]
     found += [
-        TimelineEntry(each["at"], "delivery", f"{each['kind']} to {each['channel']}", each["status"], each["body"])
+        TimelineEntry(
+            each["at"], "delivery", f"{each['kind']} to {each['channel']}", each["status"], each["body"]
+        )
         for each in told
     ]
     if run["ended_at"]:

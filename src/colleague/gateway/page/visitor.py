@@ -9,7 +9,15 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from colleague.gateway.gateway import Gateway, GatewayDep
-from colleague.store.people import SEEN_EVERY_MS, BrowserRow, PersonRow, Role, find_browser, find_person, note_seen
+from colleague.store.people import (
+    SEEN_EVERY_MS,
+    BrowserRow,
+    PersonRow,
+    Role,
+    find_browser,
+    find_person,
+    note_seen,
+)
 from colleague.store.tx import Tx
 
 COOKIE = "colleague"
