@@ -8,9 +8,9 @@ import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import Select, delete, select, update
 
 from colleague.errors import NotFound, UsageError
 from colleague.store.record import columns_of, record
@@ -27,7 +27,7 @@ MOST_BROWSERS = 50
 """Of one person; the one that was not seen for longest goes."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_RESERVED = ("operator",)
+_RESERVED = ("operator", "api", "main")
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ def _add_link(tx: Tx, purpose: str, *, lasts_ms: int, **about: str) -> str:
     return secret
 
 
-def _link_query(purpose: str, secret: str):  # type: ignore[no-untyped-def]
+def _link_query(purpose: str, secret: str) -> Select[Any]:
     return select(links).where(
         links.c.hash == _hash(secret), links.c.purpose == purpose, links.c.used_at.is_(None)
     )

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Literal
 
-FieldKind = Literal["line", "text", "number", "switch", "data"]
+FieldKind = Literal["line", "text", "list", "number", "switch", "data"]
 LONG_CHARS = 80
 
 
@@ -43,6 +43,8 @@ def _shown(value: Any) -> tuple[FieldKind, str]:
         return ("text" if "\n" in value or len(value) > LONG_CHARS else "line"), value
     if isinstance(value, int | float):
         return "number", json.dumps(value)
+    if value and isinstance(value, list) and all(_is_plain(each) for each in value):
+        return "list", "\n".join(value)
     return "data", _json(value)
 
 
@@ -50,7 +52,14 @@ def changed_value(before: Any, text: str) -> Any:
     """What a form's text means in the place of a value. Raises ValueError when it is no such value."""
     if isinstance(before, str):
         return text.replace("\r\n", "\n")
+    if _shown(before)[0] == "list":
+        return [line for line in text.splitlines() if line.strip()]
     return json.loads(text)
+
+
+def _is_plain(value: Any) -> bool:
+    """A text that is one line of a list and no more."""
+    return isinstance(value, str) and bool(value.strip()) and value.splitlines() == [value]
 
 
 def _json(value: Any) -> str:
