@@ -21,7 +21,7 @@ PANELS = {
         *("approval", "approve", "reject", "respond", "done", "not-done", "resolve"),
         *("grant", "learning"),
     ),
-    "Set up": ("demo", "init", "mcp", "model", "config", "serve", "worker", "db"),
+    "Set up": ("demo", "init", "mcp", "model", "config", "user", "serve", "worker", "db"),
 }
 COMMANDS = {
     "demo": "demo",

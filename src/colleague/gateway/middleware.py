@@ -16,7 +16,7 @@ from colleague.gateway.client_address import client_address
 from colleague.gateway.limits import Limits
 from colleague.gateway.live_settings import LiveSettings
 from colleague.gateway.metrics import Metrics
-from colleague.gateway.page.paths import is_page
+from colleague.gateway.page.paths import is_page, without_secret
 from colleague.gateway.same_origin import check_host, check_json, check_origin, header_values
 from colleague.gateway.throttle import Throttle, network_of
 from colleague.shortage import is_shortage
@@ -91,10 +91,10 @@ class ErrorMiddleware:
             raise
         except Exception as error:
             if is_shortage(error) and not begun:
-                log.warning("%s %s is told to come again: %s", scope["method"], scope["path"], error)
+                log.warning("%s %s is told to come again: %s", scope["method"], without_secret(path), error)
                 await answer(for_path(SHORT, path), send)
                 return
-            log.exception("%s %s could not be answered", scope["method"], scope["path"])
+            log.exception("%s %s could not be answered", scope["method"], without_secret(path))
             if begun:
                 raise
             await answer(for_path(UNEXPECTED, path), send)

@@ -305,6 +305,16 @@ class Changed(BaseModel):
     released: int | None = None
 
 
+class PersonAsked(Asked):
+    name: Annotated[str, Field(max_length=64)]
+    role: Annotated[str, Field(max_length=20)] = "approver"
+    experts: Annotated[list[str], Field(max_length=1_000)] = Field(default_factory=list)
+
+
+class Removed(BaseModel):
+    name: str
+
+
 class Revoked(BaseModel):
     id: str
 

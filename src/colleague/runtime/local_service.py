@@ -33,6 +33,7 @@ from colleague.experts.runs.retry import drop_dead_letter, retry_run
 from colleague.experts.workspace.restore import restore_file
 from colleague.home import Home
 from colleague.main_names import MAIN_SESSION
+from colleague.person_document import PersonDocument, SignInLink
 from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
 from colleague.runtime.decisions import decide_one
@@ -93,6 +94,7 @@ from colleague.store.lanes import lock_lane
 from colleague.store.lookup import full_id
 from colleague.store.main_news import news_in, unread_among
 from colleague.store.outbox import mark_read
+from colleague.store.people import add_person, new_link, person_documents, remove_person
 from colleague.store.report import answers_of
 from colleague.store.run import get_run
 from colleague.store.session_entry import (
@@ -475,6 +477,20 @@ class LocalService:
 
     async def revoke(self, grant: str) -> None:
         await self.database.write(lambda tx: revoke_grant(tx, full_id(tx, grants, "grant", grant)))
+
+    async def people(self) -> list[PersonDocument]:
+        return await self.database.read(person_documents)
+
+    async def add_person(self, name: str, role: str, experts: Sequence[str]) -> SignInLink:
+        secret = await self.database.write(lambda tx: add_person(tx, name, role, experts))
+        return {"name": name, "path": f"/login/{secret}"}
+
+    async def link_person(self, name: str) -> SignInLink:
+        secret = await self.database.write(lambda tx: new_link(tx, name))
+        return {"name": name, "path": f"/login/{secret}"}
+
+    async def remove_person(self, name: str) -> None:
+        await self.database.write(lambda tx: remove_person(tx, name))
 
     async def problems(self) -> list[str]:
         found = [f"{name}: {why}" for name, why in sorted(self.registry.problems.items())]

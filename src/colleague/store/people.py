@@ -8,16 +8,17 @@ import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
-from sqlalchemy import Select, delete, select, update
+from sqlalchemy import Select, delete, func, select, update
 
+from colleague.clock import iso
 from colleague.errors import NotFound, UsageError
+from colleague.person_document import PersonDocument, Role
 from colleague.store.record import columns_of, record
 from colleague.store.tables import browsers, links, people
 from colleague.store.tx import Tx
 
-Role = Literal["viewer", "approver", "admin"]
 ROLES: tuple[Role, ...] = get_args(Role)
 LINK_MS = 24 * 3_600_000
 SIGNED_IN_MS = 30 * 24 * 3_600_000
@@ -74,14 +75,16 @@ def add_person(tx: Tx, name: str, role: str, experts: Sequence[str] = ()) -> str
 
 
 def new_link(tx: Tx, person: str) -> str:
-    """The secret of a link with which somebody signs in once."""
+    """The secret of a link with which somebody signs in once. Raises NotFound."""
+    if find_person(tx, person) is None:
+        raise _nobody(person)
     return _add_link(tx, "sign-in", person=person, lasts_ms=LINK_MS)
 
 
 def remove_person(tx: Tx, name: str) -> None:
     """What they decided keeps their name; their browsers and links end. Raises NotFound."""
     if find_person(tx, name) is None:
-        raise NotFound(f"there is nobody called {name!r}", hint="see: colleague user list")
+        raise _nobody(name)
     tx.execute(update(people).where(people.c.name == name).values(removed_at=tx.now))
     tx.execute(delete(links).where(links.c.person == name))
     sign_out_everywhere(tx, name)
@@ -90,6 +93,21 @@ def remove_person(tx: Tx, name: str) -> None:
 def all_people(tx: Tx) -> list[PersonRow]:
     query = select(*columns_of(PersonRow, people)).where(people.c.removed_at.is_(None))
     return [record(PersonRow, row) for row in tx.all(query.order_by(people.c.name))]
+
+
+def person_documents(tx: Tx) -> list[PersonDocument]:
+    query = select(browsers.c.person, func.count().label("open")).where(browsers.c.expires_at > tx.now)
+    signed_in = {row.person: row.open for row in tx.all(query.group_by(browsers.c.person))}
+    return [
+        {
+            "name": each.name,
+            "role": each.role,
+            "experts": None if each.only is None else list(each.only),
+            "created_at": iso(each.created_at),
+            "browsers": signed_in.get(each.name, 0),
+        }
+        for each in all_people(tx)
+    ]
 
 
 def find_person(tx: Tx, name: str) -> PersonRow | None:
@@ -168,6 +186,10 @@ def sign_out(tx: Tx, secret: str) -> None:
 
 def sign_out_everywhere(tx: Tx, person: str) -> None:
     tx.execute(delete(browsers).where(browsers.c.person == person))
+
+
+def _nobody(name: str) -> NotFound:
+    return NotFound(f"there is nobody called {name!r}", hint="see: colleague user list")
 
 
 def _add_link(tx: Tx, purpose: str, *, lasts_ms: int, **about: str) -> str:

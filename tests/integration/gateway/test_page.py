@@ -217,3 +217,58 @@ class TestFields:
         [field] = readable_fields({"name": value})
         assert field.kind == kind
         assert changed_value(value, field.text) == value
+
+
+class TestPeople:
+    @pytest.fixture
+    def anna(self, asking: Running) -> Browser:  # noqa: F811 - the fixture
+        """An approver of another expert alone, not signed in yet."""
+        return Browser(asking)
+
+    def link(self, gateway: Running, name: str, role: str, *experts: str) -> str:
+        made = gateway.post("/api/people", {"name": name, "role": role, "experts": list(experts)})
+        assert made.status_code == 200, made.text
+        path: str = made.json()["path"]
+        return path
+
+    def test_a_link_signs_in_once_and_never_by_looking(self, anna: Browser) -> None:
+        path = self.link(anna.gateway, "anna", "approver")
+        for _ in range(2):
+            assert "Sign in as anna" in anna.get(path).text
+        assert not anna.cookies
+        assert anna.request("POST", path).status_code == 303
+        assert ">anna<" in anna.get("/").text
+        assert Browser(anna.gateway).request("POST", path).status_code == 410
+
+    def test_a_viewer_looks_and_does_not_decide(self, anna: Browser) -> None:
+        anna.request("POST", self.link(anna.gateway, "anna", "viewer"))
+        question = ask(anna.gateway)
+        assert "look and not decide" in anna.get("/").text
+        told = anna.post(f"/inbox/{question['id']}", decision="approve", digest=question["digest"])
+        assert told.status_code == 403
+        assert anna.gateway.get(f"/api/approvals/{question['id']}").json()["status"] == "pending"
+        assert anna.post(f"/runs/{question['run_id']}", act="cancel").status_code == 403
+
+    def test_an_approver_decides_only_for_their_experts(self, anna: Browser) -> None:
+        anna.request("POST", self.link(anna.gateway, "anna", "approver", "another-expert"))
+        question = ask(anna.gateway)
+        fields = {"decision": "approve", "digest": question["digest"]}
+        assert anna.post(f"/inbox/{question['id']}", **fields).status_code == 403
+        self.link(anna.gateway, "anna", "approver", "bookkeeper")
+        assert anna.post(f"/inbox/{question['id']}", **fields).status_code == 303
+        decided = anna.gateway.get(f"/api/approvals/{question['id']}").json()
+        assert (decided["decision"], decided["decided_by"]) == ("approve", "anna")
+
+    def test_who_is_removed_is_signed_out(self, anna: Browser) -> None:
+        anna.request("POST", self.link(anna.gateway, "anna", "admin"))
+        assert anna.get("/").status_code == 200
+        told = anna.gateway.client.request("DELETE", "/api/people/anna", headers=BEARER)
+        assert told.status_code == 200
+        assert anna.get("/").status_code == 303
+
+    @pytest.mark.parametrize(
+        ("name", "role"), [("operator", "admin"), ("../x", "viewer"), ("a" * 65, "viewer"), ("bob", "king")]
+    )
+    def test_names_and_roles_that_cannot_be(self, gateway: Running, name: str, role: str) -> None:
+        assert gateway.post("/api/people", {"name": name, "role": role}).status_code in (400, 409, 422)
+        assert gateway.get("/api/people").json() == []

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-_TOPS = frozenset(("", "inbox", "login", "logout", "news", "runs", "static"))
+_TOPS = frozenset(("", "approve", "inbox", "login", "logout", "news", "runs", "static"))
+
+_WITH_SECRET = frozenset(("login", "approve"))
 
 
 def is_page(path: str) -> bool:
     return path.partition("/")[0] == "" and path[1:].partition("/")[0] in _TOPS
+
+
+def without_secret(path: str) -> str:
+    """For a log: the secret of a link is left out."""
+    top, _, rest = path[1:].partition("/")
+    return f"/{top}/..." if top in _WITH_SECRET and rest else path

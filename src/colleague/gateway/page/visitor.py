@@ -9,11 +9,11 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from colleague.gateway.gateway import Gateway, GatewayDep
+from colleague.person_document import Role
 from colleague.store.people import (
     SEEN_EVERY_MS,
     BrowserRow,
     PersonRow,
-    Role,
     find_browser,
     find_person,
     note_seen,
