@@ -22,6 +22,14 @@ class PersonDocument(TypedDict):
     browsers: int
 
 
+class ApprovalLink(TypedDict):
+    """The path of a link that decides one question, once."""
+
+    approval: str
+    path: str
+    expires_at: str | None
+
+
 class SignInLink(TypedDict):
     """The path of a link with which somebody signs in once, within a day."""
 

@@ -82,17 +82,6 @@ def remove(name: NameArgument, home: HomeOption = None) -> None:
 
 
 def _show(made: SignInLink, home: Path | None, as_json: bool) -> None:
-    """The address of the gateway that runs, or the one that the next would have."""
-    from colleague.cli.output import note, say, say_json
-    from colleague.home import Home
-    from colleague.runtime.gateway_file import running_gateway
+    from colleague.cli.link_text import show_link
 
-    place = Home.find(home)
-    running = running_gateway(place)
-    if as_json:
-        say_json({**made, "address": f"{running.url}{made['path']}" if running else None})
-        return
-    say(f"{running.url if running else 'http://ADDRESS:PORT'}{made['path']}")
-    note(f"{made['name']} opens it once, within a day.")
-    if running is None:
-        note("no gateway runs now; colleague serve prints its address")
+    show_link(made["path"], f"{made['name']} signs in with it once, within a day", home, as_json)

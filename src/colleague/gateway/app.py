@@ -46,7 +46,7 @@ from colleague.gateway.middleware import (
     MetricsMiddleware,
 )
 from colleague.gateway.openapi import describe
-from colleague.gateway.page import assets, inbox, sign_in
+from colleague.gateway.page import approve, assets, inbox, sign_in
 from colleague.gateway.page import runs as page_runs
 from colleague.gateway.page.paths import is_page
 from colleague.gateway.page.render import page
@@ -59,7 +59,7 @@ _CODES = {404: "not-found", 405: "method-not-allowed", 422: "bad-request", 400: 
 MOST_NAMED = 5
 
 OPEN = (hooks.router, health.router)
-PAGE = (assets.router, sign_in.router, inbox.router, page_runs.router)
+PAGE = (assets.router, approve.router, sign_in.router, inbox.router, page_runs.router)
 _NOUNS = (
     approvals,
     channels,

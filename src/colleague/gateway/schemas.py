@@ -311,6 +311,13 @@ class PersonAsked(Asked):
     experts: Annotated[list[str], Field(max_length=1_000)] = Field(default_factory=list)
 
 
+class LinkAsked(Asked):
+    """In whose name the question is decided, and for how long the link counts."""
+
+    person: Annotated[str, Field(min_length=1, max_length=64)]
+    lasts_ms: Annotated[int, Field(ge=60_000, le=30 * 86_400_000)] = 86_400_000
+
+
 class Removed(BaseModel):
     name: str
 

@@ -16,6 +16,7 @@ from colleague.agent.main_agent import MainAgent, chosen_model, main_tree
 from colleague.agent.pictures.message import MessagePictures
 from colleague.agent.pictures.references import references
 from colleague.agent.prompt.workspace_files import file_problems
+from colleague.clock import iso
 from colleague.config import Settings
 from colleague.config.agents import AnyLevel
 from colleague.config.status import require_enforced
@@ -33,7 +34,7 @@ from colleague.experts.runs.retry import drop_dead_letter, retry_run
 from colleague.experts.workspace.restore import restore_file
 from colleague.home import Home
 from colleague.main_names import MAIN_SESSION
-from colleague.person_document import PersonDocument, SignInLink
+from colleague.person_document import ApprovalLink, PersonDocument, SignInLink
 from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
 from colleague.runtime.decisions import decide_one
@@ -94,7 +95,7 @@ from colleague.store.lanes import lock_lane
 from colleague.store.lookup import full_id
 from colleague.store.main_news import news_in, unread_among
 from colleague.store.outbox import mark_read
-from colleague.store.people import add_person, new_link, person_documents, remove_person
+from colleague.store.people import add_person, new_approval_link, new_link, person_documents, remove_person
 from colleague.store.report import answers_of
 from colleague.store.run import get_run
 from colleague.store.session_entry import (
@@ -477,6 +478,14 @@ class LocalService:
 
     async def revoke(self, grant: str) -> None:
         await self.database.write(lambda tx: revoke_grant(tx, full_id(tx, grants, "grant", grant)))
+
+    async def approval_link(self, approval: str, person: str, lasts_ms: int) -> ApprovalLink:
+        def work(tx: Tx) -> ApprovalLink:
+            whole = full_id(tx, approvals, "approval", approval)
+            secret = new_approval_link(tx, whole, person, lasts_ms)
+            return {"approval": whole, "path": f"/approve/{secret}", "expires_at": iso(tx.now + lasts_ms)}
+
+        return await self.database.write(work)
 
     async def people(self) -> list[PersonDocument]:
         return await self.database.read(person_documents)

@@ -22,7 +22,7 @@ from colleague.errors import (
 )
 from colleague.home import Home
 from colleague.main_names import MAIN_SESSION
-from colleague.person_document import PersonDocument, SignInLink
+from colleague.person_document import ApprovalLink, PersonDocument, SignInLink
 from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
 from colleague.runtime.gateway_file import GatewayFile, running_gateway
@@ -232,6 +232,11 @@ class RemoteService:
 
     async def revoke(self, grant: str) -> None:
         await self._ask("DELETE", f"/api/grants/{_path(grant)}")
+
+    async def approval_link(self, approval: str, person: str, lasts_ms: int) -> ApprovalLink:
+        asked = {"person": person, "lasts_ms": lasts_ms}
+        made: ApprovalLink = await self._ask("POST", f"/api/approvals/{_path(approval)}/link", asked)
+        return made
 
     async def people(self) -> list[PersonDocument]:
         found: list[PersonDocument] = await self._ask("GET", "/api/people")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any, Protocol
 
-from colleague.person_document import PersonDocument, SignInLink
+from colleague.person_document import ApprovalLink, PersonDocument, SignInLink
 from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
 from colleague.runtime.requests import (
@@ -140,6 +140,10 @@ class Service(Protocol):
 
     async def revoke(self, grant: str) -> None:
         """Ends a grant."""
+        ...
+
+    async def approval_link(self, approval: str, person: str, lasts_ms: int) -> ApprovalLink:
+        """A link that decides one question, once, in this person's name."""
         ...
 
     async def people(self) -> list[PersonDocument]:

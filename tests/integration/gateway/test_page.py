@@ -272,3 +272,30 @@ class TestPeople:
     def test_names_and_roles_that_cannot_be(self, gateway: Running, name: str, role: str) -> None:
         assert gateway.post("/api/people", {"name": name, "role": role}).status_code in (400, 409, 422)
         assert gateway.get("/api/people").json() == []
+
+
+class TestApprovalLink:
+    def link(self, gateway: Running, approval: str) -> str:
+        made = gateway.post(f"/api/approvals/{approval}/link", {"person": "anna"})
+        assert made.status_code == 200, made.text
+        path: str = made.json()["path"]
+        return path
+
+    def test_it_decides_once_and_never_by_looking(self, asking: Running) -> None:  # noqa: F811 - the fixture
+        question = ask(asking)
+        path, phone = self.link(asking, question["id"]), Browser(asking)
+        assert "asks before it does" in phone.get(path).text
+        assert asking.get(f"/api/approvals/{question['id']}").json()["status"] == "pending"
+        fields = {"decision": "approve", "digest": question["digest"]}
+        assert "approve by anna" in phone.request("POST", path, data=fields).text
+        assert asking.ended(question["run_id"])["outcome"] == "completed"
+        assert phone.get(path).status_code == 410
+        assert phone.request("POST", path, data=fields).status_code == 410
+        assert phone.get("/").status_code == 303, "the link opens nothing else"
+
+    def test_what_somebody_else_decided_is_shown(self, asking: Running) -> None:  # noqa: F811 - the fixture
+        question = ask(asking)
+        path = self.link(asking, question["id"])
+        fields = {"decision": "reject", "digest": question["digest"], "by": "bert"}
+        assert asking.post(f"/api/approvals/{question['id']}", fields).status_code == 200
+        assert "reject by bert" in Browser(asking).get(path).text

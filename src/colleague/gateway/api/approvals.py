@@ -14,7 +14,16 @@ from colleague.gateway.api_error import ApiError, status_of
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.paging import PageAfter, PageSize, link_next
-from colleague.gateway.schemas import BatchAnswer, BatchAsked, BatchItem, DecisionAsked, Error, GrantGiven
+from colleague.gateway.schemas import (
+    BatchAnswer,
+    BatchAsked,
+    BatchItem,
+    DecisionAsked,
+    Error,
+    GrantGiven,
+    LinkAsked,
+)
+from colleague.person_document import ApprovalLink
 from colleague.run_document import ApprovalDocument
 from colleague.runtime.requests import DecisionAnswer, DecisionRequest, Refusal
 from colleague.store.approvals import approvals_page, count_approvals
@@ -65,6 +74,12 @@ async def decide(id: str, asked: DecisionAsked, here: GatewayDep) -> ApprovalDoc
     if answer.refusal is not None:
         raise _api_error(answer.refusal, answer.approval)
     return cast(ApprovalDocument, answer.approval)
+
+
+@router.post("/approvals/{id}/link", response_model=ApprovalLink, responses=with_token(404))
+async def link(id: str, asked: LinkAsked, here: GatewayDep) -> ApprovalLink:  # noqa: A002
+    """A link that decides this question, once, for somebody who is not signed in."""
+    return await here.service.approval_link(id, asked.person, asked.lasts_ms)
 
 
 @router.post("/approvals", response_model=BatchAnswer, responses=with_token())

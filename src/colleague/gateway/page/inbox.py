@@ -78,7 +78,7 @@ async def decide(id: str, request: Request, visitor: VisitorDep, form: FormDep, 
     refuse_viewer(visitor.may_decide(seen["expert"]), f"decide for {seen['expert']}")
     problem, said = "", None
     try:
-        said = await decide_in(here, id, _decision(seen, form, visitor))
+        said = await decide_in(here, id, decision_of(seen, form, visitor))
     except UsageError as error:
         problem = f"{error.message} ({error.hint})" if error.hint else error.message
     if said is not None and said.refusal is not None:
@@ -91,7 +91,7 @@ async def decide(id: str, request: Request, visitor: VisitorDep, form: FormDep, 
     return page(template, visitor, inbox=await _inbox(here), answer=answer, **more)
 
 
-def _decision(seen: ApprovalDocument, form: Form, visitor: Visitor) -> DecisionAsked:
+def decision_of(seen: ApprovalDocument, form: Form, visitor: Visitor) -> DecisionAsked:
     """Raises UsageError when the form makes no sense."""
     decision = form.get("decision", "")
     if decision not in get_args(Decision):

@@ -42,7 +42,7 @@ async def log_in(request: Request, here: GatewayDep) -> Response:
     form = await read_form(request)
     after = _own_path(form.get("next", "/"))
     if not here.live.keys.is_gateways(form.get("token", "")):
-        _count_failure(request, here)
+        count_failure(request, here)
         return page("login.html", status=401, after=after, problem="This is not the token of the gateway.")
     return await _signed_in(request, here, OPERATOR, after)
 
@@ -58,7 +58,7 @@ async def show_link(secret: str, here: GatewayDep) -> HTMLResponse:
 async def follow_link(secret: str, request: Request, here: GatewayDep) -> Response:
     person = await here.database.write(lambda tx: use_link(tx, secret))
     if person is None:
-        _count_failure(request, here)
+        count_failure(request, here)
         return page("login_link.html", status=410, person=None)
     return await _signed_in(request, here, person, "/")
 
@@ -94,7 +94,7 @@ async def _signed_in(request: Request, here: Gateway, person: str, after: str) -
     return answer
 
 
-def _count_failure(request: Request, here: Gateway) -> None:
+def count_failure(request: Request, here: Gateway) -> None:
     """Raises ApiError when there were too many."""
     client = client_address(request.scope, here.live.settings.gateway.trusted_proxies)
     slow_down(here.throttle, (network_of(client), "page"))
