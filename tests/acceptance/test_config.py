@@ -186,7 +186,7 @@ class TestCheck:
             f"  {colleague.home}/{PLACE}: {KEY}",
             f'    remove {KEY}, or set it to "auto"',
             "! These have no effect yet. They may stay in the file; do not rely on them.",
-            f"  {file}:3:84: skills.load.watch has no effect yet",
+            f"  {file}:3:54: channels has no effect yet, apart from groups.*.tools",
             "! These are not known, or count for nothing.",
             f"  {file}:3:42: gatway is not a known key",
             "    did you mean 'gateway'?",

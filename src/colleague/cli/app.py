@@ -21,7 +21,10 @@ PANELS = {
         *("approval", "approve", "reject", "respond", "done", "not-done", "resolve"),
         *("grant", "learning"),
     ),
-    "Set up": ("demo", "init", "mcp", "model", "plugin", "config", "serve", "worker", "db", "sandbox"),
+    "Set up": (
+        *("demo", "init", "mcp", "model", "plugin", "config", "user", "serve", "worker", "db"),
+        "sandbox",
+    ),
 }
 COMMANDS = {
     "demo": "demo",

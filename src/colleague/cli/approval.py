@@ -35,6 +35,24 @@ AnyIdArguments = Annotated[
 NoteOption = Annotated[str, typer.Option("--note", help="Why; the agent is told.")]
 
 
+@app.command()
+def link(
+    approval: IdArgument,
+    person: Annotated[str, typer.Option("--for", help="In whose name it is decided.")],
+    expires: Annotated[str, typer.Option("--expires", help="How long the link counts, such as 2h.")] = "24h",
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """A link that decides one question, once, for somebody who is not signed in."""
+    from colleague.cli.client import with_client
+    from colleague.cli.link_text import show_link
+    from colleague.duration import parse_duration
+
+    lasts = parse_duration(expires).milliseconds
+    made = with_client(home, lambda using: using.service.approval_link(approval, person, lasts))
+    show_link(made["path"], f"{person} decides with it once, within {expires}", home, as_json)
+
+
 @app.command("list")
 def list_(
     every: Annotated[bool, typer.Option("--all", help="Also the decided ones.")] = False,

@@ -6,10 +6,11 @@ import contextlib
 import logging
 from collections.abc import Iterable
 from typing import Any
+from urllib.parse import urlencode
 
 from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, RedirectResponse, Response
 from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
@@ -29,6 +30,7 @@ from colleague.gateway.api import (
     grants,
     health,
     media,
+    people,
     runs,
     search,
     servers,
@@ -50,6 +52,11 @@ from colleague.gateway.middleware import (
     MetricsMiddleware,
 )
 from colleague.gateway.openapi import describe
+from colleague.gateway.page import approve, assets, inbox, sign_in
+from colleague.gateway.page import runs as page_runs
+from colleague.gateway.page.paths import is_page
+from colleague.gateway.page.render import page
+from colleague.gateway.page.visitor import SignInFirst
 from colleague.runtime.service import Service
 from colleague.shortage import is_shortage
 
@@ -61,6 +68,7 @@ MCP = "/mcp"
 """Where experts are tools of an MCP server."""
 
 OPEN = (hooks.router, health.router)
+PAGE = (assets.router, approve.router, sign_in.router, inbox.router, page_runs.router)
 _NOUNS = (
     approvals,
     auth_profiles,
@@ -72,6 +80,7 @@ _NOUNS = (
     experts,
     grants,
     media,
+    people,
     runs,
     search,
     servers,
@@ -113,11 +122,11 @@ def build_routes(gateway: Gateway) -> FastAPI:
         Route(MCP, _mcp_endpoint(gateway), methods=["GET", "POST", "DELETE"], include_in_schema=False)
     )
     token = [Depends(HTTPBearer(auto_error=False, description="gateway.auth.token"))]
-    app.add_api_route("/", _root, include_in_schema=False)
-    for router in OPEN:
+    for router in (*OPEN, *PAGE):
         app.include_router(router)
     for router in GUARDED:
         app.include_router(router, dependencies=token)
+    app.add_exception_handler(SignInFirst, _sign_in_first)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _wrong_shape)
     app.add_exception_handler(ApiError, _refused)
@@ -136,27 +145,33 @@ def _mcp_endpoint(gateway: Gateway) -> ExpertEndpoint:
     return ExpertEndpoint(tools, gateway.stopping)
 
 
-async def _root() -> dict[str, str]:
-    return {"name": "Colleague", "api": "/openapi.json"}
+async def _sign_in_first(request: Request, _: Exception) -> Response:
+    """A page that is open is sent to the form; whoever follows a link comes back to it afterwards."""
+    if "hx-request" in request.headers:
+        return Response(status_code=401, headers={"HX-Redirect": "/login"})
+    here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+    return RedirectResponse(f"/login?{urlencode({'next': here})}", 303)
 
 
 def allowed_methods(app: FastAPI, scope: dict[str, Any]) -> list[str]:
     """The verbs that the path of a request takes; none when there is no such path."""
     found: set[str] = set()
     own = (route for route in app.router.routes if isinstance(route, Route))
-    for route in (*own, *(route for router in (*OPEN, *GUARDED) for route in router.routes)):
+    for route in (*own, *(route for router in (*OPEN, *PAGE, *GUARDED) for route in router.routes)):
         match, _ = route.matches(scope)
         if match is not Match.NONE:
             found |= set(getattr(route, "methods", None) or ())
     return sorted(found | ({"HEAD"} if "GET" in found else set()) | ({"OPTIONS"} if found else set()))
 
 
-def _answer(request: Request, refusal: ApiError) -> JSONResponse:
+def _answer(request: Request, refusal: ApiError) -> Response:
+    if is_page(request.url.path):
+        return page("problem.html", status=refusal.status, problem=refusal.message, headers=refusal.headers)
     document = for_path(refusal, request.url.path).document
     return JSONResponse(document, refusal.status, headers=dict(refusal.headers))
 
 
-async def _refused(request: Request, error: Exception) -> JSONResponse:
+async def _refused(request: Request, error: Exception) -> Response:
     if is_shortage(error):
         return _answer(request, SHORT)
     if isinstance(error, ColleagueError):
@@ -166,13 +181,13 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
     return _answer(request, error)
 
 
-async def _unavailable(request: Request, error: Exception) -> JSONResponse:
+async def _unavailable(request: Request, error: Exception) -> Response:
     if not isinstance(error, DatabaseUnavailable):
         raise error
     return _answer(request, unavailable(error))
 
 
-async def _short_or_unexpected(request: Request, error: Exception) -> JSONResponse:
+async def _short_or_unexpected(request: Request, error: Exception) -> Response:
     """Raised again when it is no shortage, so that the log has it."""
     if not is_shortage(error):
         raise error
@@ -180,11 +195,11 @@ async def _short_or_unexpected(request: Request, error: Exception) -> JSONRespon
     return _answer(request, SHORT)
 
 
-async def _unexpected(request: Request, __: Exception) -> JSONResponse:
+async def _unexpected(request: Request, __: Exception) -> Response:
     return _answer(request, UNEXPECTED)
 
 
-async def _http_error(request: Request, error: Exception) -> JSONResponse:
+async def _http_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         raise error
     messages = {
@@ -200,7 +215,7 @@ async def _http_error(request: Request, error: Exception) -> JSONResponse:
     )
 
 
-async def _wrong_shape(request: Request, error: Exception) -> JSONResponse:
+async def _wrong_shape(request: Request, error: Exception) -> Response:
     if not isinstance(error, RequestValidationError):
         raise error
     return _answer(request, ApiError(422, "bad-request", "; ".join(_field_errors(error.errors()))))

@@ -16,14 +16,15 @@ from colleague.gateway.client_address import client_address
 from colleague.gateway.limits import Limits
 from colleague.gateway.live_settings import LiveSettings
 from colleague.gateway.metrics import Metrics
+from colleague.gateway.page.paths import is_page, without_secret
 from colleague.gateway.same_origin import check_host, check_json, check_origin, header_values
 from colleague.gateway.throttle import Throttle, network_of
 from colleague.shortage import is_shortage
 
 log = logging.getLogger(__name__)
 
-OPEN = frozenset(("/", "/healthz", "/readyz", "/openapi.json"))
-"""What anybody may see. Hooks have secrets of their own."""
+OPEN = frozenset(("/healthz", "/readyz", "/openapi.json"))
+"""What anybody may see. Hooks have secrets of their own, and the page knows who is signed in."""
 HOOKS = "/hooks/"
 UNEXPECTED = ApiError(
     500, "internal", "something went wrong here; the log of the gateway has it", {"Connection": "close"}
@@ -90,10 +91,10 @@ class ErrorMiddleware:
             raise
         except Exception as error:
             if is_shortage(error) and not begun:
-                log.warning("%s %s is told to come again: %s", scope["method"], scope["path"], error)
+                log.warning("%s %s is told to come again: %s", scope["method"], without_secret(path), error)
                 await answer(for_path(SHORT, path), send)
                 return
-            log.exception("%s %s could not be answered", scope["method"], scope["path"])
+            log.exception("%s %s could not be answered", scope["method"], without_secret(path))
             if begun:
                 raise
             await answer(for_path(UNEXPECTED, path), send)
@@ -119,7 +120,7 @@ class AuthMiddleware:
         hook = path.startswith(HOOKS)
         check_host(scope, loopback=self._live.listening.loopback and not hook)
         check_origin(scope)
-        if not hook and path not in OPEN:
+        if not hook and path not in OPEN and not is_page(path):
             self._check_token(scope)
             check_json(scope)
         if "\x00" in path:

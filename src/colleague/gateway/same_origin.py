@@ -38,6 +38,8 @@ def check_origin(scope: Scope) -> None:
     own = {f"{scheme}://{host.lower()}" for scheme in ("http", "https") for host in hosts if host}
     origins = header_values(scope, b"origin")
     sites = header_values(scope, b"sec-fetch-site")
+    # a form of our own page, which tells nobody where it is from, comes without an origin
+    own |= {"null"} if sites == ["same-origin"] else set()
     foreign = any(origin.lower() not in own for origin in origins)
     foreign = foreign or (any(site not in _OWN_PAGES for site in sites) and not _is_link(scope))
     if foreign:

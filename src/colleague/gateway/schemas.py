@@ -306,6 +306,23 @@ class Changed(BaseModel):
     released: int | None = None
 
 
+class PersonAsked(Asked):
+    name: Annotated[str, Field(max_length=64)]
+    role: Annotated[str, Field(max_length=20)] = "approver"
+    experts: Annotated[list[str], Field(max_length=1_000)] = Field(default_factory=list)
+
+
+class LinkAsked(Asked):
+    """In whose name the question is decided, and for how long the link counts."""
+
+    person: Annotated[str, Field(min_length=1, max_length=64)]
+    lasts_ms: Annotated[int, Field(ge=60_000, le=30 * 86_400_000)] = 86_400_000
+
+
+class Removed(BaseModel):
+    name: str
+
+
 class Revoked(BaseModel):
     id: str
 

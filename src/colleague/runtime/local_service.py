@@ -17,6 +17,7 @@ from colleague.agent.models.profile_report import ProfileDocument
 from colleague.agent.pictures.message import MessagePictures
 from colleague.agent.pictures.references import references
 from colleague.agent.prompt.workspace_files import file_problems
+from colleague.clock import iso
 from colleague.config import Settings
 from colleague.config.agents import AnyLevel
 from colleague.config.status import require_enforced
@@ -36,6 +37,7 @@ from colleague.home import Home
 from colleague.hooks.events import BeforeReset, MessageReceived
 from colleague.hooks.runner import NO_HOOKS, PluginHooks
 from colleague.main_names import MAIN_SESSION
+from colleague.person_document import ApprovalLink, PersonDocument, SignInLink
 from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
 from colleague.runtime.auth_profiles import AuthProfileControl
@@ -99,6 +101,7 @@ from colleague.store.lanes import lock_lane
 from colleague.store.lookup import full_id
 from colleague.store.main_news import news_in, unread_among
 from colleague.store.outbox import mark_read
+from colleague.store.people import add_person, new_approval_link, new_link, person_documents, remove_person
 from colleague.store.report import answers_of
 from colleague.store.run import get_run
 from colleague.store.session_entry import (
@@ -548,6 +551,28 @@ class LocalService:
 
     async def forget_auth_profile(self, profile: str) -> None:
         await self._profiles.forget(profile)
+
+    async def approval_link(self, approval: str, person: str, lasts_ms: int) -> ApprovalLink:
+        def work(tx: Tx) -> ApprovalLink:
+            whole = full_id(tx, approvals, "approval", approval)
+            secret = new_approval_link(tx, whole, person, lasts_ms)
+            return {"approval": whole, "path": f"/approve/{secret}", "expires_at": iso(tx.now + lasts_ms)}
+
+        return await self.database.write(work)
+
+    async def people(self) -> list[PersonDocument]:
+        return await self.database.read(person_documents)
+
+    async def add_person(self, name: str, role: str, experts: Sequence[str]) -> SignInLink:
+        secret = await self.database.write(lambda tx: add_person(tx, name, role, experts))
+        return {"name": name, "path": f"/login/{secret}"}
+
+    async def link_person(self, name: str) -> SignInLink:
+        secret = await self.database.write(lambda tx: new_link(tx, name))
+        return {"name": name, "path": f"/login/{secret}"}
+
+    async def remove_person(self, name: str) -> None:
+        await self.database.write(lambda tx: remove_person(tx, name))
 
     async def problems(self) -> list[str]:
         found = [f"{name}: {why}" for name, why in sorted(self.registry.problems.items())]

@@ -22,6 +22,7 @@ from colleague.errors import (
 )
 from colleague.home import Home
 from colleague.main_names import MAIN_SESSION
+from colleague.person_document import ApprovalLink, PersonDocument, SignInLink
 from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
 from colleague.runtime.gateway_file import GatewayFile, running_gateway
@@ -264,6 +265,27 @@ class RemoteService:
 
     async def forget_auth_profile(self, profile: str) -> None:
         await self._ask("DELETE", f"/api/auth-profiles/{_path(profile)}/statistics")
+
+    async def approval_link(self, approval: str, person: str, lasts_ms: int) -> ApprovalLink:
+        asked = {"person": person, "lasts_ms": lasts_ms}
+        made: ApprovalLink = await self._ask("POST", f"/api/approvals/{_path(approval)}/link", asked)
+        return made
+
+    async def people(self) -> list[PersonDocument]:
+        found: list[PersonDocument] = await self._ask("GET", "/api/people")
+        return found
+
+    async def add_person(self, name: str, role: str, experts: Sequence[str]) -> SignInLink:
+        asked = {"name": name, "role": role, "experts": list(experts)}
+        made: SignInLink = await self._ask("POST", "/api/people", asked)
+        return made
+
+    async def link_person(self, name: str) -> SignInLink:
+        made: SignInLink = await self._ask("POST", f"/api/people/{_path(name)}/link", {})
+        return made
+
+    async def remove_person(self, name: str) -> None:
+        await self._ask("DELETE", f"/api/people/{_path(name)}")
 
     async def problems(self) -> list[str]:
         return [str(each) for each in (await self._ask("GET", "/api/status"))["problems"]]

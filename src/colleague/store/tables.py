@@ -176,6 +176,19 @@ commands = _table(
     text="id session_key run_id call_id command mark started machine owner_started status",
     number="pid owner_pid code started_at ended_at",
 )
+people = _table("people", key="name", text="name role experts", number="created_at removed_at")
+links = _table(
+    "links",
+    key="hash",
+    text="hash purpose person approval_id",
+    number="created_at expires_at used_at",
+)
+browsers = _table(
+    "browsers",
+    key="hash",
+    text="hash person form_key agent",
+    number="created_at seen_at expires_at",
+)
 file_pending = _table("file_pending", key="expert path", text="expert path before", number="version")
 
 

@@ -14,7 +14,16 @@ from colleague.gateway.api_error import ApiError, status_of
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.paging import PageAfter, PageSize, link_next
-from colleague.gateway.schemas import BatchAnswer, BatchAsked, BatchItem, DecisionAsked, Error, GrantGiven
+from colleague.gateway.schemas import (
+    BatchAnswer,
+    BatchAsked,
+    BatchItem,
+    DecisionAsked,
+    Error,
+    GrantGiven,
+    LinkAsked,
+)
+from colleague.person_document import ApprovalLink
 from colleague.run_document import ApprovalDocument
 from colleague.runtime.requests import DecisionAnswer, DecisionRequest, Refusal
 from colleague.store.approvals import approvals_page, count_approvals
@@ -61,16 +70,22 @@ async def show(id: str, here: GatewayDep) -> ApprovalDocument:  # noqa: A002 - a
 @router.post("/approvals/{id}", response_model=ApprovalDocument, responses=with_token(404, 409))
 async def decide(id: str, asked: DecisionAsked, here: GatewayDep) -> ApprovalDocument:  # noqa: A002
     """Decide one. `digest` is of what was seen; the first decision wins."""
-    answer = await _decide(here, id, asked)
+    answer = await decide_in(here, id, asked)
     if answer.refusal is not None:
         raise _api_error(answer.refusal, answer.approval)
     return cast(ApprovalDocument, answer.approval)
 
 
+@router.post("/approvals/{id}/link", response_model=ApprovalLink, responses=with_token(404))
+async def link(id: str, asked: LinkAsked, here: GatewayDep) -> ApprovalLink:  # noqa: A002
+    """A link that decides this question, once, for somebody who is not signed in."""
+    return await here.service.approval_link(id, asked.person, asked.lasts_ms)
+
+
 @router.post("/approvals", response_model=BatchAnswer, responses=with_token())
 async def decide_many(asked: BatchAsked, here: GatewayDep) -> BatchAnswer:
     """Decide several; each is answered by itself, and one that does not count disturbs no other."""
-    return BatchAnswer(decisions=[_item(await _decide(here, each.id, each)) for each in asked.decisions])
+    return BatchAnswer(decisions=[_item(await decide_in(here, each.id, each)) for each in asked.decisions])
 
 
 def _item(answer: DecisionAnswer) -> BatchItem:
@@ -81,7 +96,7 @@ def _item(answer: DecisionAnswer) -> BatchItem:
     return BatchItem(id=answer.asked, ok=True, approval=answer.approval, grant=grant)
 
 
-async def _decide(here: Gateway, ending: str, asked: DecisionAsked) -> DecisionAnswer:
+async def decide_in(here: Gateway, ending: str, asked: DecisionAsked) -> DecisionAnswer:
     """Decides in the service, and tells who follows the run."""
     by = asked.by.strip() or WHO
     try:

@@ -1,0 +1,36 @@
+"""People who use the page: adding, listing and removing them, and links to sign in with."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from colleague.gateway.gateway import GatewayDep
+from colleague.gateway.openapi import with_token
+from colleague.gateway.schemas import PersonAsked, Removed
+from colleague.person_document import PersonDocument, SignInLink
+
+router = APIRouter(prefix="/api/people", tags=["people"])
+
+
+@router.get("", response_model=list[PersonDocument], responses=with_token())
+async def list_people(here: GatewayDep) -> list[PersonDocument]:
+    return await here.service.people()
+
+
+@router.post("", response_model=SignInLink, responses=with_token(409))
+async def add(asked: PersonAsked, here: GatewayDep) -> SignInLink:
+    """Add somebody, or change their role; the link signs them in once."""
+    return await here.service.add_person(asked.name, asked.role, asked.experts)
+
+
+@router.post("/{name}/link", response_model=SignInLink, responses=with_token(404))
+async def link(name: str, here: GatewayDep) -> SignInLink:
+    """Another link for somebody who is there."""
+    return await here.service.link_person(name)
+
+
+@router.delete("/{name}", response_model=Removed, responses=with_token(404))
+async def remove(name: str, here: GatewayDep) -> Removed:
+    """What they decided keeps their name; their browsers are signed out."""
+    await here.service.remove_person(name)
+    return Removed(name=name)

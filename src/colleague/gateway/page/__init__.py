@@ -1,0 +1,1 @@
+"""The page for people: what waits for them, what happened, what comes next."""

@@ -1,0 +1,57 @@
+"""One question behind a link: read on a phone, decided once by whoever was given the link."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+
+from colleague.errors import UsageError
+from colleague.gateway.api.approvals import decide_in
+from colleague.gateway.gateway import GatewayDep
+from colleague.gateway.page.form import read_form
+from colleague.gateway.page.inbox import decision_of
+from colleague.gateway.page.render import page
+from colleague.gateway.page.sign_in import count_failure
+from colleague.gateway.page.visitor import Visitor
+from colleague.store.people import linked_approval, use_approval_link
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/approve/{secret}")
+async def show_question(secret: str, request: Request, here: GatewayDep) -> Response:
+    """Nothing is decided by looking: programs that check mail follow links."""
+    found = await here.database.read(lambda tx: linked_approval(tx, secret))
+    if found is None:
+        count_failure(request, here)
+        return page("approve_gone.html", status=410)
+    approval, person = found
+    about: dict[str, Any] = {
+        "each": await here.service.approval(approval),
+        "action": request.url.path,
+        "problem": "",
+    }
+    return page("approve.html", Visitor(person, "admin", "", signed_in=False), **about)
+
+
+@router.post("/approve/{secret}")
+async def decide_question(secret: str, request: Request, here: GatewayDep) -> Response:
+    form = await read_form(request)
+    found = await here.database.read(lambda tx: linked_approval(tx, secret))
+    if found is None:
+        count_failure(request, here)
+        return page("approve_gone.html", status=410)
+    approval, person = found
+    visitor, problem = Visitor(person, "admin", "", signed_in=False), ""
+    seen = await here.service.approval(approval)
+    try:
+        said = await decide_in(here, approval, decision_of(seen, form, visitor))
+        problem = said.refusal.message if said.refusal is not None else ""
+    except UsageError as error:
+        problem = f"{error.message} ({error.hint})" if error.hint else error.message
+    if not problem:
+        await here.database.write(lambda tx: use_approval_link(tx, secret))
+    now = await here.service.approval(approval)
+    return page("approve.html", visitor, each=now, action=request.url.path, problem=problem)

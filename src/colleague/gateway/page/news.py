@@ -1,0 +1,46 @@
+"""Tells open pages that something has changed, so that they load it again; nobody asks for it regularly."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+from colleague.store.tx import Database
+
+QUIET_SECONDS = 0.3
+"""What changes within this time is told once."""
+BEAT_SECONDS = 15.0
+LOOK_SECONDS = 2.0
+"""Where other processes work on the database, too, pages load again so often."""
+
+
+async def page_news(database: Database, stopping: asyncio.Event) -> AsyncIterator[str]:
+    """Server-sent events: `changed`, and comments that keep the line open."""
+    fresh, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def tell(_: str) -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended, and with it who waits
+            loop.call_soon_threadsafe(fresh.set)
+
+    database.watchers.append(tell)
+    try:
+        yield "retry: 2000\n\n"
+        while not stopping.is_set():
+            changed = await _changed(fresh, LOOK_SECONDS if database.shared else BEAT_SECONDS)
+            if changed or database.shared:
+                await asyncio.sleep(QUIET_SECONDS)
+                fresh.clear()
+                yield "event: changed\ndata: .\n\n"
+            else:
+                yield ": still here\n\n"
+    finally:
+        database.watchers.remove(tell)
+
+
+async def _changed(fresh: asyncio.Event, seconds: float) -> bool:
+    try:
+        async with asyncio.timeout(seconds):
+            return await fresh.wait()
+    except TimeoutError:
+        return False

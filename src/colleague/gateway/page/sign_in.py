@@ -1,0 +1,112 @@
+"""Signing in: by the gateway's token, or once by a link that a person was given."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from colleague.gateway.api_error import ApiError
+from colleague.gateway.client_address import client_address
+from colleague.gateway.gateway import Gateway, GatewayDep
+from colleague.gateway.middleware import slow_down
+from colleague.gateway.page.form import FormDep, read_form
+from colleague.gateway.page.render import HEADERS, page
+from colleague.gateway.page.visitor import COOKIE, OPERATOR, VisitorDep, find_visitor
+from colleague.gateway.throttle import network_of
+from colleague.store.people import (
+    SIGNED_IN_MS,
+    link_person,
+    sign_in,
+    sign_out,
+    sign_out_everywhere,
+    use_link,
+)
+from colleague.store.tx import Tx
+
+router = APIRouter(include_in_schema=False)
+
+NextPath = Annotated[str, Query(alias="next", max_length=2_000)]
+
+
+@router.get("/login")
+async def show_login(request: Request, here: GatewayDep, after: NextPath = "/") -> Response:
+    if await find_visitor(request, here) is not None:
+        return RedirectResponse(_own_path(after), 303)
+    return page("login.html", after=_own_path(after), problem="")
+
+
+@router.post("/login")
+async def log_in(request: Request, here: GatewayDep) -> Response:
+    form = await read_form(request)
+    after = _own_path(form.get("next", "/"))
+    if not here.live.keys.is_gateways(form.get("token", "")):
+        count_failure(request, here)
+        return page("login.html", status=401, after=after, problem="This is not the token of the gateway.")
+    return await _signed_in(request, here, OPERATOR, after)
+
+
+@router.get("/login/{secret}")
+async def show_link(secret: str, here: GatewayDep) -> HTMLResponse:
+    """Nothing happens by looking: programs that check mail follow links."""
+    person = await here.database.read(lambda tx: link_person(tx, secret))
+    return page("login_link.html", status=200 if person else 410, person=person)
+
+
+@router.post("/login/{secret}")
+async def follow_link(secret: str, request: Request, here: GatewayDep) -> Response:
+    person = await here.database.write(lambda tx: use_link(tx, secret))
+    if person is None:
+        count_failure(request, here)
+        return page("login_link.html", status=410, person=None)
+    return await _signed_in(request, here, person, "/")
+
+
+@router.post("/logout")
+async def log_out(request: Request, visitor: VisitorDep, form: FormDep, here: GatewayDep) -> Response:
+    secret = request.cookies.get(COOKIE, "")
+
+    def work(tx: Tx) -> None:
+        if form.get("everywhere"):
+            sign_out_everywhere(tx, visitor.name)
+        sign_out(tx, secret)
+
+    await here.database.write(work)
+    answer = RedirectResponse("/login", 303, headers=dict(HEADERS))
+    answer.delete_cookie(COOKIE, path="/")
+    return answer
+
+
+async def _signed_in(request: Request, here: Gateway, person: str, after: str) -> Response:
+    agent = request.headers.get("user-agent", "")
+    secret = await here.database.write(lambda tx: sign_in(tx, person, agent))
+    answer = RedirectResponse(after, 303, headers=dict(HEADERS))
+    answer.set_cookie(
+        COOKIE,
+        secret,
+        max_age=SIGNED_IN_MS // 1000,
+        path="/",
+        httponly=True,
+        samesite="lax",
+        secure=not here.live.listening.loopback,
+    )
+    return answer
+
+
+def count_failure(request: Request, here: Gateway) -> None:
+    """Raises ApiError when there were too many."""
+    client = client_address(request.scope, here.live.settings.gateway.trusted_proxies)
+    slow_down(here.throttle, (network_of(client), "page"))
+
+
+def _own_path(path: str) -> str:
+    """Only places of this page are gone to."""
+    plain = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
+    return path if plain else "/"
+
+
+def refuse_viewer(allowed: bool, what: str) -> None:
+    """Raises ApiError for what somebody's role does not allow."""
+    if not allowed:
+        raise ApiError(403, "not-allowed", f"your role does not allow you to {what}")

@@ -1,0 +1,84 @@
+"""Who looks at the page, and what they may do."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from colleague.gateway.gateway import Gateway, GatewayDep
+from colleague.person_document import Role
+from colleague.store.people import (
+    SEEN_EVERY_MS,
+    BrowserRow,
+    PersonRow,
+    find_browser,
+    find_person,
+    note_seen,
+)
+from colleague.store.tx import Tx
+
+COOKIE = "colleague"
+OPERATOR = "operator"
+"""Whoever has the gateway's own token."""
+
+_OPEN_FORM_KEY = secrets.token_urlsafe(16)
+"""Where authentication is disabled there are no browsers to keep one for."""
+
+
+class SignInFirst(Exception):
+    """Nobody is signed in."""
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Somebody at the page. `form_key` is in every form, so that no other site can send one."""
+
+    name: str
+    role: Role
+    form_key: str
+    only: tuple[str, ...] | None = None
+    signed_in: bool = True
+
+    @property
+    def is_admin(self) -> bool:
+        return self.role == "admin"
+
+    def may_decide(self, expert: str) -> bool:
+        if self.role == "approver":
+            return self.only is None or expert in self.only
+        return self.is_admin
+
+
+async def visitor_of(request: Request, here: GatewayDep) -> Visitor:
+    """Raises SignInFirst."""
+    found = await find_visitor(request, here)
+    if found is None:
+        raise SignInFirst
+    return found
+
+
+async def find_visitor(request: Request, here: Gateway) -> Visitor | None:
+    if not here.live.keys.gateway:
+        return Visitor(OPERATOR, "admin", _OPEN_FORM_KEY, signed_in=False)
+    secret = request.cookies.get(COOKIE, "")
+    if not secret:
+        return None
+    browser, person = await here.database.read(lambda tx: _known(tx, secret))
+    if browser is None or (person is None and browser.person != OPERATOR):
+        return None
+    if here.clock.now() - browser.seen_at > SEEN_EVERY_MS:
+        await here.database.write(lambda tx: note_seen(tx, browser))
+    if person is None:
+        return Visitor(OPERATOR, "admin", browser.form_key)
+    return Visitor(person.name, person.role, browser.form_key, person.only)
+
+
+def _known(tx: Tx, secret: str) -> tuple[BrowserRow | None, PersonRow | None]:
+    browser = find_browser(tx, secret)
+    return browser, find_person(tx, browser.person) if browser else None
+
+
+VisitorDep = Annotated[Visitor, Depends(visitor_of)]
