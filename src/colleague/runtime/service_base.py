@@ -1,0 +1,71 @@
+"""What every part of the service on an open database has."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from colleague.agent.main_agent import MainAgent
+from colleague.config import Settings
+from colleague.config.status import require_enforced
+from colleague.errors import ConfigError
+from colleague.experts.runs.preflight import Preflight
+from colleague.experts.runs.redacted_report import run_report
+from colleague.home import Home
+from colleague.hooks.runner import NO_HOOKS, PluginHooks
+from colleague.run_event import RunEvent
+from colleague.runtime.host import Host
+from colleague.runtime.run_events import LOOK_SECONDS, RunReader, RunSnapshot, RunWatchers, run_events
+from colleague.store.report import answers_of
+from colleague.store.run import get_run
+from colleague.store.tx import Database, Tx
+from colleague.triggers.registry import TriggerRegistry
+
+Source = Literal["command", "api", "page", "chat", "link"]
+
+
+@dataclass(frozen=True)
+class ServiceBase:
+    """The open home, and what the service works with."""
+
+    home: Home
+    settings: Settings
+    database: Database
+    registry: TriggerRegistry
+    source: Source = "command"
+    host: Host | None = None
+    watchers: RunWatchers | None = None
+    environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    unenforced: ConfigError | None = None
+    """A restriction in newer settings than these, which nothing enforces."""
+    enforced: bool = False
+    """Whether the settings were found to hold no such restriction when they were read."""
+    hooks: PluginHooks = NO_HOOKS
+    main_agent: MainAgent | None = None
+    """The agents of a process that works on runs elsewhere than here."""
+
+    def _require_enforced(self) -> None:
+        if self.unenforced is not None:
+            raise self.unenforced
+        if not self.enforced:
+            require_enforced(self.settings)
+
+    @property
+    def _preflight(self) -> Preflight:
+        return Preflight(self.home, self.settings, self.environ)
+
+    def events(
+        self, run_id: str, watchers: RunWatchers | None, *, look_seconds: float = LOOK_SECONDS
+    ) -> AsyncGenerator[RunEvent | None]:
+        """What happens in one run until it is done; None when nothing does for a while."""
+        look = RunReader(
+            row=lambda: self.database.read(lambda tx: get_run(tx, run_id)),
+            snapshot=lambda: self.database.read(lambda tx: self._snapshot(tx, run_id)),
+        )
+        return run_events(run_id, look, watchers, look_seconds=look_seconds)
+
+    def _snapshot(self, tx: Tx, run_id: str) -> RunSnapshot:
+        document = run_report(tx, self.home, run_id)
+        return RunSnapshot(document, answers_of(tx, run_id) if document["kind"] == "agent" else ())
