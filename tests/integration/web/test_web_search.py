@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from colleague.agent.tool import ToolOutput, ToolRequest
-from colleague.agent.web.search_provider import SearchHit, SearchQuery
+from colleague.agent.web.search_provider import WebHit, SearchQuery
 from colleague.agent.web.search_providers import search_provider
 from colleague.agent.web.web_search import WebSearchTool
 from colleague.config.web import WebSearch
@@ -97,8 +97,8 @@ def test_a_provider_that_answers_nonsense(body: str) -> None:
 
 
 class Fixed:
-    async def search(self, query: SearchQuery) -> list[SearchHit]:
-        return [SearchHit(query.text, "https://p.example/")]
+    async def search(self, query: SearchQuery) -> list[WebHit]:
+        return [WebHit(query.text, "https://p.example/")]
 
 
 def test_who_searches() -> None:

@@ -38,7 +38,7 @@ class FetchLimits:
 
 
 @dataclass(frozen=True)
-class Fetched:
+class FetchedPage:
     """An answer of a server. `url` is where it came from in the end."""
 
     url: str
@@ -50,7 +50,7 @@ class Fetched:
 
 async def fetch(
     url: str, rules: AddressRules, limits: FetchLimits, headers: Mapping[str, str] | None = None
-) -> Fetched:
+) -> FetchedPage:
     """Raises ColleagueError: FetchFailed, AddressRefused, AddressUnknown, BodyUnreadable."""
     try:
         async with asyncio.timeout(limits.seconds):
@@ -59,7 +59,9 @@ async def fetch(
         raise FetchFailed(f"{url} did not answer in full within {limits.seconds:g} seconds") from None
 
 
-async def _fetch(url: str, rules: AddressRules, limits: FetchLimits, headers: Mapping[str, str]) -> Fetched:
+async def _fetch(
+    url: str, rules: AddressRules, limits: FetchLimits, headers: Mapping[str, str]
+) -> FetchedPage:
     context = await asyncio.to_thread(_trusted)
     for _ in range(limits.redirects + 1):
         target = parsed_url(url)
@@ -68,7 +70,7 @@ async def _fetch(url: str, rules: AddressRules, limits: FetchLimits, headers: Ma
             if status not in _REDIRECTS or not location:
                 body = await read_body(stream, said.get("content-encoding", ""), limits.response_bytes)
                 kind, _, rest = said.get("content-type", "").partition(";")
-                return Fetched(target, status, kind.strip().lower(), _charset(rest), body)
+                return FetchedPage(target, status, kind.strip().lower(), _charset(rest), body)
         url = _joined(target, location)
     raise FetchFailed(f"{url} is one redirect too many", hint=f"{limits.redirects} are followed")
 

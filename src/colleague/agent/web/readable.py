@@ -9,7 +9,7 @@ import re
 from colleague.agent.documents.extract import DocumentText, NoDocumentText, document_text
 from colleague.agent.documents.kind import DocumentKind, document_kind
 from colleague.agent.tools.page import kind_of
-from colleague.agent.web.fetch import Fetched, FetchFailed
+from colleague.agent.web.fetch import FetchedPage, FetchFailed
 
 _HTML = ("text/html", "application/xhtml+xml")
 _TEXT = re.compile(
@@ -19,7 +19,7 @@ _TEXT = re.compile(
 _BEGINS_HTML = re.compile(rb"\s*(<!doctype html|<html|<head|<body)", re.IGNORECASE)
 
 
-async def readable(fetched: Fetched, seconds: float) -> DocumentText:
+async def readable(fetched: FetchedPage, seconds: float) -> DocumentText:
     """Raises FetchFailed for what is no text."""
     data, kind = fetched.body.data, fetched.content_type
     document = document_kind(_file_name(fetched.url), data, kind)
@@ -39,14 +39,14 @@ async def readable(fetched: Fetched, seconds: float) -> DocumentText:
     return DocumentText(_plain(fetched), cut=fetched.body.cut)
 
 
-async def _document(fetched: Fetched, data: bytes, kind: DocumentKind, seconds: float) -> DocumentText:
+async def _document(fetched: FetchedPage, data: bytes, kind: DocumentKind, seconds: float) -> DocumentText:
     try:
         return await document_text(data, kind, seconds)
     except NoDocumentText as error:
         raise FetchFailed(f"{fetched.url} is a {kind} document without readable text: {error}") from None
 
 
-def _plain(fetched: Fetched) -> str:
+def _plain(fetched: FetchedPage) -> str:
     text = fetched.body.data.decode(_codec(fetched.charset), "replace")
     if fetched.content_type.endswith("json") and not fetched.body.cut:
         try:

@@ -17,7 +17,7 @@ class SearchQuery:
 
 
 @dataclass(frozen=True)
-class SearchHit:
+class WebHit:
     """One result, in the words of the page that was found."""
 
     title: str
@@ -28,6 +28,6 @@ class SearchHit:
 class SearchProvider(Protocol):
     """Searches the web. What it returns is untrusted."""
 
-    async def search(self, query: SearchQuery) -> Sequence[SearchHit]:
+    async def search(self, query: SearchQuery) -> Sequence[WebHit]:
         """Raises ColleagueError in words that a model can act on."""
         ...

@@ -12,7 +12,7 @@ from urllib.parse import urlencode, urlsplit
 
 from colleague.agent.web.addresses import AddressRules
 from colleague.agent.web.fetch import FetchFailed, FetchLimits, fetch
-from colleague.agent.web.search_provider import SearchHit, SearchProvider, SearchQuery
+from colleague.agent.web.search_provider import WebHit, SearchProvider, SearchQuery
 from colleague.config.secret import resolve
 from colleague.config.web import WebSearch
 from colleague.errors import ConfigError
@@ -31,7 +31,7 @@ class Searxng:
 
     base_url: str
 
-    async def search(self, query: SearchQuery) -> Sequence[SearchHit]:
+    async def search(self, query: SearchQuery) -> Sequence[WebHit]:
         url = f"{self.base_url.rstrip('/')}/search?{urlencode({'q': query.text, 'format': 'json'})}"
         hint = "SearXNG gives JSON where search.formats in its settings.yml has it"
         answer = await _json_at(url, query, {}, hint)
@@ -45,7 +45,7 @@ class Brave:
     key: str
     base_url: str = BRAVE
 
-    async def search(self, query: SearchQuery) -> Sequence[SearchHit]:
+    async def search(self, query: SearchQuery) -> Sequence[WebHit]:
         asked = urlencode({"q": query.text, "count": min(query.most, _MOST_BRAVE)})
         url = f"{self.base_url.rstrip('/')}/web/search?{asked}"
         headers = {"x-subscription-token": self.key, "accept": "application/json"}
@@ -106,10 +106,10 @@ async def _json_at(url: str, query: SearchQuery, headers: Mapping[str, str], hin
     return found if isinstance(found, dict) else {}
 
 
-def _hits(results: Any, snippet: str) -> list[SearchHit]:
+def _hits(results: Any, snippet: str) -> list[WebHit]:
     each = results if isinstance(results, list) else []
     found = [
-        SearchHit(_plain(item.get("title")), str(item["url"]), _plain(item.get(snippet)))
+        WebHit(_plain(item.get("title")), str(item["url"]), _plain(item.get(snippet)))
         for item in each
         if isinstance(item, dict) and isinstance(item.get("url"), str)
     ]

@@ -8,7 +8,7 @@ from colleague.agent.documents.extract import DocumentText
 from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec, refused
 from colleague.agent.tools.arguments import Arguments, number, parameters, text
 from colleague.agent.web.addresses import AddressRules
-from colleague.agent.web.fetch import Fetched, FetchLimits, fetch
+from colleague.agent.web.fetch import FetchedPage, FetchLimits, fetch
 from colleague.agent.web.readable import readable
 from colleague.config.web import WebFetch
 from colleague.errors import ColleagueError
@@ -59,7 +59,7 @@ class WebFetchTool:
         return ToolOutput(shown, is_error=fetched.status not in _GOOD, source=f"web:{fetched.url}")
 
 
-def _shown(fetched: Fetched, found: DocumentText, start: int, most: int) -> str:
+def _shown(fetched: FetchedPage, found: DocumentText, start: int, most: int) -> str:
     """A head that says what this is, the text, and what is missing of it."""
     head = [f"{fetched.url} answered {fetched.status}"]
     if found.title:

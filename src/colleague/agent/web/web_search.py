@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec, refused
 from colleague.agent.tools.arguments import Arguments, number, parameters, text
-from colleague.agent.web.search_provider import SearchHit, SearchProvider, SearchQuery
+from colleague.agent.web.search_provider import WebHit, SearchProvider, SearchQuery
 from colleague.config.web import WebSearch
 from colleague.errors import ColleagueError
 
@@ -54,7 +54,7 @@ class WebSearchTool:
         return ToolOutput(shown or "[nothing was found]", source="web_search")
 
 
-def _shown(number: int, hit: SearchHit) -> str:
+def _shown(number: int, hit: WebHit) -> str:
     return (
         f"{number}. {hit.title or '[no title]'}\n   {hit.url}\n   {hit.snippet[:_LONGEST_SNIPPET]}".rstrip()
     )
