@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from colleague import duration
+from colleague.config.sandbox import Sandbox
 from colleague.config.section import (
     Duration,
     Flag,
@@ -25,10 +26,9 @@ from colleague.config.section import (
     duration_schema,
     keys,
     not_yet,
-    restricts,
     works,
 )
-from colleague.config.tool_groups import check_groups
+from colleague.config.tool_lists import ToolLists
 from colleague.main_names import MAIN_AGENT
 
 _SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -102,18 +102,6 @@ class ThinkingBudget(Section):
 class ThinkingSettings(Section):
     level: Level = works(default="medium", description="How long a model may think before it answers.")
     budget: ThinkingBudget = Field(default_factory=ThinkingBudget, description="Tokens for each level.")
-
-
-class ToolLists(Section):
-    allow: Names = works(
-        default=(), description="Tools or groups that may be used; empty means all that remain."
-    )
-    deny: Annotated[Names, AfterValidator(check_groups)] = works(
-        default=(), description="Tools or groups that may not be used; wins over allow."
-    )
-    also_allow: Names = works(
-        default=(), description="Tools added to what the profile or layer above allows."
-    )
 
 
 class ToolPolicy(ToolLists):
@@ -287,41 +275,6 @@ class MemorySearch(Section):
     extra_paths: tuple[PathText, ...] = works(
         default=(), description="More folders or files to search: absolute, or from the workspace."
     )
-
-
-class SandboxPrune(Section):
-    idle_hours: Int = not_yet(default=24, description="Hours without use after which a sandbox is removed.")
-    max_age_days: Int = not_yet(default=7, description="Days after which a sandbox is removed.")
-
-
-class Sandbox(Section):
-    passed_over = keys("perSession sessionToolsVisibility ssh")
-
-    mode: Literal["off", "non-main", "all"] = works(
-        default="off", description="Which sessions run in a sandbox."
-    )
-    scope: Literal["session", "agent", "shared"] = works(default="agent", description="Who shares a sandbox.")
-    workspace_access: Literal["none", "ro", "rw"] = works(
-        default="none", description="What a sandbox may do with the workspace."
-    )
-    workspace_root: PathText | None = works(
-        default=None, description="Where sandboxes keep files of their own; state/sandboxes when not set."
-    )
-    network: Flag = works(default=False, description="Whether commands in it reach the network.")
-    memory_mb: Positive = works(default=2048, description="Megabytes of memory for each of its processes.")
-    file_mb: Positive = works(default=1024, description="Megabytes of the largest file it may write.")
-    tmp_mb: Positive = works(default=256, description="Megabytes of its /tmp, which is in memory.")
-    backend: Literal["auto", "bubblewrap", "docker"] = restricts(
-        default="auto",
-        harmless=lambda backend: backend == "bubblewrap",
-        description="What confines: bubblewrap, which auto is as well. There are no containers yet.",
-    )
-    docker: FreeForm = not_yet(
-        default_factory=dict, description="Container options, as in OpenClaw. There are no containers yet."
-    )
-    browser: FreeForm = not_yet(default_factory=dict, description="Browser options, as in OpenClaw.")
-    tools: ToolLists = Field(default_factory=ToolLists, description="Tools inside a sandbox.")
-    prune: SandboxPrune = Field(default_factory=SandboxPrune, description="When sandboxes are removed.")
 
 
 class ModelRequests(Section):

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from colleague.config.agents import ToolLists
+from colleague.config.tool_lists import ToolLists
 
 _PLACES = ("groups", "channels")
 """Where channels keep their groups; Slack calls them channels."""

@@ -11,7 +11,7 @@ from colleague.session_key import SessionKey
 
 if TYPE_CHECKING:
     from colleague.config import Settings
-    from colleague.config.agents import Sandbox
+    from colleague.config.sandbox import Sandbox
     from colleague.home import Home
 
 

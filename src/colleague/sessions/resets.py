@@ -9,7 +9,8 @@ from colleague.session_key import SessionKey
 from colleague.time_zone import user_zone
 
 if TYPE_CHECKING:
-    from colleague.config.settings import SessionReset, SessionSettings, Settings
+    from colleague.config.sessions import SessionReset, SessionSettings
+    from colleague.config.settings import Settings
 
 Why = Literal["schedule", "idle"]
 IDLE_MINUTES = 60

@@ -9,7 +9,7 @@ from colleague.main_names import MAIN_AGENT
 from colleague.session_key import ChatType, SessionKey
 
 if TYPE_CHECKING:
-    from colleague.config.settings import SessionSettings
+    from colleague.config.sessions import SessionSettings
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from colleague.session_key import ChatType, SessionKey
 
 if TYPE_CHECKING:
-    from colleague.config.settings import SendMatch, SendPolicy
+    from colleague.config.sessions import SendMatch, SendPolicy
 
 Action = Literal["allow", "deny"]
 ENTRY = "the session itself"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from colleague.agent.tool import ToolOutput, ToolRequest
-from colleague.agent.web.search_provider import WebHit, SearchQuery
+from colleague.agent.web.search_provider import SearchQuery, WebHit
 from colleague.agent.web.search_providers import search_provider
 from colleague.agent.web.web_search import WebSearchTool
 from colleague.config.web import WebSearch

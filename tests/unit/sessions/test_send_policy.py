@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from colleague.config.settings import SendPolicy
+from colleague.config.sessions import SendPolicy
 from colleague.session_key import SessionKey
 from colleague.sessions.send_policy import ENTRY, resolve_send_policy
 

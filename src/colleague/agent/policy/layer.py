@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from colleague.agent.policy.pattern import PolicyTool, naming
-from colleague.config.agents import ToolLists
 from colleague.config.section import Names
 from colleague.config.tool_groups import ALLOWED_WITH, DENIED_WITH
+from colleague.config.tool_lists import ToolLists
 
 Effect = Literal["allow", "deny", "none"]
 

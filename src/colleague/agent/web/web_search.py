@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec, refused
 from colleague.agent.tools.arguments import Arguments, number, parameters, text
-from colleague.agent.web.search_provider import WebHit, SearchProvider, SearchQuery
+from colleague.agent.web.search_provider import SearchProvider, SearchQuery, WebHit
 from colleague.config.web import WebSearch
 from colleague.errors import ColleagueError
 
