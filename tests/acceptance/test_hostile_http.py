@@ -330,7 +330,7 @@ class TestPages:
 
     def test_a_link_may_be_followed(self, shared: Running) -> None:
         link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
-        assert shared.client.get("/", headers=link).status_code == 200
+        assert shared.client.get("/", headers=link).status_code == 303
         assert shared.client.get("/", headers=link | {"Sec-Fetch-Dest": "iframe"}).status_code == 403
 
 

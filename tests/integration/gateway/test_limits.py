@@ -163,8 +163,9 @@ class TestTokens:
             answer = gateway.client.get(path)
             assert (answer.status_code, answer.json()["error"]["code"]) == (401, "unauthorized"), path
             assert answer.headers["www-authenticate"] == "Bearer"
-        for path in ("/", "/healthz", "/readyz", "/openapi.json"):
+        for path in ("/healthz", "/readyz", "/openapi.json"):
             assert gateway.client.get(path).status_code == 200
+        assert gateway.client.get("/").headers["location"].startswith("/login"), "the page wants a person"
 
     def test_a_broken_body_is_not_looked_at_before_it(self, gateway: Running) -> None:
         assert gateway.client.post(f"/api/experts/{CLERK}/runs", content=b"{").status_code == 401
