@@ -61,7 +61,7 @@ ESCAPES = [
 
 @pytest.mark.parametrize("access", ["none", "rw"])
 def test_nothing_leads_out(colleague: Colleague, access: str, tmp_path: Path) -> None:
-    """Every one of these would work without the sandbox."""
+    """What a command may try to get out of its folder."""
     workspace = colleague.home / "workspace"
     secret = workspace / "expert-state/sales/secret.md"
     secret.parent.mkdir(parents=True)

@@ -18,8 +18,9 @@ from colleague.errors import ColleagueError
 from colleague.store.versions import ABSENT, Author, hash_of
 
 _DESCRIPTION = (
-    "Changes files by a patch; all of it is checked before the first change. It is text in this form, paths from the top of the "
-    "tree: *** Begin Patch, then for each file *** Add File: path with lines that begin with +, or "
+    "Changes files by a patch; all of it is checked before the first change. It is text in this form, "
+    "paths from the top of the tree: *** Begin Patch, then for each file *** Add File: path with lines "
+    "that begin with +, or "
     "*** Update File: path (and, to move it, *** Move to: path) with changes that begin with @@ and have "
     "lines with a space (kept), - (removed) or + (added), or *** Delete File: path; then *** End Patch."
 )
