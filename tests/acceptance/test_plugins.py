@@ -198,7 +198,7 @@ def test_a_tool_of_a_plugin_asks_first_and_an_answer_can_be_held_back(home: Coll
         "    api.on('message_sending', lambda e: {'cancel': 'secret' in e.text, 'reason': 'a secret'})\n",
     )
     play = home.home / "play.yaml"
-    play.write_text(json.dumps({"replies": [call("buy"), {"text": "The secret is 42."}]}))
+    play.write_text(json.dumps({"replies": [call("buy"), {"text": "The secret is rosebud."}]}))
     settings = {"agents": {"defaults": {"model": {"primary": f"script/{play}"}}}}
     (home.home / "colleague.json").write_text(json.dumps(settings))
     home.ok("plugin", "enable", "shop")
@@ -206,10 +206,10 @@ def test_a_tool_of_a_plugin_asks_first_and_an_answer_can_be_held_back(home: Coll
     assert said.code == 4
     bought = home.home / "state" / "plugin-data" / "shop" / "bought"
     assert not bought.exists()
-    assert "42" not in said.out + said.err
+    assert "rosebud" not in said.out + said.err
     items = home.ok("session", "show", "main", "--json").json
     assert "not sent, held back by the plugin shop: a secret" in json.dumps(items)
-    assert "42" not in json.dumps(items)
+    assert "rosebud" not in json.dumps(items)
     [asked] = home.ok("approval", "list", "--json").json
     assert asked["operation"] == "buy"
     home("approve", asked["id"])
