@@ -65,7 +65,7 @@ class TestSigningIn:
         paths = [
             (method, route.path) for router in PAGE for route in router.routes for method in route.methods
         ]
-        open_to_all = ("/login", "/login/{secret}", "/static/{name}")
+        open_to_all = ("/approve/{secret}", "/login", "/login/{secret}", "/static/{name}")
         for method, path in paths:
             if path in open_to_all:
                 continue
