@@ -14,6 +14,7 @@ from colleague.agent.advance import Advancer
 from colleague.agent.context.rules import ContextRules
 from colleague.agent.events import Bus
 from colleague.agent.models.connections import Connections
+from colleague.agent.models.resolve import Routes
 from colleague.agent.run_spec import Retries
 from colleague.agent.tool import NotSent, ToolOutput, ToolRequest, UnknownEnd
 from colleague.budget import Budget
@@ -130,7 +131,7 @@ def test_a_model_that_falls_silent_in_its_answer_is_asked_again_and_that_is_said
     async def acts(stage: Stage) -> None:
         silent = Stream(openai_wire.spoken("Let me"), end="stall")
         async with serving(silent, Stream(openai_wire.said("Done."))) as server:
-            stage.run_spec["model"] = at(server, idle_seconds=0.3)
+            stage.run_spec["routes"] = Routes((at(server, idle_seconds=0.3),))
             run = await stage.begin()
         assert (run.outcome, run.narrative, run.attempt) == ("completed", "Done.", 1)
         [again] = [event.data for event in stage.events if event.kind == "message_retry"]
@@ -147,7 +148,7 @@ def test_a_failed_try_is_told_with_its_model_and_stored_until_the_answer(
     async def acts(stage: Stage) -> None:
         busy = Page(429, openai_wire.error("slow down"))
         async with serving(busy, Page(500, ""), Stream(openai_wire.said("Done."))) as server:
-            stage.run_spec["model"] = at(server)
+            stage.run_spec["routes"] = Routes((at(server),))
             working = asyncio.create_task(stage.begin())
             while not [event for event in stage.events if event.kind == "message_retry"]:
                 await asyncio.sleep(0.01)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from pydantic_ai.models import Model
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
+from colleague.agent.models.resolve import Routes
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.tool import ToolSpec
 from colleague.agent.toolbox import BadArguments, checked_arguments
@@ -62,7 +63,7 @@ async def perform(folder: Path, arguments: str) -> tuple[Run, Ledger, dict[str, 
         lambda clock: SqliteDatabase(folder / "db.sqlite", clock),
         "replies: [{text: x}]",
         gate=gate,
-        run_spec={"model": model},
+        run_spec={"routes": Routes((model,))},
     )
     async with stage:
         run = await stage.begin()
