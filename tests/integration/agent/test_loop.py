@@ -365,7 +365,7 @@ def test_the_loop_through_a_real_provider_class(
 ) -> None:
     async def acts(stage: Stage) -> None:
         async with serving(*answers) as server:
-            stage.run_spec = {"model": at(server, api)}
+            stage.run_spec = {"routes": Routes((at(server, api),))}
             run = await stage.begin()
             assert (run.outcome, run.narrative, stage.ledger.lines) == ("completed", "All done.", ["one"])
             assert "appended one" in json.dumps(server.requests[-1].body)
@@ -380,7 +380,7 @@ def test_a_stream_cut_in_the_middle_commits_no_half_answer(
     async def acts(stage: Stage) -> None:
         cut = Stream(answers[0].events[:-2], end="cut")
         async with serving(cut) as server:
-            stage.run_spec = {"model": at(server, api)}
+            stage.run_spec = {"routes": Routes((at(server, api),))}
             run = await stage.begin()
             assert (run.outcome, stage.ledger.lines, await stage.calls()) == ("failed", [], [])
             assert "broke off" in str(run.error)
@@ -391,7 +391,7 @@ def test_a_stream_cut_in_the_middle_commits_no_half_answer(
 def test_a_refused_key_is_said_once_and_not_tried_again(opener: Opener, tmp_path: Path) -> None:
     async def acts(stage: Stage) -> None:
         async with serving(Page(401, {"error": {"message": "bad key"}})) as server:
-            stage.run_spec = {"model": at(server), "retries": Retries(max_attempts=5)}
+            stage.run_spec = {"routes": Routes((at(server),)), "retries": Retries(max_attempts=5)}
             run = await stage.begin()
             assert (run.outcome, run.attempt, len(server.requests)) == ("failed", 1, 1)
             assert "does not accept the key" in str(run.error)
