@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.integration.experts.package import ledger_package
 from tests.integration.gateway.harness import BEARER, House, Running
-from tests.integration.gateway.test_api import LEDGER, ask
+from tests.integration.gateway.test_api import ask, hire_bookkeeper
 
 TOKEN = BEARER["Authorization"].removeprefix("Bearer ")
 SIZES = {"desktop": {"width": 1200, "height": 900}, "phone": {"width": 390, "height": 844}}
@@ -23,13 +20,7 @@ SECONDS = 120_000
 def asking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     root: Path = tmp_path_factory.mktemp("page")
     house = House(root / "home").furnish()
-    server = {"command": sys.executable, "args": ["-S", "-E", str(LEDGER), str(house.root / "book.txt")]}
-    house.configure(mcp={"servers": {"ledger": server}})
-    given = ledger_package(tiers={"append": "confirm"}, work={"steps": ()})
-    given.name = "bookkeeper"
-    house.install(given, {"tools": {"ledger": "ledger"}, "model": "script/book.yaml"})
-    replies = [{"calls": [{"operation": "ledger.append", "arguments": {"line": "one"}}]}, {"text": "written"}]
-    (house.root / "book.yaml").write_text(json.dumps({"replies": replies}))
+    hire_bookkeeper(house)
     with house.open() as running:
         yield running
 

@@ -46,9 +46,13 @@ def link(
     """A link that decides one question, once, for somebody who is not signed in."""
     from colleague.cli.client import with_client
     from colleague.cli.link_text import show_link
-    from colleague.duration import parse_duration
+    from colleague.duration import parse_positive_duration
+    from colleague.errors import UsageError
 
-    lasts = parse_duration(expires).milliseconds
+    try:
+        lasts = parse_positive_duration(expires).milliseconds
+    except ValueError as error:
+        raise UsageError(f"--expires: {error}", hint="write a time such as 2h") from None
     made = with_client(home, lambda using: using.service.approval_link(approval, person, lasts))
     show_link(made["path"], f"{person} decides with it once, within {expires}", home, as_json)
 

@@ -19,9 +19,8 @@ from tests.integration.gateway.harness import BEARER, House, Running
 LEDGER = Path(__file__).parents[1] / "experts" / "ledger.py"
 
 
-@pytest.fixture
-def asking(house: House) -> Iterator[Running]:
-    """A bookkeeper who wants to write a line and needs a yes for it."""
+def hire_bookkeeper(house: House) -> None:
+    """Somebody who wants to write a line and needs a yes for it."""
     book = house.root / "book.txt"
     server = {"command": sys.executable, "args": ["-S", "-E", str(LEDGER), str(book)]}
     house.configure(mcp={"servers": {"ledger": server}})
@@ -30,6 +29,11 @@ def asking(house: House) -> Iterator[Running]:
     house.install(given, {"tools": {"ledger": "ledger"}, "model": "script/book.yaml"})
     replies = [{"calls": [{"operation": "ledger.append", "arguments": {"line": "one"}}]}, {"text": "written"}]
     (house.root / "book.yaml").write_text(json.dumps({"replies": replies}))
+
+
+@pytest.fixture
+def asking(house: House) -> Iterator[Running]:
+    hire_bookkeeper(house)
     with house.open() as running:
         yield running
 

@@ -16,7 +16,6 @@ from colleague.gateway.page.fields import changed_value
 from colleague.gateway.page.form import Form, FormDep
 from colleague.gateway.page.news import page_news
 from colleague.gateway.page.render import HEADERS, page
-from colleague.gateway.page.sign_in import refuse_viewer
 from colleague.gateway.page.visitor import Visitor, VisitorDep
 from colleague.gateway.schemas import DecisionAsked
 from colleague.gateway.streams import EVENT_STREAM
@@ -32,7 +31,6 @@ router = APIRouter(include_in_schema=False)
 SHOWN = 50
 EDITED = "field:"
 """Begins the names of a form's fields that hold arguments."""
-GRANTS_MS = {"15m": 900_000, "1h": 3_600_000, "8h": 28_800_000, "run": 0}
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ async def news(_: VisitorDep, here: GatewayDep) -> StreamingResponse:
 async def decide(id: str, request: Request, visitor: VisitorDep, form: FormDep, here: GatewayDep) -> Response:  # noqa: A002
     """Decides one question as the person who is signed in."""
     seen = await here.service.approval(id)
-    refuse_viewer(visitor.may_decide(seen["expert"]), f"decide for {seen['expert']}")
+    visitor.require_decider(seen["expert"])
     problem, said = "", None
     try:
         said = await decide_in(here, id, decision_of(seen, form, visitor))
@@ -96,14 +94,12 @@ def decision_of(seen: ApprovalDocument, form: Form, visitor: Visitor) -> Decisio
     decision = form.get("decision", "")
     if decision not in get_args(Decision):
         raise UsageError("this form decides nothing", hint="load the page again")
-    note, grant = form.get("note", "").strip(), form.get("grant", "")
     return DecisionAsked(
         decision=cast(Decision, decision),
         digest=form.get("digest", ""),
         by=visitor.name,
-        note=note,
+        note=form.get("note", "").strip(),
         changes=_changes(seen, form) or None if decision == "approve" else None,
-        grant_ms=GRANTS_MS.get(grant) if decision == "approve" else None,
     )
 
 

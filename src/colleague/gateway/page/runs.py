@@ -13,7 +13,6 @@ from colleague.errors import UsageError
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.page.form import FormDep
 from colleague.gateway.page.render import HEADERS, page
-from colleague.gateway.page.sign_in import refuse_viewer
 from colleague.gateway.page.visitor import VisitorDep
 from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.store.lookup import full_id
@@ -87,7 +86,7 @@ async def show_body(id: str, visitor: VisitorDep, here: GatewayDep) -> HTMLRespo
 @router.post("/runs/{id}")
 async def act(id: str, visitor: VisitorDep, form: FormDep, here: GatewayDep) -> Response:  # noqa: A002
     run = await here.service.run(id)
-    refuse_viewer(visitor.may_decide(run["expert"]), f"stop or repeat runs of {run['expert']}")
+    visitor.require_decider(run["expert"])
     if form.get("act") == "cancel":
         await here.service.cancel(
             run["id"], f"{visitor.name}: {form.get('note', '').strip() or 'from the page'}"

@@ -7,7 +7,6 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from colleague.gateway.api_error import ApiError
 from colleague.gateway.client_address import client_address
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.middleware import slow_down
@@ -104,9 +103,3 @@ def _own_path(path: str) -> str:
     """Only places of this page are gone to."""
     plain = path.startswith("/") and not path.startswith(("//", "/\\")) and path.isprintable()
     return path if plain else "/"
-
-
-def refuse_viewer(allowed: bool, what: str) -> None:
-    """Raises ApiError for what somebody's role does not allow."""
-    if not allowed:
-        raise ApiError(403, "not-allowed", f"your role does not allow you to {what}")

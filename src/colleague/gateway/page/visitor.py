@@ -8,6 +8,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from colleague.gateway.api_error import ApiError
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.person_document import Role
 from colleague.store.people import (
@@ -50,6 +51,11 @@ class Visitor:
         if self.role == "approver":
             return self.only is None or expert in self.only
         return self.is_admin
+
+    def require_decider(self, expert: str) -> None:
+        """Raises ApiError when the role does not allow to decide for this expert, or to stop its runs."""
+        if not self.may_decide(expert):
+            raise ApiError(403, "not-allowed", f"your role does not allow you to decide for {expert}")
 
 
 async def visitor_of(request: Request, here: GatewayDep) -> Visitor:
