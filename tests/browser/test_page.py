@@ -72,6 +72,11 @@ def test_the_keyboard_alone(browser: Browser, asking: Running) -> None:
         question = ask(asking)
         page.locator(f"#q-{question['id']}").wait_for(timeout=SECONDS)
         assert page.title().startswith("(")
-        page.keyboard.press("j")
-        page.keyboard.press("n")
-        asking.until(lambda: asking.get(f"/api/approvals/{question['id']}").json()["decision"] == "reject")
+
+        def rejected() -> bool:
+            """The list may load again between two keys, so they are pressed until they count."""
+            page.keyboard.press("j")
+            page.keyboard.press("n")
+            return bool(asking.get(f"/api/approvals/{question['id']}").json()["decision"] == "reject")
+
+        asking.until(rejected)
