@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
+import shutil
 import sqlite3
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +40,10 @@ class Office:
         return cls(colleague, database)
 
     def employ(self, expert: str, package: Path | None = None) -> None:
+        """The first example that a home gets is copied from one where it was installed by these commands."""
+        if package is None and not (self.colleague.home / "experts").exists():
+            shutil.copytree(_home_with(expert), self.colleague.home, dirs_exist_ok=True)
+            return
         self.colleague.ok("expert", "install", str(package or ROOT / "examples" / expert))
         for tool in TOOLS[expert]:
             self.colleague.ok("expert", "bind", expert, tool, "office")
@@ -69,6 +77,17 @@ class Office:
 
     def workspace(self, expert: str) -> Path:
         return self.colleague.home / "workspace" / "expert-state" / expert
+
+
+@functools.cache
+def _home_with(expert: str) -> Path:
+    """Without settings, which name the office's database."""
+    folder = Path(tempfile.mkdtemp(prefix="employed-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    office = Office.open(Colleague(folder / "home"))
+    office.employ(expert, ROOT / "examples" / expert)
+    (office.colleague.home / "colleague.json").unlink()
+    return office.colleague.home
 
 
 def call(operation: str, saying: str = "", /, **arguments: Any) -> dict[str, Any]:
