@@ -11,7 +11,10 @@ import jsonschema_rs
 import mcp.client.streamable_http
 import psycopg
 import pydantic_ai.direct
+import pydantic_ai.models.anthropic
 import pydantic_ai.models.function
+import pydantic_ai.models.openai
+import rich.logging
 import ruamel.yaml
 import sqlalchemy.dialects.postgresql.psycopg
 import uvicorn
@@ -39,6 +42,7 @@ __all__ = [
     "mcp",
     "psycopg",
     "pydantic_ai",
+    "rich",
     "ruamel",
     "sqlalchemy",
     "uvicorn",
