@@ -16,9 +16,9 @@ lint: dev
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
 
-# Half of a test is waiting for processes and clocks, so two share a core; a file stays in one worker, since its
+# Much of a test is waiting for processes and clocks, so three share a core; a file stays in one worker, since its
 # tests often look at something that is made once; the long ones come first.
-WORKERS := $(shell expr 2 \* $$(nproc))
+WORKERS := $(shell expr 3 \* $$(nproc))
 PYTEST := .venv/bin/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 test: lint ## everything that must pass before a change lands

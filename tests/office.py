@@ -86,6 +86,7 @@ def _home_with(expert: str) -> Path:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     office = Office.open(Colleague(folder / "home"))
     office.employ(expert, ROOT / "examples" / expert)
+    office.colleague.ok("run", "list")  # so that the database is there
     (office.colleague.home / "colleague.json").unlink()
     return office.colleague.home
 

@@ -43,7 +43,7 @@ def sent(shared: Running, operation: Any, mode: GenerationMode, deadline: float)
     codes: Counter[int] = Counter()
 
     @settings(
-        max_examples=10,
+        max_examples=4,
         deadline=None,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -70,11 +71,28 @@ def _made(url: str) -> str:
     return database
 
 
+@functools.cache
+def _fresh_sqlite() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "fresh.sqlite"
+        SqliteDatabase(file, MovableClock()).stop()
+        return file.read_bytes()
+
+
+def place_sqlite(file: Path) -> Path:
+    """Puts a new database there: a copy takes a fifth of the time that making one takes."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(_fresh_sqlite())
+    file.chmod(0o600)
+    return file
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
     """Opens the same database as often as asked; each time stands for a process."""
     if request.param == "sqlite":
-        yield lambda clock: SqliteDatabase(tmp_path / "state" / "colleague.sqlite", clock)
+        file = place_sqlite(tmp_path / "state" / "colleague.sqlite")
+        yield lambda clock: SqliteDatabase(file, clock)
         return
     with new_database(request.getfixturevalue("postgres_url")) as url:
         yield lambda clock: PostgresDatabase(url, clock)

@@ -10,7 +10,7 @@ import pytest
 
 from colleague.config import Settings, known_settings
 from colleague.config.section import Section, StatusMark, mark_of, not_yet, restricts, works
-from tests.unit.config.reads import Name, modules, reads_in, reads_of_the_code, used
+from tests.unit.config.reads import MODELS, Name, modules, reads_in, reads_of_the_code, used
 
 
 class Key(NamedTuple):
@@ -140,7 +140,8 @@ class TestReads:
     def found(self, tmp_path: Path, code: str) -> set[Name]:
         file = tmp_path / "reader.py"
         file.write_text(f"from colleague.config import Settings\n{code}")
-        return {each.name for each in reads_in(modules() | {"reader": file}) if each.file == file.resolve()}
+        models = {name: each for name, each in modules().items() if each.parent == MODELS}
+        return {each.name for each in reads_in(models | {"reader": file}) if each.file == file.resolve()}
 
     def test_by_the_class_and_not_by_the_name(self, tmp_path: Path) -> None:
         code = """
