@@ -8,10 +8,9 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlencode
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
-from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp
@@ -117,15 +116,12 @@ def build(gateway: Gateway) -> ASGIApp:
 def build_routes(gateway: Gateway) -> FastAPI:
     app = FastAPI(docs_url=None, redoc_url=None, redirect_slashes=False)
     app.state.gateway = gateway
-    describe(app)
     app.router.routes.append(
         Route(MCP, _mcp_endpoint(gateway), methods=["GET", "POST", "DELETE"], include_in_schema=False)
     )
-    token = [Depends(HTTPBearer(auto_error=False, description="gateway.auth.token"))]
-    for router in (*OPEN, *PAGE):
-        app.include_router(router)
-    for router in GUARDED:
-        app.include_router(router, dependencies=token)
+    for router in (*OPEN, *PAGE, *GUARDED):
+        app.router.routes.extend(router.routes)  # include_router would build each of them a second time
+    describe(app, guarded={route.path_format for router in GUARDED for route in router.routes})
     app.add_exception_handler(SignInFirst, _sign_in_first)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _wrong_shape)

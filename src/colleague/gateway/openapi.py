@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from fastapi import FastAPI
@@ -47,8 +48,8 @@ def with_token(*codes: int) -> dict[int | str, dict[str, Any]]:
     return errors(401, 415, 422, 429, *codes)
 
 
-def describe(app: FastAPI) -> None:
-    """Has the app answer with a document that is made once."""
+def describe(app: FastAPI, guarded: Collection[str]) -> None:
+    """Has the app answer with a document that is made once. `guarded` are the paths that need the token."""
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -59,6 +60,7 @@ def describe(app: FastAPI) -> None:
                 routes=app.routes,
             )
             _tell_errors_as_they_are(app.openapi_schema)
+            _tell_the_token(app.openapi_schema, guarded)
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]
@@ -73,6 +75,15 @@ def _tell_errors_as_they_are(document: dict[str, Any]) -> None:
                     answer["content"] = {"application/json": {"schema": _schema(answer)}}
     for name in ("HTTPValidationError", "ValidationError"):
         document["components"]["schemas"].pop(name, None)
+
+
+def _tell_the_token(document: dict[str, Any], guarded: Collection[str]) -> None:
+    document["components"]["securitySchemes"] = {
+        "HTTPBearer": {"type": "http", "scheme": "bearer", "description": "gateway.auth.token"}
+    }
+    for path in guarded:
+        for operation in document["paths"].get(path, {}).values():
+            operation["security"] = [{"HTTPBearer": []}]
 
 
 def _schema(answer: dict[str, Any]) -> dict[str, Any]:
