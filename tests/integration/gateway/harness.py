@@ -25,6 +25,7 @@ from colleague.gateway.serve import Ready, Stop, serve
 from colleague.home import Home
 from colleague.packages.source import Source
 from tests.integration.experts.package import CLERK, Package, process, text
+from tests.integration.store.databases import place_sqlite
 
 TOKEN = "gateway-token-for-tests"  # noqa: S105
 HOOK_TOKEN = "hook-token-for-tests"  # noqa: S105
@@ -118,7 +119,7 @@ class House:
         return Home(self.root)
 
     def furnish(self) -> House:
-        self.root.mkdir(parents=True, exist_ok=True)
+        place_sqlite(self.home.database_file)
         auth = {"mode": "token", "token": "${GATEWAY_TOKEN}"}
         self.configure(gateway={"auth": auth}, hooks={"token": "${HOOK_TOKEN}"})
         self.play({"text": "It is done."})
