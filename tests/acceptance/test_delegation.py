@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import json5
 import pytest
 
+from tests.acceptance.held_model import HeldModel, held_model
 from tests.conftest import SALES, Colleague
 from tests.office import Office, call, calls
+from tests.typist import CTRL_D, ENTER, typing
 
 ANSWER = "Five open deals, worth $212k; Acme is the next to close."
 
@@ -63,6 +66,57 @@ def test_a_question_about_the_pipeline_is_answered_by_the_expert(sales: Office) 
     assert asked.startswith("Summarise the open pipeline.")
     assert "user: What's my pipelin" in asked
     assert task["id"][-8:] in colleague.ok("run", "show", turn["id"]).out
+
+
+def test_two_turns_of_a_chat_of_which_the_second_relies_on_the_first(sales: Office) -> None:
+    """The third example of the loader design, with a model that knows only what it is shown."""
+    with held_model() as model, typing(_with_model(sales, model), "chat") as person:
+        person.until("Ctrl-D leaves")
+        person.type("What's my pipeline looking like?", ENTER)
+        [label] = set(re.findall(r"expert:[a-z-]+expert", _system(model, 0)))
+        _hand_over(model, 0, label, "Summarise the open pipeline.")
+        assert "Summarise the open pipeline." in model.told(1)[0]
+        model.say(1, ANSWER)
+        model.say(2, f"Your pipeline: {_data(model, 2)}")
+        person.until("Acme is the next to close.")
+
+        person.type("What does that one wait for?", ENTER)
+        before = [each["content"] for each in model.asked(3)["messages"] if each["role"] == "assistant"]
+        [deal] = re.findall(r"(\w+) is the next to close", str(before[-1]))
+        _hand_over(model, 3, label, f"What does {deal} wait for?")
+        assert "What does Acme wait for?" in model.told(4)[0]
+        assert "user: What's my pipeline looking like?" in "\n".join(model.told(4))
+        model.say(4, "A price for 120 responders.")
+        model.say(5, f"It waits for this: {_data(model, 5)}")
+        person.until("It waits for this: A price for 120 responders.")
+        person.type(CTRL_D)
+        assert person.end() == 0
+    turns = [each for each in runs_of(sales.colleague) if each["kind"] == "agent"]
+    assert [len(each["child_runs"]) for each in turns] == [1, 1]
+
+
+def _with_model(office: Office, model: HeldModel) -> Colleague:
+    entry = {"baseUrl": f"{model.url}/v1", "apiKey": "sk-0123456789", "api": "openai-completions"}
+    settle(
+        office.colleague,
+        agents={"defaults": {"model": {"primary": "held/m1"}}},
+        models={"providers": {"held": entry | {"models": [{"id": "m1"}]}}},
+    )
+    return office.colleague
+
+
+def _system(model: HeldModel, number: int) -> str:
+    return str(model.asked(number)["messages"][0]["content"])
+
+
+def _hand_over(model: HeldModel, number: int, label: str, message: str) -> None:
+    model.call(number, "sessions_send", json.dumps({"label": label, "message": message}))
+
+
+def _data(model: HeldModel, number: int) -> str:
+    """What the last result says, without what wraps it."""
+    [text] = re.findall(r"<data [^>]*>\n(.*)\n</data>", str(model.asked(number)["messages"][-1]["content"]))
+    return str(text)
 
 
 def test_a_child_that_needs_a_yes_does_not_hold_the_conversation(sales: Office) -> None:
