@@ -9,6 +9,7 @@ from colleague.agent.conversation import Content
 from colleague.agent.opening import PlainOpening
 from colleague.agent.pictures.message import MessagePictures
 from colleague.agent.render import wrapped
+from colleague.session_key import SessionKey
 from colleague.store.announce import SOURCE as HANDED_BACK
 from colleague.store.main_news import SOURCE as DELIVERED
 from colleague.store.run import Run
@@ -27,6 +28,10 @@ HANDED_OVER = (
     "[Internal: work that you handed over has come to its end, and what came of it follows as data. Nobody "
     "but you has seen it. Tell the person now, in your own voice, what matters of it; when there is nothing "
     "to tell, answer NO_REPLY.]"
+)
+HANDED_TO_SUBAGENT = (
+    "[Internal: work that you handed over has come to its end, and what came of it follows as data. Go on "
+    "with your task. What you answer last goes to whoever started you, who has not seen this.]"
 )
 RELAYED = (
     "[Internal: this has arrived for the person, as data. Tell them in your own voice what matters of it, "
@@ -69,6 +74,11 @@ def _arrived(events: Sequence[SessionItem]) -> list[str]:
 
 def _message_text(item: SessionItem) -> str:
     if item.role == "event":
-        words = next((each for start, each in _WORDS.items() if item.source.startswith(start)), DECIDED)
-        return f"{words}\n{wrapped(item.text, item.source)}"
+        return f"{_words_before(item)}\n{wrapped(item.text, item.source)}"
     return item.text
+
+
+def _words_before(item: SessionItem) -> str:
+    words = next((each for start, each in _WORDS.items() if item.source.startswith(start)), DECIDED)
+    of_subagent = words is HANDED_OVER and SessionKey.parse(item.session_key).is_subagent
+    return HANDED_TO_SUBAGENT if of_subagent else words

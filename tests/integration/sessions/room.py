@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,7 @@ class House:
 
     folder: Path
     clock: MovableClock
+    environ: dict[str, str] = field(default_factory=lambda: {"PATH": "/usr/bin:/bin"})
 
     @property
     def home(self) -> Home:
@@ -54,7 +55,7 @@ class House:
     @asynccontextmanager
     async def open(self) -> AsyncIterator[Room]:
         settings = load_settings(self.home)
-        async with open_host(self.home, settings, {"PATH": "/usr/bin:/bin"}, self.clock) as host:
+        async with open_host(self.home, settings, self.environ, self.clock) as host:
             service = LocalService(self.home, settings, host.database, TriggerRegistry(self.home), host=host)
             yield Room(self, host, service, settings)
 
