@@ -16,7 +16,7 @@ CHANGEABLE = ("label", "model", "thinking", "reasoning", "verbose", "send_policy
 
 class SessionDocument(TypedDict):
     """The entry of a session. `parked` counts questions that wait while the conversation goes on; `waiting`
-    counts messages that wait for the turn at work."""
+    counts messages that wait for the turn at work; `child_questions` wait in work that it handed over."""
 
     key: str
     session_id: str
@@ -25,6 +25,7 @@ class SessionDocument(TypedDict):
     status: SessionStatus
     run_id: str | None
     parked: int
+    child_questions: list[str]
     waiting: int
     created_at: str | None
     updated_at: str | None

@@ -15,7 +15,7 @@ from colleague.session_document import ItemDocument, SessionDocument
 from colleague.session_event import SessionEvent
 
 MOST_ITEMS = 200
-_STATUS = ("key", "session_id", "label", "status", "run_id", "parked", "waiting")
+_STATUS = ("key", "session_id", "label", "status", "run_id", "parked", "child_questions", "waiting")
 _Told = SessionEvent | BaseException | None
 
 

@@ -17,6 +17,7 @@ from colleague.session_document import (
     SessionStatus,
 )
 from colleague.store.approvals import parked_in
+from colleague.store.child_questions import child_questions
 from colleague.store.inbox import count_waiting
 from colleague.store.journal import Call, read_calls
 from colleague.store.lanes import head_of
@@ -39,6 +40,7 @@ def session_document(tx: Tx, entry: SessionEntry) -> SessionDocument:
         "status": _status(run, waiting),
         "run_id": head,
         "parked": len(parked_in(tx, entry.key)),
+        "child_questions": child_questions(tx, entry.key),
         "waiting": waiting,
         "created_at": iso(entry.created_at),
         "updated_at": iso(entry.updated_at),

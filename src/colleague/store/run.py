@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
+
+from sqlalchemy import select
 
 from colleague.errors import NotFound
 from colleague.run_document import DryRun, RunOutcome, RunStatus
@@ -17,6 +20,8 @@ RunKind = Literal["expert", "agent", "subagent"]
 """Who works on a run: an expert under its policy, an agent that people talk to, or one that it spawned."""
 _STRICT = 2
 """Stored for a dry run that sends only calls that read."""
+DEEPEST_WORK = 10
+"""How many times work can have been handed on, at most."""
 
 
 @dataclass(frozen=True)
@@ -131,9 +136,23 @@ def _held(run: Run, hold: Hold) -> Run:
 
 
 def tell_session(tx: Tx, run: Run) -> None:
-    """After the commit, whoever watches the session of a turn learns that it stands otherwise now."""
-    if run.transcript is not None:
-        tx.after_commit(lambda: tx.tell_watchers(run.session_key))
+    """After the commit, whoever watches the session of a turn, or one that handed this work over, learns that
+    it stands otherwise now."""
+    own = [run.session_key] if run.transcript is not None else []
+    for key in (*own, *sessions_above(tx, run.parent_run)):
+        tx.after_commit(partial(tx.tell_watchers, key))
+
+
+def sessions_above(tx: Tx, run_id: str | None) -> list[str]:
+    """The sessions of a run and of those that handed its work over, the nearest first."""
+    found: list[str] = []
+    while run_id is not None and len(found) < DEEPEST_WORK:
+        row = tx.one(select(runs.c.session_key, runs.c.parent_run).where(runs.c.id == run_id))
+        if row is None:
+            break
+        found.append(row.session_key)
+        run_id = row.parent_run
+    return found
 
 
 def keep_model(tx: Tx, run_id: str, model: str) -> None:

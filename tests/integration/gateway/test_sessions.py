@@ -13,7 +13,7 @@ import httpx2
 import pytest
 
 from colleague.runtime.remote_service import RemoteService
-from tests.integration.gateway.harness import BEARER, House, Running
+from tests.integration.gateway.harness import BEARER, BINDINGS, House, Running, package
 
 MAIN = "/api/sessions/agent:main:main"
 ASKS = {"operation": "write", "arguments": {"path": "AGENTS.md", "text": "Be kind."}}
@@ -130,7 +130,17 @@ class TestStream:
 
     def status(self, gateway: Running) -> dict[str, Any]:
         document = gateway.get(MAIN).json()
-        names = ("key", "session_id", "label", "status", "run_id", "parked", "waiting", "positions")
+        names = (
+            "key",
+            "session_id",
+            "label",
+            "status",
+            "run_id",
+            "parked",
+            "child_questions",
+            "waiting",
+            "positions",
+        )
         return {"type": "session_status"} | {name: document[name] for name in names}
 
     def until_idle(
@@ -232,3 +242,23 @@ class TestRefusals:
         assert shared.get("/api/sessions/a%2Fb%3A%20ours").json()["key"] == "agent:main:telegram:dm:1"
         assert shared.get("/api/sessions/agent%3Amain%3Atelegram%3Adm%3A1").status_code == 200
         assert shared.get("/api/sessions/telegram:dm:77").status_code == 404
+
+
+def test_a_trigger_of_the_main_session_has_its_lane_and_its_result_is_read_there(house: House) -> None:
+    order = {"name": "order", "type": "webhook", "process": "work", "session": "main"}
+    house.install(package("booker", [order]), BINDINGS | {"triggers": {}, "model": "script/booker.yaml"})
+    (house.root / "booker.yaml").write_text('[{"delay": 2, "text": "Order 7 is booked."}]')
+    replies = [{"text": "First."}, {"text": "Second."}]
+    (house.root / "play.yaml").write_text(json.dumps({"log": "asked.jsonl", "replies": replies}))
+    with house.open() as gateway:
+        run_id = gateway.hook("booker/order", {"id": "7"}).json()["run_id"]
+        assert gateway.get(MAIN).json()["run_id"] == run_id
+        first = gateway.post(f"{MAIN}/messages", {"text": "Hello", "wait": 60}).json()
+        ends, begins = (gateway.ended(each)["attempts"][0] for each in (run_id, first["run_id"]))
+        assert begins["started_at"] >= ends["ended_at"], "it waited for the expert"
+        items = gateway.until(
+            lambda: [each for each in gateway.get(f"{MAIN}/messages").json() if each["role"] == "event"]
+        )
+        assert "Order 7 is booked." in items[0]["text"]
+        gateway.post(f"{MAIN}/messages", {"text": "And the order?", "wait": 60})
+        assert (house.root / "asked.jsonl").read_text().count("Order 7 is booked.") == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from sqlalchemy import select
 
 from colleague.agent.prompt.subagent import ROLE
 from colleague.channels.message_tool import EXPLICIT
+from colleague.runtime.requests import DecisionRequest
 from colleague.store.tables import runs
 from tests.integration.sessions.room import MAIN, House, Room, acting, house
 
@@ -119,5 +121,42 @@ def test_a_sub_agent_names_whom_it_writes_to(tmp_path: Path, target: dict[str, s
         assert len(of_child) == 2
         assert all(EXPLICIT.strip() in text for text in of_child)
         assert not any(EXPLICIT.strip() in text for text in asked if text not in of_child)
+
+    acting(place, acts)
+
+
+def test_a_question_of_a_sub_agent_is_told_to_who_watches_the_parent(tmp_path: Path) -> None:
+    """Nobody has to ask for it again and again."""
+    note = {"operation": "write", "arguments": {"path": "AGENTS.md", "text": "Be brief.\n"}}
+    place = house(
+        tmp_path,
+        spawning("/^go$/", task="weigh all"),
+        spawning("/^weigh all/", task="note it"),
+        {"when": "/^note it/", "calls": [note]},
+        started("It is under way."),
+        defaults=DEEP,
+    )
+
+    async def acts(room: Room) -> None:
+        told: list[list[str]] = []
+
+        async def watch() -> None:
+            async for event in room.service.watch_session(MAIN):
+                if event.kind == "session_status":
+                    told.append(event.data["child_questions"])
+
+        async def until(questions: list[str]) -> None:
+            async with asyncio.timeout(120):
+                while not told or told[-1] != questions:
+                    await asyncio.sleep(0.02)
+
+        watching = asyncio.create_task(watch())
+        await room.say("go")
+        await room.work_all()
+        [asked] = await room.service.pending()
+        await until([asked["id"]])
+        await room.service.decide([DecisionRequest(asked["id"], "reject", "ann")])
+        await until([])
+        watching.cancel()
 
     acting(place, acts)

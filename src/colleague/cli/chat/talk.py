@@ -39,9 +39,8 @@ if TYPE_CHECKING:
 TROUBLE = (ColleagueError, DatabaseUnavailable)
 SHORTEST_LOOK, LONGEST_LOOK = 0.1, 1.5
 QUESTION_SECONDS = 1.0
-TOLD_SECONDS, TOLD_QUESTION_SECONDS = 15.0, 3.0
-"""How long nothing is looked at while the session tells of itself. It does not tell of the questions of
-sub-agents that work beside it."""
+TOLD_SECONDS = 15.0
+"""How long nothing is looked at while the session tells of itself."""
 NEWS = ("message", "session_status", "approval_requested", "approval_decided", "run_status", "gateway_back")
 TICK_SECONDS = 0.5
 EARLIER = 6
@@ -200,10 +199,10 @@ class Chat:
             self._news.set()
             self._question_news.set()
 
-    async def _rest(self, news: asyncio.Event, pause: float, told: float) -> None:
-        """Until there are news, or for so long: `told` where the session tells of itself."""
+    async def _rest(self, news: asyncio.Event, pause: float) -> None:
+        """Until there are news, or for so long; longer where the session tells of itself."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(told if self._is_told else pause):
+            async with asyncio.timeout(TOLD_SECONDS if self._is_told else pause):
                 await news.wait()
         news.clear()
 
@@ -223,7 +222,7 @@ class Chat:
                 self._say_trouble(error)
                 pause = LONGEST_LOOK
             pause = SHORTEST_LOOK if self._news.is_set() else min(LONGEST_LOOK, pause * 1.5)
-            await self._rest(self._news, pause, TOLD_SECONDS)
+            await self._rest(self._news, pause)
 
     async def _follow_next(self, session: SessionDocument) -> bool:
         """False when there is no turn to follow now."""
@@ -294,7 +293,7 @@ class Chat:
         while True:
             with contextlib.suppress(*TROUBLE):
                 await self._look_for_questions()
-            await self._rest(self._question_news, QUESTION_SECONDS, TOLD_QUESTION_SECONDS)
+            await self._rest(self._question_news, QUESTION_SECONDS)
 
     async def _look_for_questions(self) -> None:
         fresh = await self._questions.new()
