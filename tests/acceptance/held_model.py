@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from colleague.agent.models.late_tail import HEAD
 from tests.integration.models import openai_wire
 
 PATIENCE = 240.0
@@ -51,7 +52,7 @@ class HeldModel:
         """What people said, as the model was told in this request; several in one message stand apart."""
         texts = [each["content"] for each in self.asked(number)["messages"] if each["role"] == "user"]
         plain = [text if isinstance(text, str) else text[0]["text"] for text in texts]
-        return [part for text in plain for part in text.split("\n\n")]
+        return [part for text in plain for part in text.partition(f"\n\n{HEAD}")[0].split("\n\n")]
 
     def take(self, body: dict[str, Any]) -> Sequence[str]:
         with self._changed:

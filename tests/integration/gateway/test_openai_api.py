@@ -270,6 +270,21 @@ class TestErrors:
                 streamed(gateway)
             assert len(gateway.get("/api/runs").json()) == 2
 
+    @pytest.mark.parametrize("stream", [True, False])
+    def test_a_stream_that_broke_is_told_once(self, house: House, stream: bool) -> None:
+        text = "All of this is said a second time, and read once."
+        broken = {"text": text, "error": {"reason": "cut", "after": 4, "times": 1}}
+        (house.root / "talk.yaml").write_text(json.dumps({"log": "talk.log", "replies": [broken]}))
+        with house.open() as gateway:
+            if stream:
+                said, chunks = streamed(gateway)
+                assert chunks[-1].choices[0].finish_reason == "stop"
+            else:
+                done = client(gateway).chat.completions.create(model="main", messages=HELLO)
+                said = str(done.choices[0].message.content)
+            assert said == text
+            assert len((house.root / "talk.log").read_text().splitlines()) == 2
+
     def test_a_denied_message(self, house: House) -> None:
         with house.open() as gateway:
             path = "/api/sessions/agent:main:openai:dm:ann"

@@ -10,6 +10,7 @@ import pytest
 from colleague.agent.models.delta import TextDelta, ToolCallDelta
 from colleague.agent.models.resolved import Usage
 from colleague.agent.models.thinking import Thinking
+from tests.integration.models import openai_wire
 from tests.integration.models.asking import HELLO, LOOK_UP, SECRET, ask, fail
 from tests.integration.models.server import Page, Stream, sse
 
@@ -76,6 +77,57 @@ def test_responses_are_streamed_and_not_stored() -> None:
 def test_responses_that_end_too_early_are_cut() -> None:
     failure = fail(Stream(RESPONSES.events[:3], end="eof"), api="openai-responses")
     assert (failure.reason, failure.streamed) == ("cut", True)
+
+
+RESPONSES_ERRORS = [
+    (
+        400,
+        "context_length_exceeded",
+        "Your input exceeds the context window of this model.",
+        "context_overflow",
+    ),
+    (400, "invalid_value", "Invalid value: 'input[0].role'.", "format"),
+    (401, "invalid_api_key", "Incorrect API key provided", "auth"),
+    (403, "model_not_allowed", "You are not allowed to sample from this model", "auth"),
+    (404, "model_not_found", "The model 'm1' does not exist", "not_found"),
+    (429, "rate_limit_exceeded", "Rate limit reached", "rate_limit"),
+    (429, "insufficient_quota", "You exceeded your current quota", "billing"),
+    (500, "server_error", "The server had an error", "server"),
+    (503, "server_is_overloaded", "The engine is currently overloaded", "overloaded"),
+]
+
+
+@pytest.mark.parametrize(("status", "code", "message", "reason"), RESPONSES_ERRORS)
+def test_responses_errors(status: int, code: str, message: str, reason: str) -> None:
+    failure = fail(Page(status, openai_wire.error(message, code=code)), api="openai-responses")
+    assert (failure.reason, failure.status, failure.streamed) == (reason, status, False)
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "at_once", "in_the_middle"),
+    [
+        ("context_length_exceeded", "Your input exceeds the context window.", *["context_overflow"] * 2),
+        ("insufficient_quota", "You exceeded your current quota.", *["billing"] * 2),
+        ("rate_limit_exceeded", "Rate limit reached", "rate_limit", "cut"),
+        ("server_error", "The server had an error", "server", "cut"),
+    ],
+)
+def test_responses_that_fail_in_the_stream(code: str, message: str, at_once: str, in_the_middle: str) -> None:
+    """The status is gone by then; the code and the words are left."""
+    failed = response("failed") | {"error": {"code": code, "message": message}}
+    end = event("response.failed", response=failed)
+    for begun, reason in ((1, at_once), (3, in_the_middle)):
+        failure = fail(Stream([*RESPONSES.events[:begun], end]), api="openai-responses")
+        assert (failure.reason, failure.streamed) == (reason, begun == 3)
+        assert message in failure.message
+
+
+def test_responses_that_are_cut_short_by_their_limit() -> None:
+    short = response("incomplete", MESSAGE) | {"incomplete_details": {"reason": "max_output_tokens"}}
+    asked = ask(
+        Stream([*RESPONSES.events[:-1], event("response.incomplete", response=short)]), api="openai-responses"
+    )
+    assert asked.reply.finish_reason == "length"
 
 
 def test_a_model_new_at_openai_is_asked_to_think() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import re
 from typing import Any
 
@@ -20,6 +21,7 @@ from colleague.runtime.requests import (
 from colleague.runtime.service import Service
 from colleague.session_event import SessionEvent
 from tests.integration.experts.package import CLERK
+from tests.integration.gateway.harness import BINDINGS
 from tests.integration.runtime.served import Served, followed, refusal, rested
 
 BOOKKEEPER = RunRequest("bookkeeper", process="work")
@@ -218,6 +220,32 @@ class TestSessions:
         sent = await service.send(session, MessageRequest(text, model="script/play.yaml"))
         await followed(service, str(sent.run_id))
         return sent
+
+    def test_shortening(self, served: Served) -> None:
+        """A conversation with the main agent, and one with an expert that remembers it."""
+        house = served.house
+        house.bind(BINDINGS | {"session": "persistent"})
+        summary = {"when": "Summarise this conversation", "text": "Ann likes the number K-77-Z."}
+        script = {"replies": [summary, *[{"text": "abcd-" * 1000}] * 9], "context_window": 24_000}
+        (house.root / "play.yaml").write_text(json.dumps(script))
+        compaction = {"keepRecentTokens": 500, "memoryFlush": {"enabled": False}}
+        house.configure(agents={"defaults": {"compaction": compaction}})
+
+        async def talk(service: Service) -> list[tuple[Any, ...]]:
+            return [await self.shortened(service, each) for each in ("main", f"expert:{CLERK}")]
+
+        for said, error, compactions in served.run(talk):
+            assert (error, compactions) == (None, 1)
+            assert said.startswith("The conversation was shortened")
+
+    async def shortened(self, service: Service, session: str) -> tuple[Any, ...]:
+        await service.change_session(session, {"model": "script/play.yaml"})
+        for text in ("I like K-77-Z.", "Again."):
+            await self.said(service, session, text)
+        sent = await service.compact_session(session, "keep the number")
+        await followed(service, str(sent.run_id))
+        run = await service.run(str(sent.run_id))
+        return run["narrative"], run["error"], (await service.session(session))["compaction_count"]
 
     def test_watching(self, served: Served) -> None:
         live, again = served.run(self.watch)

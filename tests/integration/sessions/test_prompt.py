@@ -11,30 +11,39 @@ from typing import Any
 
 import pytest
 
+from colleague.agent.models.resolved import Api
 from colleague.agent.prompt.bootstrap_files import SUBAGENT
 from colleague.agent.prompt.bootstrap_templates import write_bootstrap_files
 from colleague.cli.run_text import run_lines
 from colleague.errors import UsageError
 from colleague.store.session_entry import open_session
 from tests.integration.models import anthropic_wire as wire
+from tests.integration.models import providers
 from tests.integration.models.server import Stream, WireServer, serving
 from tests.integration.sessions.room import DAY, MAIN, House, Room, acting, house
 
 FIRST = Stream([wire.started(written=900), *wire.text(0, "Hello."), *wire.ended()])
+SAID: dict[Api, list[str]] = {
+    "openai-completions": providers.chat(False),
+    "openai-responses": providers.responses(False),
+    "google": providers.gemini(False),
+}
+Acts = Callable[[Room, WireServer], Awaitable[None]]
 LATER = Stream([wire.started(read=900, written=40), *wire.text(0, "Yes."), *wire.ended()])
 
 
-def at_anthropic(
-    tmp_path: Path, acts: Callable[[Room, WireServer], Awaitable[None]], **defaults: Any
-) -> None:
+def at_anthropic(tmp_path: Path, acts: Acts, **defaults: Any) -> None:
     """A home whose model is Anthropic's, as far as the wire shows."""
+    at_provider(tmp_path, acts, "anthropic-messages", [FIRST, LATER, LATER, LATER], **defaults)
 
+
+def at_provider(tmp_path: Path, acts: Acts, api: Api, answers: list[Stream], **defaults: Any) -> None:
     async def go() -> None:
-        async with serving(FIRST, LATER, LATER, LATER) as server:
+        async with serving(*answers) as server:
             provider = {
-                "baseUrl": server.url,
+                "baseUrl": server.url + ("/v1" if api.startswith("openai") else ""),
                 "apiKey": "-".join(("sk", "test", "key")),
-                "api": "anthropic-messages",
+                "api": api,
                 "models": [{"id": "claude", "maxTokens": 1000}],
             }
             place = house(
@@ -82,6 +91,37 @@ def test_the_history_is_byte_equal_from_turn_to_turn(tmp_path: Path) -> None:
         assert all(json.dumps(each).count("cache_control") <= 4 for each in bodies), "Anthropic takes no more"
 
     at_anthropic(tmp_path, acts)
+
+
+@pytest.mark.parametrize("api", ["openai-completions", "openai-responses", "google"])
+def test_others_find_the_history_as_it_was(tmp_path: Path, api: Api) -> None:
+    """They cache the longest known beginning: it reaches over all that was said before."""
+
+    async def acts(room: Room, server: WireServer) -> None:
+        for text in ("Good morning.", "Are you there?", "Go on."):
+            await room.say(text)
+            room.place.clock.move(seconds=61)
+        sent = [_in_order(request.body) for request in server.requests]
+        for (before, said), (after, _) in pairwise(
+            zip(sent, ("Good morning.", "Are you there?", ""), strict=True)
+        ):
+            same = _common_beginning(before, after)
+            assert same.endswith(said), "all up to what was said last"
+            assert "Current Date" not in same
+        assert "09:02" in sent[2]
+
+    at_provider(tmp_path, acts, api, [Stream(SAID[api])] * 3)
+
+
+def _common_beginning(one: str, other: str) -> str:
+    pairs = enumerate(zip(one, other, strict=False))
+    return one[: next((place for place, (this, that) in pairs if this != that), len(one))]
+
+
+def _in_order(body: dict[str, Any]) -> str:
+    """A request as it is cached: tools, system prompt, messages."""
+    names = ("tools", "instructions", "systemInstruction", "messages", "input", "contents")
+    return json.dumps([body[name] for name in names if name in body], ensure_ascii=False)
 
 
 def blocks_of(body: dict[str, Any]) -> list[str]:

@@ -160,3 +160,40 @@ def test_a_question_of_a_sub_agent_is_told_to_who_watches_the_parent(tmp_path: P
         watching.cancel()
 
     acting(place, acts)
+
+
+def test_a_fork_reads_what_was_said_before_it_and_its_parent_reads_on(tmp_path: Path) -> None:
+    """Also when the parent has said more by then, which the fork must not know."""
+    place = house(
+        tmp_path,
+        {"when": "/^one$/", "text": "First."},
+        spawning("/^two$/", task="fork it", context="fork"),
+        {"when": "/^fork it/", "text": "Forked."},
+        started("Second."),
+        {"when": "/^three$/", "text": "Third."},
+    )
+    place.environ["OPENCLAW_ANTHROPIC_PAYLOAD_LOG"] = "1"
+
+    async def acts(room: Room) -> None:
+        await room.say("one")
+        two = await room.send("two")
+        three = await room.send("three", queue_mode="followup")
+        assert (two.queued, three.queued) == ("started", "queued")
+        await room.work(str(two.run_id))
+        await room.work_all()
+        await room.say("four")
+
+    acting(place, acts)
+    said = [_said(each) for each in requests(place)]
+    [fork] = [each for each in said if each[-1].startswith("fork it")]
+    assert fork[:2] == ["one", "First."]
+    assert not {"two", "three", "Second.", "Third."} & set(fork)
+    whole = next(each for each in said if each[-1] == "four")
+    assert [each for each in whole if each in ("one", "First.", "two", "Second.", "three", "Third.")] == [
+        "one", "First.", "two", "Second.", "three", "Third.",
+    ]  # fmt: skip
+
+
+def _said(request: dict[str, Any]) -> list[str]:
+    parts = [part for message in request["messages"] for part in message["parts"]]
+    return [str(part["content"]) for part in parts if part["part_kind"] in ("user-prompt", "text")]

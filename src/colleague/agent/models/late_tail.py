@@ -1,9 +1,10 @@
 """Where the changing end of a system prompt is sent, so that a provider's cache reaches over the history.
 
-Anthropic caches a request from its beginning: tools, system prompt, messages. A time in the system prompt
+Providers cache a request from its beginning: tools, system prompt, messages. A time in the system prompt
 makes all messages behind it new in every turn. So the end of the prompt is sent behind the newest thing that
-was said, and the cache is marked before it. It is not put behind the results of tools: models take text there
-for the end of their work."""
+was said. Anthropic is told to cache what stands before it. Others find the longest known beginning
+themselves, so there the end continues the text that was said: later, as history, that text begins the same.
+It is not put behind the results of tools: models take text there for the end of their work."""
 
 from __future__ import annotations
 
@@ -19,15 +20,15 @@ if TYPE_CHECKING:
 HEAD = "[The end of your system prompt, as it is now:]"
 
 
-def with_late_tail(request: ThinkRequest) -> ThinkRequest:
-    """The same when there is no end that changes, or nothing was said."""
+def with_late_tail(request: ThinkRequest, *, marked: bool) -> ThinkRequest:
+    """The same when there is no end that changes, or nothing was said. `marked`: the cache ends before it."""
     place = last_said(request.messages)
     if not request.system_tail or place is None:
         return request
     messages = list(request.messages)
     said = messages[place]
     if said.kind == "request":
-        messages[place] = _with_text(said, f"{HEAD}\n\n{request.system_tail}")
+        messages[place] = _with_text(said, f"{HEAD}\n\n{request.system_tail}", marked=marked)
     return replace(request, messages=messages, system_tail="")
 
 
@@ -39,10 +40,18 @@ def last_said(messages: Sequence[ModelMessage]) -> int | None:
     return None
 
 
-def _with_text(said: ModelRequest, text: str) -> ModelRequest:
-    from pydantic_ai.messages import CachePoint, UserPromptPart
+def _with_text(said: ModelRequest, text: str, *, marked: bool) -> ModelRequest:
+    from pydantic_ai.messages import UserPromptPart
 
     *_, last = (part for part in said.parts if isinstance(part, UserPromptPart))
-    own: list[UserContent] = [last.content] if isinstance(last.content, str) else list(last.content)
-    late = replace(last, content=[*own, CachePoint(), text])
+    late = replace(last, content=_followed_by(last.content, text, marked=marked))
     return replace(said, parts=[late if part is last else part for part in said.parts])
+
+
+def _followed_by(own: str | Sequence[UserContent], text: str, *, marked: bool) -> str | Sequence[UserContent]:
+    from pydantic_ai.messages import CachePoint
+
+    items = [own] if isinstance(own, str) else list(own)
+    if marked:
+        return [*items, CachePoint(), text]
+    return f"{own}\n\n{text}" if isinstance(own, str) else [*items, text]

@@ -51,8 +51,8 @@ class ProviderRequest:
 
 
 def provider_request(model: ResolvedModel, client: Model, request: ThinkRequest) -> ProviderRequest:
-    if model.api == "anthropic-messages" and model.stand_in is None:
-        request = with_late_tail(request)
+    if model.stand_in is None:
+        request = with_late_tail(request, marked=model.api == "anthropic-messages")
     max_tokens = request.max_tokens or model.max_tokens
     choice = choose_thinking(request.thinking, model.api, client.profile, max_tokens)
     settings = _settings(model, request, max_tokens) | dict(choice.settings)

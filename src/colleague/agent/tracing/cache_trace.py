@@ -98,7 +98,7 @@ def _lasting(message: Any) -> Any:
 
 def _breakpoints(chat: ChatRecord, messages: list[_Segment]) -> list[str]:
     """After which segments Anthropic is told to cache; others find the longest known beginning themselves."""
-    if not _tail_is_late(chat):
+    if not _tail_is_late(chat) or chat.model.api != "anthropic-messages":
         return []
     said = last_said(chat.request.messages) if chat.request.system_tail else None
     places = {place for place in (said, len(messages) - 1) if place is not None and place >= 0}
@@ -111,7 +111,7 @@ def _breakpoints(chat: ChatRecord, messages: list[_Segment]) -> list[str]:
 
 def _tail_is_late(chat: ChatRecord) -> bool:
     """Whether the end of the prompt is sent behind what was said: `models/late_tail.py`."""
-    return chat.model.api == "anthropic-messages" and chat.model.stand_in is None
+    return chat.model.stand_in is None
 
 
 def _share(chat: ChatRecord) -> float | None:
