@@ -177,7 +177,7 @@ def test_a_fork_reads_what_was_said_before_it_and_its_parent_reads_on(tmp_path: 
     async def acts(room: Room) -> None:
         await room.say("one")
         two = await room.send("two")
-        three = await room.send("three", queue_mode="followup")
+        three = await room.send("three", queue_mode="queue")
         assert (two.queued, three.queued) == ("started", "queued")
         await room.work(str(two.run_id))
         await room.work_all()
