@@ -92,7 +92,8 @@ class AnswerStream:
         self._shown = max(self._shown, len(visible))
         if self._shown > 2 * _CONTEXT:
             cut = self._shown - _CONTEXT
-            self._tail, self._shown, self._begins = self._tail[cut:], _CONTEXT, False
+            counted = _without_first(self._tail)[0] if self._begins else self._tail
+            self._tail, self._shown, self._begins = counted[cut:], _CONTEXT, False
         return fresh
 
 

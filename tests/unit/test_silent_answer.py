@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from colleague.silent_answer import AnswerStream, shown_answer, shown_heartbeat, shown_so_far
@@ -81,13 +81,14 @@ def test_what_was_streamed_is_the_beginning_of_what_is_shown(pieces: list[str]) 
 
 @given(st.text(max_size=60))
 def test_other_text_is_not_touched(text: str) -> None:
-    if "NO_REPLY" not in text and "HEARTBEAT_OK" not in text:
+    if not any(word in text for word in ("NO_REPLY", "HEARTBEAT_OK", "REPLY_SKIP", "ANNOUNCE_SKIP")):
         assert shown_answer(text).text == text
 
 
 WORDS = st.sampled_from(["NO_REPLY", "HEARTBEAT_OK", "Done. ", "word ", "\n", "NO_", " ", "x" * 150, "*"])
 
 
+@example(["NO_REPLY", "\n", *["x" * 150] * 3, "word "], 3)
 @given(st.lists(WORDS, max_size=30), st.integers(1, 9))
 def test_a_stream_shows_a_beginning_of_what_is_shown_in_the_end(words: list[str], size: int) -> None:
     answer = "".join(words)

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from colleague.agent.advance import Advancer
 from colleague.agent.decided_call import decided_call
@@ -122,11 +122,20 @@ class Talk:
         workers = [asyncio.create_task(self._work(each)) for each in self.databases]
         deciding = asyncio.create_task(self._decide_forever())
         telling = [asyncio.create_task(self._tell_forever(each)) for each in self.databases]
+        await self._spawn_first()
         await asyncio.gather(*(self._talk(key, messages) for key in self.keys))
         await self._until_quiet()
         for task in (*workers, *telling, deciding):
             task.cancel()
         await asyncio.gather(*workers, *telling, deciding, return_exceptions=True)
+
+    async def _spawn_first(self) -> None:
+        """In a session that nobody interrupts: on a busy machine that can happen to all other spawns."""
+        key, said = SessionKey.for_chat("test", "dm", "first"), SessionMessage("please spawn twice")
+        await self.databases[0].write(lambda tx: send_message(tx, self.settings, key, said))
+        async with asyncio.timeout(90):
+            while not await handed_over(self.databases[0]):
+                await asyncio.sleep(0.02)
 
     async def _talk(self, key: SessionKey, messages: int) -> None:
         for number in range(messages):
@@ -241,9 +250,16 @@ def _at_work(tx: Tx) -> bool:
 
 
 def _unfinished(tx: Tx) -> bool:
+    """What is read one after another may move meanwhile, as an announcement that becomes a run."""
+    before = _count_runs(tx)
     open_run = tx.one(select(runs.c.id).where(runs.c.status != "done").limit(1))
     waiting = tx.one(select(inbox.c.event_id).limit(1)) is not None
-    return open_run is not None or waiting or bool(pending_approvals(tx)) or bool(waiting_announcements(tx))
+    left = open_run is not None or waiting or bool(pending_approvals(tx)) or bool(waiting_announcements(tx))
+    return left or _count_runs(tx) != before
+
+
+def _count_runs(tx: Tx) -> int:
+    return int(tx.execute(select(func.count()).select_from(runs)).scalar_one())
 
 
 async def handed_over(database: Database) -> list[Delegation]:
