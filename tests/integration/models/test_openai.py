@@ -10,6 +10,7 @@ import pytest
 from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 
 from colleague.agent.models.delta import Delta, TextDelta, ThinkingDelta, ToolCallDelta
+from colleague.agent.models.late_tail import HEAD
 from colleague.agent.models.messages import from_json, to_json
 from colleague.agent.models.request import ThinkRequest
 from colleague.agent.models.resolved import Prices, Usage
@@ -94,7 +95,10 @@ def test_an_imitator_gets_only_what_all_of_them_understand() -> None:
     assert "strict" not in sent["tools"][0]["function"]
     assert sent["max_tokens"] == 50
     assert "max_completion_tokens" not in sent
-    assert sent["messages"][0] == {"role": "system", "content": "Be brief.\n\nIt is noon."}
+    assert sent["messages"] == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": f"Hello\n\n{HEAD}\n\nIt is noon."},
+    ]
     assert sent["stream_options"] == {"include_usage": True}
     assert "reasoning_effort" not in sent
 
