@@ -43,7 +43,8 @@ class CacheTrace:
         """Digests are made of cleaned text: nobody can guess from one what was taken out."""
         segments = list(_segments(chat, cleaner))
         tools, system, tail, *messages = segments
-        sent = [tools, system, *messages, tail] if _tail_is_late(chat) else segments
+        place = _place_of_tail(chat)
+        sent = [tools, system, *messages[:place], tail, *messages[place:]]
         before = self._before_this((chat.key, chat.session, chat.model.name), sent)
         kept = _kept(before, sent)
         return {
@@ -98,7 +99,7 @@ def _lasting(message: Any) -> Any:
 
 def _breakpoints(chat: ChatRecord, messages: list[_Segment]) -> list[str]:
     """After which segments Anthropic is told to cache; others find the longest known beginning themselves."""
-    if not _tail_is_late(chat) or chat.model.api != "anthropic-messages":
+    if chat.model.api != "anthropic-messages" or chat.model.stand_in is not None:
         return []
     said = last_said(chat.request.messages) if chat.request.system_tail else None
     places = {place for place in (said, len(messages) - 1) if place is not None and place >= 0}
@@ -109,9 +110,10 @@ def _breakpoints(chat: ChatRecord, messages: list[_Segment]) -> list[str]:
     ]
 
 
-def _tail_is_late(chat: ChatRecord) -> bool:
-    """Whether the end of the prompt is sent behind what was said: `models/late_tail.py`."""
-    return chat.model.stand_in is None
+def _place_of_tail(chat: ChatRecord) -> int:
+    """Behind how many messages the end of the prompt is sent: `models/late_tail.py`."""
+    said = last_said(chat.request.messages) if chat.model.stand_in is None else None
+    return 0 if said is None else said + 1
 
 
 def _share(chat: ChatRecord) -> float | None:
