@@ -20,8 +20,9 @@ MOST_KEPT = 256
 class FileCache(Generic[T]):
     """Reads a file when it is asked for the first time, and when it is no longer the one that was read."""
 
-    def __init__(self, read: Callable[[Path], T]) -> None:
+    def __init__(self, read: Callable[[Path], T], most: int = MOST_KEPT) -> None:
         self._read = read
+        self._most = most
         self._found: OrderedDict[Path, tuple[FileStamp, T]] = OrderedDict()
 
     def __call__(self, file: Path) -> T:
@@ -34,7 +35,7 @@ class FileCache(Generic[T]):
         value = self._read(file)
         if stamp is not None and is_settled(stamp):
             self._found[file] = stamp, value
-            if len(self._found) > MOST_KEPT:
+            if len(self._found) > self._most:
                 self._found.popitem(last=False)
         return value
 

@@ -27,6 +27,7 @@ ROOMS = (
         "agent",
         "mcp",
         "sandbox",
+        "skills",
         "store",
         "packages",
         "hooks",

@@ -41,6 +41,7 @@ from colleague.agent.restrictions import DraftOnly, NoRestrictions, NothingDraft
 from colleague.agent.run_spec import RunSpec
 from colleague.agent.served_tool import served_tool
 from colleague.agent.session_profile import AUTO, stay_with, wanted_profile
+from colleague.agent.session_skills import SessionSkills, SkillShelf, keep_snapshot, session_skills
 from colleague.agent.tool import Tool
 from colleague.agent.tools.apply_patch import ApplyPatchTool
 from colleague.agent.tools.fence import Fence
@@ -94,6 +95,8 @@ class MainAgent:
     history: SessionHistory
     restrictions: Restrictions = field(default_factory=NoRestrictions)
     more_tools: Sequence[MoreTools] = ()
+    plugin_skills: Sequence[Path] = ()
+    """Folders with skills of plugins."""
 
     async def assemble(self, run: Run) -> RunSpec:
         turn = await self.database.read(lambda tx: _stored_turn(tx, run))
@@ -116,7 +119,9 @@ class MainAgent:
         model = routes.first
         rules = ContextRules.of(self.settings, has_memory=run.kind != "subagent")
         window = context_window(model)
-        tools = [] if inputs.disable_tools else await self._tools(run, entry)
+        skills = await session_skills(self._skill_shelf, self.settings, entry)
+        await keep_snapshot(self.database, entry, skills)
+        tools = [] if inputs.disable_tools else await self._tools(run, entry, skills)
         toolbox = self._policy(run, entry, turn.origin).toolbox(tools)
         thinking = Thinking.of(self.settings, nearest_level(level) if level else None)
         made = TurnPrompt(
@@ -127,6 +132,7 @@ class MainAgent:
             model.name,
             thinking.level,
             extra=inputs.extra_system_prompt,
+            skills=skills.snapshot.prompt,
             first=bootstrap is not None,
             reasoning_tags=_writes_reasoning(model, inputs.reasoning or entry.reasoning_level or "off"),
         )
@@ -218,12 +224,16 @@ class MainAgent:
 
         return before
 
-    async def _tools(self, run: Run, entry: SessionEntry) -> list[Tool]:
+    @property
+    def _skill_shelf(self) -> SkillShelf:
+        return SkillShelf(self.home, self.environ, self.plugin_skills)
+
+    async def _tools(self, run: Run, entry: SessionEntry, skills: SessionSkills) -> list[Tool]:
         """All there are; the policy decides which of them are offered."""
         more = [await each.tools(run, entry, self.settings) for each in self.more_tools]
         given = [*self._memory_tools(run), *(tool for tools in more for tool in tools)]
         reading = mcp_reading_tools(self.servers, self._servers)
-        return [*self._file_tools(run), *given, *reading, *await self._served_tools()]
+        return [*self._file_tools(run, skills), *given, *reading, *await self._served_tools()]
 
     def _policy(self, run: Run, entry: SessionEntry, origin: SessionKey) -> SessionToolPolicy:
         """Of every model that may answer: a fallback never has a tool that is denied to it."""
@@ -245,7 +255,8 @@ class MainAgent:
         """The tools that the next turn of a session could have, and which layer decided; or one of them."""
         agent, run = replace(self, settings=self.settings.for_agent(entry.agent_id)), preview_run(entry)
         origin = await self.database.read(lambda tx: origin_of(tx, entry))
-        found = await agent._tools(run, entry), agent._policy(run, entry, origin), await agent._gate()
+        tools = await agent._tools(run, entry, SessionSkills())
+        found = tools, agent._policy(run, entry, origin), await agent._gate()
         return explain_tools(*found) if name is None else [explain_tool(*found, name)]
 
     def _bootstrap(self, run: Run, inputs: TurnInputs) -> BootstrapOnce | None:
@@ -269,7 +280,8 @@ class MainAgent:
         agent = replace(self, settings=self.settings.for_agent(entry.agent_id))
         run = preview_run(entry)
         origin = await self.database.read(lambda tx: origin_of(tx, entry))
-        tools = agent._policy(run, entry, origin).toolbox(await agent._tools(run, entry)).specs
+        skills = await session_skills(agent._skill_shelf, agent.settings, entry)
+        tools = agent._policy(run, entry, origin).toolbox(await agent._tools(run, entry, skills)).specs
         level = nearest_level(entry.thinking_level) if entry.thinking_level else None
         made = TurnPrompt(
             agent.settings,
@@ -278,6 +290,7 @@ class MainAgent:
             tools,
             agent._model_name(entry),
             Thinking.of(agent.settings, level).level,
+            skills=skills.snapshot.prompt,
             first=BootstrapOnce.of(agent.settings.workspace) is not None,
             wanted_mode=mode,
         )
@@ -291,20 +304,21 @@ class MainAgent:
             return ""
         return full_name(self.settings, chosen)
 
-    def _file_tools(self, run: Run) -> list[Tool]:
+    def _file_tools(self, run: Run, skills: SessionSkills) -> list[Tool]:
         sandbox = sandbox_of(self.home, self.settings, run.session_key)
-        tree = self._tree if sandbox is None else self._sandboxed_tree(sandbox)
+        tree = self._tree(skills) if sandbox is None else self._sandboxed_tree(sandbox, skills)
         own = sandbox is not None and sandbox.access == "none"
         owner = f"{FILES_OWNER}#{sandbox.name}" if sandbox and own else FILES_OWNER
         patch = ApplyPatchTool(VersionedTree(tree, self.database, owner, self._locks), run.id)
         tools = file_tools(tree, self.database, owner=owner, run_id=run.id, locks=self._locks)
         return [*tools, patch]
 
-    def _sandboxed_tree(self, sandbox: SessionSandbox) -> Tree:
+    def _sandboxed_tree(self, sandbox: SessionSandbox, skills: SessionSkills) -> Tree:
         """The same files that its commands see."""
         if sandbox.access == "none":
-            return Tree({"": Root(sandbox.folder, writable=True)})
-        return main_tree(self.home, self.settings, self.restrictions, writable=sandbox.is_writable)
+            fence = Fence(_closed_paths(self.home, self.settings, self.restrictions))
+            return Tree({"": Root(sandbox.folder, writable=True), **skills.roots}, fence=fence)
+        return main_tree(self.home, self.settings, self.restrictions, skills, writable=sandbox.is_writable)
 
     def _memory_tools(self, run: Run) -> list[Tool]:
         """They read the workspace, so a session that may not touch it has none."""
@@ -320,13 +334,12 @@ class MainAgent:
 
     async def mend_files(self) -> None:
         """Ends what a crash left between a file's recorded version and the file itself."""
-        for left in await reconcile(self._tree, self.database, owner=FILES_OWNER, locks=self._locks):
+        for left in await reconcile(self._tree(), self.database, owner=FILES_OWNER, locks=self._locks):
             log.info("mended %s: %s", left.path, left.problem or f"version {left.version}")
 
-    @property
-    def _tree(self) -> Tree:
+    def _tree(self, skills: SessionSkills | None = None) -> Tree:
         self.settings.workspace.mkdir(parents=True, exist_ok=True)
-        return main_tree(self.home, self.settings, self.restrictions)
+        return main_tree(self.home, self.settings, self.restrictions, skills)
 
     @property
     def _locks(self) -> Path:
@@ -345,11 +358,19 @@ class MainAgent:
             return []
 
 
-def main_tree(home: Home, settings: Settings, restrictions: Restrictions, *, writable: bool = True) -> Tree:
-    """The workspace, without what decides what the home runs and without what belongs to others."""
+def main_tree(
+    home: Home,
+    settings: Settings,
+    restrictions: Restrictions,
+    skills: SessionSkills | None = None,
+    *,
+    writable: bool = True,
+) -> Tree:
+    """The workspace with skills in it, without what decides what the home runs and what belongs to others."""
     read_only = [*programs(settings), *restrictions.read_only_folders()]
     fence = Fence(_closed_paths(home, settings, restrictions), read_only)
-    return Tree({"": Root(settings.workspace, writable=writable)}, fence=fence)
+    roots = skills.roots if skills else {}
+    return Tree({"": Root(settings.workspace, writable=writable), **roots}, fence=fence)
 
 
 class _StoredTurn(NamedTuple):

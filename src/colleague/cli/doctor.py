@@ -336,14 +336,15 @@ async def _experts(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]
     from colleague.experts.binding_checks import binding_context, check_bindings
     from colleague.experts.expert import discover
     from colleague.packages.finding import Findings
+    from colleague.plugins.skill_folders import plugin_skill_folders
 
+    skills = plugin_skill_folders(home, settings)
     for expert in discover(home):
         reading = expert.read()
         findings = Findings()
         if reading.package is not None:
-            check_bindings(
-                expert, reading.package, binding_context(settings, home.root, expert.name), findings
-            )
+            around = binding_context(settings, home.root, expert.name, skills)
+            check_bindings(expert, reading.package, around, findings)
         errors = [*reading.findings.errors, *findings.errors]
         cure = f"colleague expert validate {expert.name}"
         if errors:

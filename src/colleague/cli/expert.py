@@ -270,24 +270,27 @@ def remove(
 @app.command()
 def prompt(name: ExpertArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """The system prompt the expert gets."""
+    import os
+
     from colleague.agent.prompt.assemble import prompt_tail
     from colleague.agent.prompt.runtime_info import RuntimeInfo
     from colleague.cli.client import opened
     from colleague.cli.output import say, say_json
     from colleague.clock import wall_time_ms
     from colleague.experts.bindings import read_bindings
+    from colleague.experts.bound_skills import bound_skills
     from colleague.experts.runs.prompt import PromptSource, assemble_prompt
-    from colleague.experts.skill import bound_skills, skill_folders
     from colleague.experts.workspace.learnings import package_learnings
     from colleague.experts.workspace.workspace import Workspace
     from colleague.packages.finding import Findings
+    from colleague.plugins.skill_folders import plugin_skill_folders
+    from colleague.skills.lookup import SkillLookup
 
     place, settings = opened(home)
     expert = _find(home, name)
     learnings = package_learnings(Workspace.of(settings.workspace, name).learnings)
-    skills = bound_skills(
-        read_bindings(expert.bindings_file, Findings()), skill_folders(settings.workspace, place.root)
-    )
+    lookup = SkillLookup.of(settings, os.environ, plugin_skill_folders(place, settings))
+    skills = bound_skills(read_bindings(expert.bindings_file, Findings()), lookup)
     source = PromptSource(expert.load(), learnings, skills)
     tail = prompt_tail(settings, wall_time_ms(), RuntimeInfo(name))
     text = f"{assemble_prompt(source)}\n\n{tail}\n"

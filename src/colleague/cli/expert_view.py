@@ -116,11 +116,14 @@ def enable(home: Home, workspace: Path, name: str) -> bool:
     from colleague.config import load_settings
     from colleague.errors import PackageError
     from colleague.experts.binding_checks import binding_context, check_bindings
+    from colleague.plugins.skill_folders import plugin_skill_folders
 
     findings = Findings()
     with changing_expert(home, workspace, name) as expert:
         package = expert.load()
-        check_bindings(expert, package, binding_context(load_settings(home), home.root, name), findings)
+        settings = load_settings(home)
+        skills = plugin_skill_folders(home, settings)
+        check_bindings(expert, package, binding_context(settings, home.root, name, skills), findings)
         if not findings.ok:
             first = findings.errors[0]
             hint = first.hint or f"colleague expert validate {name}"

@@ -64,13 +64,16 @@ def _check_phase_2(home: Home, expert: Expert, package: Package, findings: Findi
     from colleague.cli.client import loaded
     from colleague.experts.binding_checks import binding_context, check_bindings
     from colleague.experts.binding_probe import bound_servers
+    from colleague.plugins.skill_folders import plugin_skill_folders
 
     try:
         settings = loaded(home)
     except ConfigError as error:
         findings.add("settings-invalid", Mark(home.settings_file.name), error.message, error.hint)
         return _Phase2(expert, read_bindings(expert.bindings_file, Findings()))
-    bindings = check_bindings(expert, package, binding_context(settings, home.root, expert.name), findings)
+    skills = plugin_skill_folders(home, settings)
+    around = binding_context(settings, home.root, expert.name, skills)
+    bindings = check_bindings(expert, package, around, findings)
     asked = tuple(name for name in bound_servers(bindings) if name in settings.mcp.servers)
     phase_2 = _Phase2(expert, bindings, asked)
     probed = _probe(home, settings, package, phase_2, findings) if asked else []

@@ -325,7 +325,7 @@ class AgentDefaults(Section):
         default=None, description="The user's time zone; the machine's when not set."
     )
     time_format: Literal["auto", "12", "24"] = works(default="auto", description="How times are written.")
-    skills: Names | None = not_yet(default=None, description="Skills the agents may use; all when not set.")
+    skills: Names | None = works(default=None, description="Skills the agents may use; all when not set.")
     thinking: ThinkingSettings = Field(default_factory=ThinkingSettings, description="Extended thinking.")
     thinking_default: AnyLevel | None = works(
         default=None, description="OpenClaw's thinking level; used when thinking.level is not set."
@@ -467,7 +467,9 @@ class AgentEntry(Section):
     identity: Identity = Field(default_factory=Identity, description="Who it is to people.")
     workspace: PathText | None = works(default=None, description="Its workspace.")
     model: ModelChoice | None = Field(default=None, description="Its model, or {primary, fallbacks}.")
-    skills: Names | None = not_yet(default=None, description="The skills it may use.")
+    skills: Names | None = works(
+        default=None, description="The skills it may use, in the place of those of the defaults; [] is none."
+    )
     thinking_default: AnyLevel | None = works(default=None, description="Its thinking level.")
     reasoning_default: Literal["off", "on", "stream"] | None = works(
         default=None, description="Whether its reasoning is shown."
@@ -549,6 +551,7 @@ class Agents(Section):
             "reasoning_default": entry.reasoning_default,
             "verbose_default": entry.verbose_default,
             "subagents": self._subagents_of(entry),
+            "skills": entry.skills,
         }
         update = {name: value for name, value in own.items() if value is not None}
         return self.model_copy(update={"defaults": self.defaults.model_copy(update=update)})

@@ -20,7 +20,6 @@ from colleague.config.section import (
     Duration,
     Flag,
     FreeForm,
-    Int,
     Names,
     Number,
     PathText,
@@ -32,6 +31,7 @@ from colleague.config.section import (
     works,
 )
 from colleague.config.sessions import Queue, SessionSettings
+from colleague.config.skills import Skills
 from colleague.config.speech import SpeechSettings
 from colleague.config.tool_groups import check_groups
 from colleague.config.web import WebTools
@@ -247,41 +247,6 @@ class Messages(Section):
 
     queue: Queue = Field(default_factory=Queue, description="Messages that arrive during a turn.")
     tts: SpeechSettings = Field(default_factory=SpeechSettings, description="Text as speech.")
-
-
-class SkillsLoad(Section):
-    passed_over = keys("allowSymlinkTargets watchDebounceMs")
-
-    extra_dirs: Names = not_yet(default=(), description="More folders with skills.")
-    watch: Flag = not_yet(default=True, description="Whether changes are noticed at once.")
-
-
-class SkillsLimits(Section):
-    passed_over = keys("maxCandidatesPerRoot maxSkillsLoadedPerSource")
-
-    max_skills_in_prompt: Positive = not_yet(default=150, description="Skills listed in the prompt.")
-    max_skills_prompt_chars: Int = not_yet(default=18_000, description="Characters of that list.")
-    max_skill_file_bytes: Positive = not_yet(
-        default=256_000, description="The largest SKILL.md that is read."
-    )
-
-
-class SkillEntry(Section):
-    enabled: Flag = not_yet(default=True, description="Whether the skill is used.")
-    api_key: Secret | None = not_yet(default=None, description="The key it asks for, best as ${NAME}.")
-    env: Mapping[str, Variable] = not_yet(default_factory=dict, description="Environment variables it needs.")
-    config: FreeForm = not_yet(default_factory=dict, description="Its own settings.")
-
-
-class Skills(Section):
-    passed_over = keys("install allowRemoteEligibilityExpansion workshop")
-
-    allow_bundled: Names | None = not_yet(
-        default=None, description="Bundled skills that are used; all when not set."
-    )
-    load: SkillsLoad = Field(default_factory=SkillsLoad, description="Where skills come from.")
-    limits: SkillsLimits = Field(default_factory=SkillsLimits, description="How many there may be.")
-    entries: Mapping[str, SkillEntry] = Field(default_factory=dict, description="Settings by skill.")
 
 
 class MemorySettings(Section):

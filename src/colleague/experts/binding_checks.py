@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +12,6 @@ from colleague.errors import PackageError
 from colleague.experts.accepted import accept_command, not_accepted
 from colleague.experts.bindings import Bindings, ToolBinding, read_bindings
 from colleague.experts.expert import Expert
-from colleague.experts.skill import FILE_TOOLS, find_skill, skill_folders
 from colleague.experts.workspace.workspace import Workspace
 from colleague.packages.finding import Findings
 from colleague.packages.folder import PackageFolder
@@ -19,6 +20,8 @@ from colleague.packages.names import BINDINGS, MANIFEST
 from colleague.packages.package import Package
 from colleague.packages.trigger import asked_operations
 from colleague.packages.validate import check_learnings_scope
+from colleague.skills.lookup import SkillLookup, SkillUnavailable
+from colleague.skills.skill import FILE_TOOLS
 from colleague.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -27,19 +30,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BindingContext:
-    """What an expert meets in this home: servers by name, folders with skills, its workspace."""
+    """What an expert meets in this home: servers by name, skills, its workspace."""
 
     settings_file: str
     servers: tuple[str, ...]
-    skill_folders: tuple[Path, ...]
+    skills: SkillLookup
     workspace: Workspace
 
 
-def binding_context(settings: Settings, home_root: Path, expert: str) -> BindingContext:
+def binding_context(
+    settings: Settings, home_root: Path, expert: str, plugin_skills: Sequence[Path] = ()
+) -> BindingContext:
+    """`plugin_skills` are folders with skills of plugins."""
     return BindingContext(
         settings_file=str(home_root / "colleague.json"),
         servers=tuple(settings.mcp.servers),
-        skill_folders=skill_folders(settings.workspace, home_root),
+        skills=SkillLookup.of(settings, os.environ, plugin_skills),
         workspace=Workspace.of(settings.workspace, expert),
     )
 
@@ -101,11 +107,13 @@ def _check_tool(name: str, binding: ToolBinding, package: Package, findings: Fin
 def _check_skill(
     name: str, binding: ToolBinding, package: Package, around: BindingContext, findings: Findings
 ) -> None:
-    """The skill can be read, its servers are there, and each operation has a tool that it allows."""
-    skill = find_skill(around.skill_folders, binding.server)
-    if skill is None:
-        message = f"{name} is bound to skill {binding.server!r}, which is not installed"
-        findings.add("skill-unknown", _skill_mark(binding), message, f"put it in {around.skill_folders[-1]}")
+    """The skill can be used, its servers are there, and each operation has a tool that it allows."""
+    try:
+        skill = around.skills.require(binding.server)
+    except SkillUnavailable as error:
+        message = f"{name} is bound to the skill {binding.server!r}, which {error.message}"
+        code = "skill-unusable" if error.is_installed else "skill-unknown"
+        findings.add(code, _skill_mark(binding), message, error.hint)
         return
     for server in skill.servers:
         _check_server(name, binding, server, around, findings)
@@ -114,7 +122,7 @@ def _check_skill(
         wanted = binding.operations.get(operation.name, operation.name)
         if not any(each.server or each.tool in FILE_TOOLS for each in skill.candidates(wanted)):
             message = f"{name}.{operation.name}: the skill {skill.name} allows no tool {wanted[:80]!r}"
-            allowed = ", ".join(map(str, skill.allowed)) or "none"
+            allowed = ", ".join(map(str, skill.head.allowed)) or "none"
             hint = (
                 f"add it to allowed-tools in {skill.file} (there are: {allowed}), or say in {BINDINGS} under "
                 f"{name} which of them it is: operations: {{{operation.name}: SERVER/TOOL}}"

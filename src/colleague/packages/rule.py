@@ -192,6 +192,11 @@ RULES: dict[str, tuple[Severity, Group, str]] = {
     "settings-invalid": ("error", "servers", "colleague.json or openclaw.json cannot be used."),
     "server-unknown": ("error", "servers", "A binding names an MCP server that is not configured."),
     "skill-unknown": ("error", "servers", "A binding names a skill that is not installed."),
+    "skill-unusable": (
+        "error",
+        "servers",
+        "A binding names a skill that is broken, switched off, or needs what is not there.",
+    ),
     "skill-operation": (
         "error",
         "servers",

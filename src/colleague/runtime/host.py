@@ -6,9 +6,10 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import NamedTuple
 
 from colleague.agent.advance import Advancer
@@ -50,6 +51,7 @@ from colleague.mcp.servers import Servers
 from colleague.plain_text import plain
 from colleague.plugins.delivery_channel import PluginDeliveries
 from colleague.plugins.plugin_set import PluginSet, open_plugins
+from colleague.plugins.skill_folders import plugin_skill_folders
 from colleague.protected import require_safe_workspace
 from colleague.runtime.gateway_tool import GatewayTools
 from colleague.runtime.run_events import RunWatchers
@@ -80,6 +82,7 @@ class ProcessParts(NamedTuple):
     plugins: PluginSet
     browsers: Browsers
     commands: RunningCommands
+    plugin_skills: Sequence[Path] = ()
 
 
 @dataclass(frozen=True)
@@ -260,7 +263,8 @@ async def _served(
         Browsers() as browsers,
         RunningCommands(database) as commands,
     ):
-        parts = ProcessParts(plugins, browsers, commands)
+        skills = await asyncio.to_thread(plugin_skill_folders, home, settings)
+        parts = ProcessParts(plugins, browsers, commands, skills)
         history = SessionHistory(database)
         main = MainAgent(
             home,
@@ -271,8 +275,18 @@ async def _served(
             history,
             ExpertRestrictions(home, settings),
             _more_tools(home, settings, environ, database, parts),
+            parts.plugin_skills,
         )
-        experts = ExpertRuns(home, settings, environ, database, servers, RunPackages(home), history=history)
+        experts = ExpertRuns(
+            home,
+            settings,
+            environ,
+            database,
+            servers,
+            RunPackages(home),
+            history=history,
+            plugin_skills=parts.plugin_skills,
+        )
         for left in await end_left_commands(database, alone=settings.experts.database is None):
             log.warning("a command of before was ended; what it did is not known: %s", plain(left)[:200])
         await main.mend_files()

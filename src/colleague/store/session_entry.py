@@ -120,6 +120,11 @@ def keep_prompt_report(tx: Tx, key: str, report: str) -> None:
     tx.update(sessions, {"key": key}, system_prompt_report=report)
 
 
+def keep_skills_snapshot(tx: Tx, key: str, snapshot: str) -> None:
+    """The skills that the prompt names, as JSON. It holds until a new conversation begins."""
+    tx.update(sessions, {"key": key}, skills_snapshot=snapshot)
+
+
 _NEXT_POSITION = (
     update(sessions)
     .where(sessions.c.key == bindparam("session"))
@@ -148,8 +153,9 @@ def begin_transcript(tx: Tx, key: str, by: str, *, closes: bool = False) -> Arch
     archive = Archive(entry.id, key, entry.started_at, tx.now, by)
     tx.insert(archives, **vars(archive))
     fresh = new_id()
-    counts = {"input_tokens": 0, "output_tokens": 0, "compaction_count": 0, "context_report": None}
-    tx.update(sessions, {"key": key}, id=fresh, started_at=tx.now, updated_at=tx.now, **counts)
+    counts = {"input_tokens": 0, "output_tokens": 0, "compaction_count": 0}
+    gone = {"context_report": None, "skills_snapshot": None}
+    tx.update(sessions, {"key": key}, id=fresh, started_at=tx.now, updated_at=tx.now, **counts, **gone)
     not_begun = (runs.c.session_key == key, runs.c.transcript == entry.id, runs.c.epoch == 0, is_open())
     tx.execute(update(runs).where(*not_begun).values(transcript=fresh))
     tx.tell_observers(SessionEnd(key, entry.id, by))

@@ -110,5 +110,5 @@ async def test_a_skill_that_is_gone_stops_the_run_with_a_cure(stage: Stage) -> N
     stage.install(ledger_package(), **SKILL)
     run = await stage.run(DONE)
     assert run.outcome == "failed"
-    assert "ledger is bound to the skill 'book-keeping', which cannot be read" in (run.error or "")
+    assert "ledger is bound to the skill 'book-keeping', which is not installed" in (run.error or "")
     assert "skills/book-keeping/SKILL.md" in (run.error or "")

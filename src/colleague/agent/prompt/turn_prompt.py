@@ -37,6 +37,8 @@ class TurnPrompt:
     model: str = ""
     thinking: str = ""
     extra: str = ""
+    skills: str = ""
+    """The index of skills, for an agent that can read them."""
     first: bool = False
     """Whether BOOTSTRAP.md is told."""
     reasoning_tags: bool = False
@@ -62,6 +64,7 @@ class TurnPrompt:
             chat_type=self.entry.chat_type or "",
             subagent=subagent_context(self.entry) if self._is_subagent else "",
             extra=self.extra,
+            skills=self.skills if any(tool.name == "read" for tool in self.tools) else "",
             reasoning_tags=self.reasoning_tags,
         )
 

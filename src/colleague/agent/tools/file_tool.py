@@ -51,4 +51,4 @@ class FileTool(ABC):
 
     def source(self, path: str) -> str:
         """What content of a path is marked with: nothing when it is our own word."""
-        return "" if self.tree.is_trusted(path) else f"file:{path or '.'}"
+        return self.tree.source(path)

@@ -23,11 +23,13 @@ NOT_WALKED = frozenset({".git", ".venv", "__pycache__", "node_modules"})
 
 @dataclass(frozen=True)
 class Root:
-    """A real folder under a name of the tree. The text of a `trusted` one is our own word, not data."""
+    """A real folder under a name of the tree. The text of a `trusted` one is our own word; of any other it is
+    data, with a source that begins with `label`."""
 
     folder: Path
     writable: bool = False
     trusted: bool = False
+    label: str = "file"
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,8 @@ class _Place:
 
 
 class Tree:
-    """Folders by name. The name "" is for a tree that is one folder: its content is the top.
+    """Folders by name. The name "" is for a tree that is one folder: its content is the top, and other roots
+    may lie below it, such as `skills/pdf`. What it has itself in the place of one is never seen.
 
     That one may be reached through a link, as the person who set it up wants; a named root may not be one.
     A `hidden` file is read by those who know its path; no list, search or suggestion shows it. A file of
@@ -80,6 +83,7 @@ class Tree:
         fence: Fence | None = None,
     ) -> None:
         self._roots = dict(roots)
+        self._deepest = max((name.count("/") + 1 for name in roots), default=0)
         self._hidden = frozenset(map(plain, hidden))
         self._mounts = Mounts(mounts or {})
         self._fence = fence or Fence()
@@ -143,6 +147,14 @@ class Tree:
         if place.root is None:
             return all(each.trusted for each in self._roots.values())
         return self._roots[place.root].trusted
+
+    def source(self, path: str) -> str:
+        """What the content of a path is marked with: nothing when it is our own word."""
+        if self.is_trusted(path):
+            return ""
+        root = self._place(path).root
+        label = self._roots[root].label if root else "file"
+        return f"{label}:{path or '.'}"
 
     def is_hidden(self, path: str) -> bool:
         """Whether a path, however it is written, is one that nobody is shown."""
@@ -223,8 +235,10 @@ class Tree:
             names = tuple(split(path))
         except PathError as error:
             raise self._as_relative(path) or error from None
-        if names and composed(names[0]) in self._roots:
-            return _Place(composed(names[0]), names[1:])
+        for length in range(min(self._deepest, len(names)), 0, -1):
+            root = composed("/".join(names[:length]))
+            if root in self._roots:
+                return _Place(root, names[length:])
         if "" in self._roots:
             return _Place("", names)
         if names:
@@ -246,6 +260,8 @@ class Tree:
         return PathError(f"{escaped(path)} is absolute. Here it is called {escaped(inside)}.")
 
     def _writable_names(self) -> str:
+        if "" in self._roots and self._roots[""].writable:
+            return "Other files of the workspace can be written."
         names = [f"{name}/" for name, root in sorted(self._roots.items()) if root.writable and name]
         return f"Files can be written in {', '.join(names)}." if names else "Nothing can be written here."
 
@@ -262,12 +278,18 @@ class Tree:
     def _entries(self, place: _Place, *, exact: bool = False) -> list[TreeEntry]:
         if place.root is None:
             return [TreeEntry(name, "folder") for name in sorted(self._roots)]
-        mounted = self._mounts.inside(place.path)
+        mounted = {**self._mounts.inside(place.path), **dict.fromkeys(self._roots_in(place), False)}
         found = [self._mounted(join(place.path, name), is_file) for name, is_file in mounted.items()]
         on_disk = self._on_disk(place, exact=exact, needed=not mounted)
         found += [entry for entry in on_disk if composed(entry.name) not in mounted]
         there = [entry for entry in found if entry and not self.is_hidden(entry.path)]
         return sorted(there, key=lambda entry: entry.name)
+
+    def _roots_in(self, place: _Place) -> set[str]:
+        """The names that other roots give a folder of the root ""."""
+        start = f"{composed(place.path)}/" if place.path else ""
+        below = (name.removeprefix(start) for name in self._roots if "/" in name and name.startswith(start))
+        return {name.partition("/")[0] for name in below} if place.root == "" else set()
 
     def _mounted(self, path: str, is_file: bool) -> TreeEntry | None:
         """A mounted file, unless there is none; or a folder on the way to one."""
@@ -281,10 +303,10 @@ class Tree:
         try:
             with self._open(place, exact=exact) as folder:
                 return self._unfenced(place, folder)
-        except Missing:
-            if place.names and needed:
-                raise
-            return []
+        except PathError as error:
+            if not needed if place.names else isinstance(error, Missing):
+                return []
+            raise
 
     def _unfenced(self, place: _Place, folder: OpenFolder) -> list[TreeEntry]:
         """What is in a folder, without what the fence closes."""

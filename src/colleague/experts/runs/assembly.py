@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -37,6 +37,7 @@ from colleague.config import Settings
 from colleague.errors import ColleagueError
 from colleague.experts.accepted import run_package
 from colleague.experts.bindings import Bindings
+from colleague.experts.bound_skills import BoundSkills, bound_skills
 from colleague.experts.delivery.text import delivery_of
 from colleague.experts.expert import Expert, find_expert, linked_folders, require_usable_name
 from colleague.experts.privacy.redactor import PrivateText, private_text_of
@@ -50,7 +51,6 @@ from colleague.experts.runs.pinned import PinnedFunction, PinnedWork
 from colleague.experts.runs.policy_gate import PolicyGate
 from colleague.experts.runs.preflight import needed_tools, valid_bindings
 from colleague.experts.runs.prompt import (
-    BoundSkills,
     PromptSource,
     assemble_function_prompt,
     assemble_prompt,
@@ -65,7 +65,6 @@ from colleague.experts.runs.tools.function_result import FunctionResultTool, fun
 from colleague.experts.runs.tools.mark_step import MarkStepTool
 from colleague.experts.runs.tools.propose_learning import ProposeLearningTool, propose_learning_spec
 from colleague.experts.runs.tools.read_function import ReadFunctionTool
-from colleague.experts.skill import bound_skills, skill_folders
 from colleague.experts.workspace.expert_tree import expert_tree
 from colleague.experts.workspace.learnings import function_learnings, package_learnings
 from colleague.experts.workspace.workspace import Workspace, initialise_state, session_files
@@ -78,6 +77,7 @@ from colleague.packages.function import Function
 from colleague.packages.package import Package
 from colleague.packages.process import Process
 from colleague.protected import programs, protected_paths
+from colleague.skills.lookup import SkillLookup
 from colleague.store.auth_profiles import read_book
 from colleague.store.claims import attempt_started
 from colleague.store.run import Outcome, Run, keep_model
@@ -102,6 +102,8 @@ class ExpertRuns:
     run_packages: RunPackages
     bindings: FileCache[Bindings] = field(default_factory=lambda: FileCache(valid_bindings))
     history: SessionHistory | None = None
+    plugin_skills: Sequence[Path] = ()
+    """Folders with skills of plugins."""
 
     async def assemble(self, run: Run) -> RunSpec:
         require_usable_name(run.expert)
@@ -154,8 +156,8 @@ class RunSpecBuilder:
         lasting = self.run.transcript if remembers(bindings, self.run) else None
         workspace, tree = await asyncio.to_thread(self._workspace, lasting or self.run.id)
         files = self._file_tools(tree, workspace)
-        skills = skill_folders(self.agent.settings.workspace, self.agent.home.root)
-        skilled = bound_skills(bindings, skills)
+        skills = SkillLookup.of(self.agent.settings, self.agent.environ, self.agent.plugin_skills)
+        skilled = await asyncio.to_thread(bound_skills, bindings, skills)
         bound_tools = BoundTools(
             self.agent.settings, self.agent.servers, rehearsal, bool(self.run.dry_run), skills, files
         )

@@ -7,7 +7,6 @@ import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from colleague.agent.served_tool import ServedTool, served_tool
 from colleague.agent.tool import Tool, ToolOutput, ToolRequest, ToolSpec
@@ -17,7 +16,6 @@ from colleague.experts.bindings import Bindings, ToolBinding
 from colleague.experts.rehearsal.sample import sample
 from colleague.experts.runs.schema_compare import offered_schema, server_tool_name
 from colleague.experts.runs.skill_tools import Served, file_operation, tool_for
-from colleague.experts.skill import SKILL_FILE, Skill, find_skill
 from colleague.mcp.errors import McpError
 from colleague.mcp.mcp_tool import McpTool
 from colleague.mcp.servers import Servers
@@ -25,6 +23,8 @@ from colleague.packages.package import Package
 from colleague.packages.shape import Schema
 from colleague.packages.tool_declaration import Operation
 from colleague.packages.tool_declaration import ToolDeclaration as AbstractTool
+from colleague.skills.lookup import SkillLookup, SkillUnavailable
+from colleague.skills.skill import Skill
 
 log = logging.getLogger(__name__)
 
@@ -47,8 +47,8 @@ class BoundTools:
     servers: Servers
     rehearsal: bool = False
     dry_run: bool = False
-    skills: tuple[Path, ...] = ()
-    """The folders in which skills are."""
+    skills: SkillLookup | None = None
+    """Finds the skills that tools are bound to."""
     files: Sequence[Tool] = ()
     """The file tools of the run, which may carry out operations of a skill."""
 
@@ -75,11 +75,12 @@ class BoundTools:
         return _with_fallback(name, abstract, tools) if self.rehearsal and self.dry_run else tools
 
     async def _of_skill(self, name: str, abstract: AbstractTool | None, binding: ToolBinding) -> list[Tool]:
-        skill = find_skill(self.skills, binding.server)
-        if skill is None:
-            where = " or ".join(str(folder / binding.server / SKILL_FILE) for folder in self.skills)
-            message = f"{name} is bound to the skill {binding.server!r}, which cannot be read"
-            raise ToolUnavailable(message, hint=f"it belongs in {where}")
+        lookup = self.skills or SkillLookup.of(self.settings, {})
+        try:
+            skill = await asyncio.to_thread(lookup.require, binding.server)
+        except SkillUnavailable as error:
+            message = f"{name} is bound to the skill {binding.server!r}, which {error.message}"
+            raise ToolUnavailable(message, hint=error.hint) from None
         listed = [(server, await self._served(name, server)) for server in skill.servers]
         served = {server: {tool.name: tool for tool in tools} for server, tools in listed}
         operations = abstract.operations if abstract else ()

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from colleague.agent.render import shortened, wrapped
-from colleague.experts.skill import Skill
+from colleague.experts.bound_skills import BoundSkills
 from colleague.packages.folder import normal_path
 from colleague.packages.frontmatter import split_frontmatter
 from colleague.packages.function import Function
@@ -27,9 +26,6 @@ SKILLS_ADVICE = (
     "The owner of this home wrote these instructions. Follow them when you use the tool that each is for; "
     "they change no tier."
 )
-
-BoundSkills = Mapping[str, Skill]
-"""Skills by the tool that is bound to them."""
 
 _HEADING = re.compile(r"^#{1,6}(?=\s)", re.MULTILINE)
 _FENCE = re.compile(r"(^```.*?^```|^~~~.*?^~~~)", re.MULTILINE | re.DOTALL)

@@ -8,8 +8,8 @@ from typing import cast
 
 from colleague.agent.tool import PreparedTool, Tool, ToolOutput, ToolRequest, ToolSpec
 from colleague.experts.bindings import ToolBinding
-from colleague.experts.skill import AllowedTool, Skill
 from colleague.mcp.mcp_tool import McpTool
+from colleague.skills.skill import AllowedTool, Skill
 
 Served = Mapping[str, Mapping[str, McpTool]]
 """Tools by name, by server."""
