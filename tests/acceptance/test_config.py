@@ -151,7 +151,7 @@ class TestMainAgent:
     def test_its_own_model_and_workspace_count(self, colleague: Colleague, home: Path) -> None:
         (home / "own.yaml").write_text("replies: [{text: by my own}]")
         theirs = """{agents: {defaults: {model: 'no/such', workspace: 'elsewhere'}, list: [
-            {id: 'other', model: 'none/such', skills: ['a']},
+            {id: 'other', model: 'none/such', identity: {avatar: 'a'}},
             {id: 'me', default: true, model: 'script/own.yaml', workspace: 'mine'}]}}"""
         (home / "colleague.json").write_text("{}")
         (home / "openclaw.json").write_text(theirs)
@@ -159,7 +159,7 @@ class TestMainAgent:
         assert (home / "mine").is_dir()
         assert not (home / "elsewhere").exists()
         said = colleague.ok("config", "check")
-        assert "agents.list[0].skills has no effect yet" in said.out
+        assert "agents.list[0].identity.avatar has no effect yet" in said.out
         assert "agents.list[1]" not in said.out
 
     def test_its_restrictions_count(self, colleague: Colleague, home: Path) -> None:

@@ -22,6 +22,7 @@ _PARTS: dict[str, _Part] = {
     "experts.maxConcurrentRuns": lambda each: each.experts.max_concurrent_runs,
     "agents.defaults.workspace": lambda each: each.agents.defaults.workspace,
     "agents.defaults.memorySearch.extraPaths": lambda each: each.agents.defaults.memory_search.extra_paths,
+    "skills.load.extraDirs": lambda each: each.skills.load.extra_dirs,
     "tools": lambda each: each.tools,
 }
 
@@ -93,8 +94,10 @@ def _combined(
         "database": started.experts.database,
         "max_concurrent_runs": started.experts.max_concurrent_runs,
     }
+    load = fresh.skills.load.model_copy(update={"extra_dirs": started.skills.load.extra_dirs})
     return fresh.model_copy(
         update={
+            "skills": fresh.skills.model_copy(update={"load": load}),
             "gateway": started.gateway,
             "tools": started.tools,
             "hooks": fresh.hooks.model_copy(

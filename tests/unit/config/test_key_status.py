@@ -10,7 +10,7 @@ import pytest
 
 from colleague.config import Settings, known_settings
 from colleague.config.section import Section, StatusMark, mark_of, not_yet, restricts, works
-from tests.unit.config.reads import MODELS, Name, modules, reads_in, reads_of_the_code, used
+from tests.unit.config.reads import MODELS, SOURCE, Name, Read, modules, reads_in, reads_of_the_code, used
 
 
 class Key(NamedTuple):
@@ -107,11 +107,19 @@ class TestUntrueIsFoundOut:
                 ("Sandbox", "backend"),
                 "agents.defaults.sandbox.backend is marked restricts, and Sandbox.backend is read",
             ),
-            (("SkillsLoad", "watch"), "skills.load.watch is marked not yet, and SkillsLoad.watch is read"),
         ],
     )
-    def test_a_key_that_is_read_by_now(self, name: Name, said: str) -> None:
+    def test_a_restriction_that_is_read_by_now(self, name: Name, said: str) -> None:
         assert said in list(untrue(Settings, used(reads_of_the_code()) | {name}))
+
+    def test_a_key_that_is_read_by_now(self) -> None:
+        class Invented(Section):
+            watch: bool = not_yet(default=True, description="")
+
+        assert list(untrue(Invented, set())) == []
+        assert list(untrue(Invented, {("Invented", "watch")})) == [
+            "watch is marked not yet, and Invented.watch is read"
+        ]
 
     def test_a_key_without_a_status(self) -> None:
         class Plain(Section):
@@ -170,6 +178,9 @@ def two(other: Other) -> str:
         assert ("ThinkingSettings", "level") in names
 
     def test_comparing_is_no_use(self) -> None:
-        everything = {each.name for each in reads_of_the_code()}
-        assert ("Settings", "skills") in everything
-        assert ("Settings", "skills") not in used(reads_of_the_code())
+        acting, comparing = (
+            SOURCE / "colleague" / "gateway" / name for name in ("serve.py", "restart_only.py")
+        )
+        read = ("Settings", "invented")
+        assert read in used(frozenset({Read(read, acting, 1)}))
+        assert read not in used(frozenset({Read(read, comparing, 1)}))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from colleague.config import Settings, default_settings_text, load_settings
+from colleague.config.section import not_yet
 from colleague.config.status import require_enforced, unenforced, without_effect
 from colleague.errors import ConfigError
 from colleague.home import Home
@@ -34,8 +35,12 @@ class TestWithoutEffect:
         assert idle(load(tmp_path, "{gateway: {port: 3}, messages: {}, channels: {}}")) == []
         assert idle(load(tmp_path, "{gateway: {port: 3}, channels: {slack: {}}}")) == ["channels"]
 
-    def test_a_key_that_is_set_to_its_default(self, tmp_path: Path) -> None:
-        assert idle(load(tmp_path, "{skills: {load: {watch: true}}}")) == ["skills.load.watch"]
+    def test_a_key_that_is_set_to_its_default(self) -> None:
+        class Invented(Settings):
+            example: bool = not_yet(default=True, description="No key of the real settings stays so.")
+
+        assert idle(Invented.model_validate({"example": True})) == ["example"]
+        assert idle(Invented.model_validate({})) == []
 
     def test_null_is_not_set(self, tmp_path: Path) -> None:
         text = "{agents: {defaults: {imageModel: null, userTimezone: null}}, session: {idleMinutes: null}}"
@@ -54,11 +59,11 @@ class TestWithoutEffect:
 
     def test_other_agents(self, tmp_path: Path) -> None:
         text = """{agents: {
-          list: [{id: 'main', skills: ['a']}, {id: 'b', sandbox: {backend: 'docker'}}],
+          list: [{id: 'main', identity: {avatar: 'a'}}, {id: 'b', sandbox: {backend: 'docker'}}],
           entries: {c: {sandbox: {backend: 'docker'}}}}}"""
         settings = load(tmp_path, text)
         assert [str(each).rpartition(f"{tmp_path}/")[2] for each in without_effect(settings)] == [
-            "colleague.json:2:31: agents.list[0].skills has no effect yet",
+            "colleague.json:2:42: agents.list[0].identity.avatar has no effect yet",
         ]
         assert restricting(settings) == ["agents.list[1].sandbox.backend", "agents.entries.c.sandbox.backend"]
 
