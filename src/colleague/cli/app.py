@@ -15,7 +15,7 @@ from colleague.cli.options import HomeOption
 from colleague.cli.output import say
 
 PANELS = {
-    "Work": ("expert", "chat", "agent", "trigger", "session", "canvas", "prompt", "tool", "state"),
+    "Work": ("expert", "chat", "agent", "trigger", "session", "canvas", "prompt", "tool", "skill", "state"),
     "Watch": ("status", "run", "event", "delivery", "deadletter", "doctor"),
     "Decide": (
         *("approval", "approve", "reject", "respond", "done", "not-done", "resolve"),

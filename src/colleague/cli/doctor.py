@@ -84,7 +84,7 @@ async def _collect(given: object, tell: object) -> list[DoctorCheck]:
     except ColleagueError as error:
         return [*found, DoctorCheck("settings", "error", error.message, error.hint)]
     found += [*_clock(place), *_settings(place, settings), *_web(settings), *_traces(place)]
-    found += _plugins(place, settings)
+    found += [*_plugins(place, settings), *_skills(place, settings)]
     for part in (_database, _model, _servers, _experts, _gateway):
         if callable(tell):
             tell(f"Looking at {part.__name__.strip('_')}")
@@ -229,6 +229,23 @@ def _plugins(home: Home, settings: Settings) -> Iterator[DoctorCheck]:
             times = f" ({problem['count']} times)" if problem["count"] > 1 else ""
             message = f"{each['name']}, {problem['place']}: {problem['message']}{times}"
             yield DoctorCheck("plugins", "warning", message, f"colleague plugin disable {each['name']}")
+
+
+def _skills(home: Home, settings: Settings) -> Iterator[DoctorCheck]:
+    from colleague.cli.skill import loaded_skills
+    from colleague.main_names import MAIN_AGENT
+    from colleague.skills.report import problems
+
+    found, conditions = loaded_skills(home, settings, MAIN_AGENT)
+    usable = [each for each in found.skills.values() if conditions.is_eligible(each)]
+    ready = sum(map(conditions.is_allowed, usable))
+    yield DoctorCheck("skills", "ok", f"{ready} of {len(found.skills)} can be used (colleague skill list)")
+    wrong = list(problems(found))
+    for message, cure in wrong[:MOST_KEYS]:
+        yield DoctorCheck("skills", "warning", message, cure)
+    if len(wrong) > MOST_KEYS:
+        more = f"{len(wrong) - MOST_KEYS} more cannot be used"
+        yield DoctorCheck("skills", "warning", more, "colleague skill list")
 
 
 async def _database(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]:

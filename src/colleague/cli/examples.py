@@ -48,6 +48,8 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "colleague model add local --provider ollama --model qwen3:8b",
         "colleague model add lab --provider openai-compatible --base-url http://127.0.0.1:8000/v1 --model m1",
     ),
+    "skill list": ("colleague skill list", "colleague skill list --agent research --json"),
+    "skill show": ("colleague skill show write-a-skill",),
     "plugin enable": ("colleague plugin enable crm-lookup",),
     "trigger fire": ('colleague trigger fire my-expert new_email --payload \'{"id": "m1"}\'',),
     "run show": ("colleague run show 1a2b3c4d", "colleague run show 1a2b3c4d --json"),

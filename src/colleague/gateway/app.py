@@ -34,6 +34,7 @@ from colleague.gateway.api import (
     search,
     servers,
     sessions,
+    skills,
     status,
     triggers,
 )
@@ -84,6 +85,7 @@ _NOUNS = (
     search,
     servers,
     sessions,
+    skills,
     status,
     triggers,
 )

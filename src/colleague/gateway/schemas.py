@@ -446,6 +446,38 @@ class ServerDocument(BaseModel):
     findings: list[str]
 
 
+class SkillNeedsDocument(BaseModel):
+    """What must be there before a skill is used; of `any_bins` one is enough."""
+
+    os: list[str]
+    bins: list[str]
+    any_bins: list[str]
+    env: list[str]
+    config: list[str]
+    always: bool
+
+
+class SkillDocument(BaseModel):
+    """A skill. `reasons` say why it is not used; `variables` are the names of those that its commands get."""
+
+    name: str
+    status: Literal["ready", "not eligible", "overridden", "broken"]
+    source: Literal["plugin", "extra", "bundled", "managed", "workspace"]
+    folder: str
+    description: str
+    reasons: list[str]
+    hint: str | None
+    homepage: str | None
+    requires: SkillNeedsDocument | None
+    primary_env: str | None
+    variables: list[str]
+    install: list[str]
+    allowed_tools: list[str]
+    user_invocable: bool
+    model_invocable: bool
+    warnings: list[str]
+
+
 class AcceptAsked(Asked):
     digest: Annotated[str, Field(min_length=1, max_length=200)]
     by: Annotated[str, Field(max_length=200)] = ""

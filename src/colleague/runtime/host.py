@@ -330,7 +330,7 @@ def _more_tools(
 ) -> tuple[MoreTools, ...]:
     """What agents have beside files and servers. Of two tools with one name the first counts."""
     return (
-        CommandTools(home, environ, parts.commands, ExpertRestrictions(home, settings)),
+        CommandTools(home, environ, parts.commands, ExpertRestrictions(home, settings), parts.plugin_skills),
         SessionTools(database, ExpertMessages(home, settings, environ)),
         ProposalTools(database),
         CronTools(database),

@@ -26,8 +26,10 @@ def bubblewrap_arguments(
     folder: str,
     hidden: Sequence[Path] = (),
     read_only: Sequence[Path] = (),
+    mounts: Sequence[tuple[Path, str]] = (),
 ) -> list[str]:
-    """The command line that runs `command` inside. `hidden` and `read_only` are places in its folder."""
+    """The command line that runs `command` inside. `hidden` and `read_only` are places in its folder;
+    `mounts` are folders elsewhere, to read, with what they are called inside."""
     work = str(sandbox.folder.resolve())
     arguments = [
         *("bwrap", "--unshare-all", "--die-with-parent", "--cap-drop", "ALL", "--hostname", "sandbox"),
@@ -37,6 +39,8 @@ def bubblewrap_arguments(
         *("--size", str(sandbox.tmp_mb << 20), "--tmpfs", "/tmp"),  # noqa: S108 - its own
         *("--bind" if sandbox.is_writable else "--ro-bind", work, INSIDE),
     ]
+    for place, inside in mounts:
+        arguments += ["--ro-bind-try", str(place), inside]
     for place in read_only:
         if inside := _inside(work, place):
             arguments += ["--ro-bind", str(place), inside]

@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from colleague.config import Settings
@@ -18,6 +18,14 @@ from colleague.skills.skill import Skill
 
 CONFIG_VARIABLE = "SKILL_CONFIG"
 """What `skills.entries.*.config` is called for the commands of a skill, as JSON."""
+
+
+@dataclass(frozen=True)
+class SkillVariables:
+    """What the commands of a skill get beside the usual environment, and what of it must not be shown."""
+
+    values: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True)
@@ -49,16 +57,27 @@ class SkillConditions:
         names = self.settings.agents.defaults.skills
         return names is None or skill.name in names or skill.key in names
 
-    def variables(self, skill: Skill) -> dict[str, str]:
-        """What the commands of a skill get beside the usual environment: what the settings have for it, and
-        what it asks for of ours. A skill of the workspace gets nothing of ours: agents can write there."""
+    def variables(self, skill: Skill) -> SkillVariables:
+        """Raises ConfigError for a reference to a variable that is not set."""
         entry = self._entry(skill)
-        asked = () if skill.source == "workspace" else (*skill.head.needs.env, skill.head.primary_env)
-        found = {name: self.environ[name] for name in asked if self.environ.get(name)}
-        found |= dict(self._configured(skill, entry))
+        found = self._inherited(skill) | dict(self._configured(skill, entry))
+        secrets = list(found.values())
         if entry.config:
-            found[CONFIG_VARIABLE] = json.dumps(self._filled(dict(entry.config), skill.key))
-        return found
+            config = self._filled(dict(entry.config), f"skills.entries.{skill.key}.config", secrets)
+            found[CONFIG_VARIABLE] = json.dumps(config)
+        return SkillVariables(found, tuple(secrets))
+
+    def variable_names(self, skill: Skill) -> set[str]:
+        """Without their values, which nobody is shown."""
+        entry = self._entry(skill)
+        key = {skill.head.primary_env} if entry.api_key is not None and skill.head.primary_env else set()
+        config = {CONFIG_VARIABLE} if entry.config else set()
+        return {*self._inherited(skill), *entry.env, *key, *config}
+
+    def _inherited(self, skill: Skill) -> dict[str, str]:
+        """What it asks for of our environment. A skill of the workspace gets none: agents can write there."""
+        asked = () if skill.source == "workspace" else (*skill.head.needs.env, skill.head.primary_env)
+        return {name: self.environ[name] for name in asked if self.environ.get(name)}
 
     def _entry(self, skill: Skill) -> SkillEntry:
         entries = self.settings.skills.entries
@@ -108,12 +127,15 @@ class SkillConditions:
             if not (setting(self.settings, name) or setting(own, name)):
                 yield f"the setting {name} is not set"
 
-    def _filled(self, value: Any, key: str) -> Any:
+    def _filled(self, value: Any, key: str, secrets: list[str]) -> Any:
+        """With `${NAME}` replaced; what must not be shown is added to `secrets`."""
         if isinstance(value, Mapping):
-            return {name: self._filled(each, f"{key}.{name}") for name, each in value.items()}
+            return {name: self._filled(each, f"{key}.{name}", secrets) for name, each in value.items()}
         if isinstance(value, list):
-            return [self._filled(each, key) for each in value]
-        return resolve(value, self.environ, key=key) if isinstance(value, str | Secret) else value
+            return [self._filled(each, key, secrets) for each in value]
+        found = resolve(value, self.environ, key=key) if isinstance(value, str | Secret) else value
+        secrets += [found] if isinstance(value, Secret) else []
+        return found
 
 
 def setting(top: Section | Mapping[str, Any], name: str) -> Any:

@@ -22,7 +22,8 @@ MOST_BYTES = 16_000_000
 MOST_CACHED = 5_000
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NAMESPACES = ("openclaw", "clawdbot", "clawdis", "moltbot")
-_SEPARATOR = re.compile(r"[\s,]+")
+_TOOL = re.compile(r"[^\s,(]+(?:\([^)]*\))?")
+"""With its arguments, as in `Bash(git add:*)`."""
 _PLAIN_LINE = re.compile(r"([A-Za-z][\w-]*):[ \t]+([^\s'\"{\[|>&*!].*)")
 _PACKAGE_FIELDS = ("package", "formula", "module", "url")
 
@@ -195,7 +196,7 @@ def _own_metadata(fields: Fields) -> Fields:
 
 
 def _words(texts: Iterable[str]) -> Iterator[str]:
-    return (word for text in texts for word in _SEPARATOR.split(text) if word)
+    return (word for text in texts for word in _TOOL.findall(text))
 
 
 def _install_hint(fields: Fields) -> InstallHint:

@@ -31,7 +31,7 @@ _MOST_TOLD = 2000
 _PARAMETERS = parameters(
     "command",
     command=text("The command line. One without shell syntax runs as it is, any other in a shell"),
-    workdir=text("A folder of the workspace to run in; its top when not given"),
+    workdir=text("A folder of the workspace to run in, or of a skill; its top when not given"),
     env={
         "type": "object",
         "description": "Environment variables to add",
@@ -84,7 +84,7 @@ class CommandTool:
             command = await self.commands.start(self._wanted(request))
         except ColleagueError as error:
             return refused(error)
-        progress = CommandProgress(request.on_progress)
+        progress = CommandProgress(request.on_progress, command.running.output.redact)
         command.running.on_output = progress.add
         try:
             ended = await command.running.wait(self._patience(request.arguments))
@@ -107,10 +107,12 @@ class CommandTool:
             raise BadPlace("The command is empty.")
         elevated = self.outside if arguments.flag("elevated") else None
         place = elevated or self.place
+        workdir = arguments.text("workdir", ".")
+        of_skills = place.skills.variables(line, workdir)
         order = place.order(
             line,
-            place.folder(arguments.text("workdir", ".")),
-            request.arguments.get("env") or {},
+            place.folder(workdir),
+            {**of_skills.values, **(request.arguments.get("env") or {})},
             terminal=arguments.flag("pty"),
         )
         most = self.rules.settings.timeout_seconds
@@ -122,6 +124,7 @@ class CommandTool:
             order=order,
             timeout=arguments.number("timeout", most, most=most),
             takes_input=arguments.flag("background"),
+            secrets=of_skills.secrets,
         )
 
     async def _ended(self, command: SessionCommand) -> ToolOutput:
@@ -146,6 +149,7 @@ class CommandProgress:
     """Tells watchers the end of what was written, not more often than they can read it."""
 
     tell: Callable[[str], None]
+    redact: Callable[[str], str] = str
     told_at: float = 0.0
     tail: bytes = field(default=b"", repr=False)
 
@@ -154,4 +158,4 @@ class CommandProgress:
         now = time.monotonic()
         if now - self.told_at >= _TELL_SECONDS:
             self.told_at = now
-            self.tell(terminal_text(self.tail))
+            self.tell(self.redact(terminal_text(self.tail)))

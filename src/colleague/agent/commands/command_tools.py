@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+from colleague.agent.commands.command_skills import CommandSkills
 from colleague.agent.commands.command_tool import CONFINED, UNCONFINED, CommandTool
 from colleague.agent.commands.confine import SandboxedCommands, inside_path, require_sandbox
 from colleague.agent.commands.exec_rules import ExecRules, exec_settings
@@ -12,6 +15,7 @@ from colleague.agent.commands.place import CommandPlace
 from colleague.agent.commands.process_tool import CommandProcessTool
 from colleague.agent.commands.running_commands import RunningCommands
 from colleague.agent.restrictions import Restrictions
+from colleague.agent.session_skills import SkillShelf, skill_conditions
 from colleague.agent.tool import Tool
 from colleague.config import Settings
 from colleague.home import Home
@@ -29,12 +33,17 @@ class CommandTools:
     environ: Mapping[str, str]
     commands: RunningCommands
     restrictions: Restrictions
+    plugin_skills: Sequence[Path] = ()
+    """Folders with skills of plugins."""
 
     async def tools(self, run: Run, entry: SessionEntry, settings: Settings) -> Sequence[Tool]:
         own = exec_settings(settings, entry.agent_id)
         if own.security == "deny":
             return ()
-        place = CommandPlace(settings.workspace, self.environ, own.path_prepend, own.max_processes)
+        skills = await asyncio.to_thread(self._skills, run, settings)
+        place = CommandPlace(
+            settings.workspace, self.environ, own.path_prepend, own.max_processes, skills=skills
+        )
         sandbox = sandbox_of(self.home, settings, run.session_key)
         outside = place
         if sandbox is not None:
@@ -47,10 +56,16 @@ class CommandTools:
             CommandProcessTool(run.session_key, self.commands, rules),
         )
 
+    def _skills(self, run: Run, settings: Settings) -> CommandSkills:
+        shelf = SkillShelf(self.home, self.environ, self.plugin_skills)
+        found = shelf.of_session(settings, run.session_key)
+        return CommandSkills.of(found, skill_conditions(settings, self.environ, run.session_key))
+
     def _inside(self, place: CommandPlace, sandbox: SessionSandbox, settings: Settings) -> CommandPlace:
-        """Other people's files in the workspace are not there, and packages and programs are only read."""
+        """Other people's files are not there; packages, programs and skills are only read."""
         hidden = [*protected_paths(self.home, settings), *self.restrictions.closed_paths()]
-        read_only = [*programs(settings), *self.restrictions.read_only_folders()]
-        confine = SandboxedCommands(sandbox, hidden, read_only)
+        skills = settings.workspace / "skills"
+        read_only = [*programs(settings), *self.restrictions.read_only_folders(), skills]
+        confine = SandboxedCommands(sandbox, hidden, read_only, place.skills)
         environ = inside_path(self.environ)
         return replace(place, workspace=sandbox.folder, environ=environ, path_prepend=(), confine=confine)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from colleague.agent.commands.command_skills import CommandSkills
 from colleague.agent.commands.order import CommandOrder
 from colleague.agent.run_spec import CannotAssemble
 from colleague.sandbox.bubblewrap import (
@@ -27,6 +28,7 @@ class SandboxedCommands:
     sandbox: SessionSandbox
     hidden: Sequence[Path] = ()
     read_only: Sequence[Path] = ()
+    skills: CommandSkills = field(default_factory=CommandSkills)
 
     def __call__(self, order: CommandOrder) -> CommandOrder:
         program, *rest = order.arguments
@@ -37,6 +39,7 @@ class SandboxedCommands:
             folder=self._inside(order.folder),
             hidden=self.hidden,
             read_only=self.read_only,
+            mounts=self.skills.mounts,
         )
         limits = {"RLIMIT_AS": self.sandbox.memory_mb << 20, "RLIMIT_FSIZE": self.sandbox.file_mb << 20}
         return replace(
@@ -50,7 +53,9 @@ class SandboxedCommands:
 
     def _inside(self, path: str) -> str:
         work = str(self.sandbox.folder.resolve())
-        return INSIDE + path[len(work) :] if path == work or path.startswith(f"{work}/") else path
+        if path == work or path.startswith(f"{work}/"):
+            return INSIDE + path[len(work) :]
+        return self.skills.inside(path) or path
 
 
 def require_sandbox(sandbox: SessionSandbox) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from colleague.agent.commands.terminal_text import terminal_text
 
 HEAD_BYTES = 32 * 1024
@@ -15,6 +17,8 @@ class CommandOutput:
         self._most_head, self._most_tail = head, tail
         self._head, self._tail = bytearray(), bytearray()
         self.size = 0
+        self.redact: Callable[[str], str] = str
+        """Takes secrets out of what is shown."""
 
     def add(self, data: bytes) -> None:
         self.size += len(data)
@@ -40,8 +44,9 @@ class CommandOutput:
             missing += len(joined) - most
             first, last = joined[:cut], joined[len(joined) - (most - cut) :]
         if missing == 0:
-            return terminal_text(first)
-        return f"{terminal_text(first)}\n[... {missing:,} bytes left out ...]\n{terminal_text(last)}"
+            return self.redact(terminal_text(first))
+        begin, end = self.redact(terminal_text(first)), self.redact(terminal_text(last))
+        return f"{begin}\n[... {missing:,} bytes left out ...]\n{end}"
 
     def _kept_after(self, position: int) -> tuple[bytes, bytes]:
         first = bytes(self._head[position:])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from colleague.agent.commands.allowlist import ProgramFinder
 from colleague.agent.commands.command_line import plain_words
+from colleague.agent.commands.command_skills import CommandSkills
 from colleague.agent.commands.order import CommandOrder
 from colleague.errors import ColleagueError
 from colleague.mcp.launch import safe_environment
@@ -30,6 +31,7 @@ class CommandPlace:
     path_prepend: Sequence[str] = ()
     processes: int = 500
     confine: Callable[[CommandOrder], CommandOrder] | None = None
+    skills: CommandSkills = field(default_factory=CommandSkills)
 
     @property
     def path(self) -> str:
@@ -41,10 +43,12 @@ class CommandPlace:
         return ProgramFinder(self.path, self.workspace)
 
     def folder(self, name: str) -> Path:
-        """A folder of the workspace, by its path from there or from the top of the disk."""
-        top = self.workspace.resolve()
+        """A folder of the workspace, by its path from there or from the top of the disk; or of a skill."""
+        skilled = self.skills.folder(name)
+        top, inner = skilled or (self.workspace, name)
+        top = top.resolve()
         try:
-            found = (top / name).resolve()
+            found = (top / inner).resolve()
             is_there = found.is_dir()
         except (OSError, ValueError, RuntimeError):
             raise BadPlace(f"{name!r} is no folder.") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import TracebackType
@@ -14,6 +15,7 @@ from colleague.agent.commands.order import CommandOrder
 from colleague.agent.commands.running import MARK, CommandEnd, RunningCommand
 from colleague.errors import ColleagueError
 from colleague.mcp.process import Family, ProcessId, identify, machine
+from colleague.redaction import Redactor
 from colleague.store.commands import (
     CommandStatus,
     StartedCommand,
@@ -48,6 +50,8 @@ class CommandRequest:
     order: CommandOrder
     timeout: float
     takes_input: bool = False
+    secrets: Sequence[str] = field(default=(), repr=False)
+    """What must not be in the output that is shown."""
 
 
 @dataclass
@@ -88,6 +92,7 @@ class RunningCommands:
         self._make_room(request.session_key)
         command = SessionCommand(new_id(), request, RunningCommand(os.urandom(16).hex()))
         running = command.running
+        running.output.redact = Redactor(request.secrets)
         order = request.order
         await running.prepare(terminal=order.terminal, takes_input=request.takes_input)
         try:

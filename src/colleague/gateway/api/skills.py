@@ -1,0 +1,40 @@
+"""Skills: which there are, and whether an agent can use them in the environment of this gateway."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from fastapi import APIRouter
+
+from colleague.agent.session_skills import skill_conditions
+from colleague.gateway.gateway import Gateway, GatewayDep
+from colleague.gateway.openapi import with_token
+from colleague.gateway.schemas import SkillDocument
+from colleague.main_names import MAIN_AGENT
+from colleague.session_key import SessionKey
+from colleague.skills.collection import SkillCollection, load_skills
+from colleague.skills.eligibility import SkillConditions
+from colleague.skills.places import SkillPlaces
+from colleague.skills.report import skill_document, skill_documents
+
+router = APIRouter(prefix="/api/skills", tags=["skills"])
+
+
+@router.get("", response_model=list[SkillDocument], responses=with_token(404))
+async def list_skills(here: GatewayDep, agent: str = MAIN_AGENT) -> list[dict[str, Any]]:
+    """Every skill, by name, with the reasons why one is not used. `agent` is an id of agents.list."""
+    return skill_documents(*await asyncio.to_thread(_loaded, here, agent))
+
+
+@router.get("/{name}", response_model=SkillDocument, responses=with_token(404))
+async def get_skill(name: str, here: GatewayDep, agent: str = MAIN_AGENT) -> dict[str, Any]:
+    """One skill, by its name."""
+    return skill_document(*await asyncio.to_thread(_loaded, here, agent), name)
+
+
+def _loaded(here: Gateway, agent: str) -> tuple[SkillCollection, SkillConditions]:
+    settings = here.live.settings.for_agent(agent)
+    main = here.host.main_agent
+    places = SkillPlaces.of(settings, main.plugin_skills if main else ())
+    return load_skills(places), skill_conditions(settings, here.environ, str(SessionKey.for_main(agent)))
