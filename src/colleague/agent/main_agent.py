@@ -142,7 +142,7 @@ class MainAgent:
             system=made.prompt.stable,
             system_tail=made.prompt.tail,
             toolbox=toolbox,
-            gate=await self._gate(),
+            gate=await self._gate(skills),
             draft_channel=MAIN_CHANNEL,
             thinking=thinking,
             max_turns=self.settings.agents.defaults.max_turns,
@@ -244,19 +244,21 @@ class MainAgent:
         models = dict.fromkeys(full_name(self.settings, each) for each in (chosen, *others))
         return SessionToolPolicy.of(self.settings, entry, origin, models)
 
-    async def _gate(self) -> MainAgentGate:
+    async def _gate(self, skills: SessionSkills) -> MainAgentGate:
         return MainAgentGate(
             await self._draft_only(),
             self.settings.hooks.internal.extra_bootstrap_files,
             self.settings.tools.approvals,
+            skills.roots.keys(),
         )
 
     async def explain(self, entry: SessionEntry, name: str | None = None) -> list[ToolDocument]:
         """The tools that the next turn of a session could have, and which layer decided; or one of them."""
         agent, run = replace(self, settings=self.settings.for_agent(entry.agent_id)), preview_run(entry)
         origin = await self.database.read(lambda tx: origin_of(tx, entry))
-        tools = await agent._tools(run, entry, SessionSkills())
-        found = tools, agent._policy(run, entry, origin), await agent._gate()
+        skills = SessionSkills()
+        gate, tools = await agent._gate(skills), await agent._tools(run, entry, skills)
+        found = tools, agent._policy(run, entry, origin), gate
         return explain_tools(*found) if name is None else [explain_tool(*found, name)]
 
     def _bootstrap(self, run: Run, inputs: TurnInputs) -> BootstrapOnce | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
@@ -36,6 +36,8 @@ class MainAgentGate:
     extra_files: Sequence[str] = ()
     """Patterns of files in folders that instruct as well."""
     approvals: Mapping[str, Tier] = field(default_factory=dict)
+    read_only: Collection[str] = ()
+    """Folders of skills, which no file tool changes: nobody is asked about what is refused anyway."""
 
     def judge(self, spec: ToolSpec, arguments: dict[str, Any]) -> Verdict:
         if spec.server:
@@ -44,10 +46,15 @@ class MainAgentGate:
                 return Verdict("draft", "manual", reason)
         verdict = self._usual(spec, arguments)
         changed = () if spec.server else _changed_paths(spec.name, arguments)
-        instructs = any(is_instruction(each, self.extra_files) for each in changed)
+        instructs = any(
+            is_instruction(each, self.extra_files) and not self._is_read_only(each) for each in changed
+        )
         if instructs and verdict.kind == "allow":
             return Verdict("ask", "confirm", "it changes what the agent is told in every turn")
         return verdict
+
+    def _is_read_only(self, path: str) -> bool:
+        return "/".join(split(path)[:2]) in self.read_only
 
     def _usual(self, spec: ToolSpec, arguments: dict[str, Any]) -> Verdict:
         own = CautiousGate().judge(spec, arguments)

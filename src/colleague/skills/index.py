@@ -32,7 +32,9 @@ def skill_index(skills: Sequence[Skill], *, most: int, most_chars: int) -> str:
     lines = _fitting(offered[:most], most_chars)
     left = len(offered) - len(lines)
     more = (
-        f'{left} more {"is" if left == 1 else "are"} not listed: ls(path="skills") shows all.' if left else ""
+        f'{left} more {"is" if left == 1 else "are"} not listed: ls(path="skills") shows them.'
+        if left
+        else ""
     )
     listed = wrapped("\n".join(lines), f"{SOURCE}:index") if lines else ""
     return "\n\n".join(each for each in (ADVICE, RIGHTS, listed, more) if each)

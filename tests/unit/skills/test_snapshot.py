@@ -38,7 +38,7 @@ def test_the_list_keeps_to_its_budget_and_says_what_is_missing(count: int, chars
     assert sum(len(line) + 1 for line in lines) <= chars
     assert len(lines) == (min(count, 150) if chars else 0)
     left = count - len(lines)
-    assert (f'{left} more are not listed: ls(path="skills") shows all.' in text) == (left > 0)
+    assert (f'{left} more are not listed: ls(path="skills") shows them.' in text) == (left > 0)
 
 
 def test_descriptions_are_cut_before_skills_are_left_out() -> None:

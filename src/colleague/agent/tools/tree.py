@@ -359,7 +359,10 @@ class Tree:
         """The folder that a file is in; that of a mounted file goes by the path it has in the tree."""
         mounted = self._mounts.at(place.path)
         if mounted is None:
-            with self._open(place.folder, create=create, exact=exact, writes=writes) as folder:
+            with (
+                self._naming_all_of(place),
+                self._open(place.folder, create=create, exact=exact, writes=writes) as folder,
+            ):
                 yield folder
             return
         real = open_real(mounted.parent, place.folder.path, create=create)
@@ -367,6 +370,16 @@ class Tree:
             raise Missing(place.path, place.folder.path, place.names[-1])
         with contextlib.closing(real):
             yield real
+
+    @contextlib.contextmanager
+    def _naming_all_of(self, place: _Place) -> Iterator[None]:
+        """A folder that only other roots make is there for whoever looks: what is missing is in it."""
+        try:
+            yield
+        except Missing as missing:
+            if self._roots_in(_Place(place.root, tuple(split(missing.path)))):
+                raise Missing(place.path, missing.path, place.names[-1]) from None
+            raise
 
     @contextlib.contextmanager
     def _open(
