@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from colleague.packages.package import Package, Reading, read_package
 
 if TYPE_CHECKING:
     from colleague.config import Settings
+    from colleague.experts.bound_skills import BoundSkills
     from colleague.mcp.probe import Probed
 
 NOT_CHECKED = "-"
@@ -34,6 +35,7 @@ class _Phase2:
     expert: Expert
     bindings: Bindings
     asked: tuple[str, ...] = ()
+    skills: BoundSkills = field(default_factory=dict)
 
 
 def say_validation(home: Home, target: str, *, offline: bool, as_json: bool) -> bool:
@@ -64,6 +66,7 @@ def _check_phase_2(home: Home, expert: Expert, package: Package, findings: Findi
     from colleague.cli.client import loaded
     from colleague.experts.binding_checks import binding_context, check_bindings
     from colleague.experts.binding_probe import bound_servers
+    from colleague.experts.bound_skills import bound_skills
     from colleague.plugins.skill_folders import plugin_skill_folders
 
     try:
@@ -74,8 +77,9 @@ def _check_phase_2(home: Home, expert: Expert, package: Package, findings: Findi
     skills = plugin_skill_folders(home, settings)
     around = binding_context(settings, home.root, expert.name, skills)
     bindings = check_bindings(expert, package, around, findings)
-    asked = tuple(name for name in bound_servers(bindings) if name in settings.mcp.servers)
-    phase_2 = _Phase2(expert, bindings, asked)
+    skilled = bound_skills(bindings, around.skills)
+    asked = tuple(name for name in bound_servers(bindings, skilled) if name in settings.mcp.servers)
+    phase_2 = _Phase2(expert, bindings, asked, skilled)
     probed = _probe(home, settings, package, phase_2, findings) if asked else []
     _check_triggers(expert, settings, probed, findings)
     return phase_2
@@ -119,7 +123,14 @@ def _probe(
         held = await servers_on_hold(home, settings)
         async with Servers.of(home, settings, os.environ, held=held) as servers:
             return await probe_bindings(
-                package, bindings, servers, findings, name=name, seconds=seconds, tell=done
+                package,
+                bindings,
+                servers,
+                findings,
+                name=name,
+                seconds=seconds,
+                tell=done,
+                skills=phase_2.skills,
             )
 
     with progress(f"Starting {', '.join(waiting)}") as tell:

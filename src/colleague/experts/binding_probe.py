@@ -19,6 +19,7 @@ from colleague.suggest import close_names
 if TYPE_CHECKING:
     from colleague.config import Settings
     from colleague.experts.bindings import Bindings, ToolBinding
+    from colleague.experts.bound_skills import BoundSkill, BoundSkills
     from colleague.mcp.mcp_tool import McpTool
     from colleague.mcp.servers import Servers
     from colleague.packages.finding import Findings
@@ -38,9 +39,14 @@ _READING = frozenset(
 )
 
 
-def bound_servers(bindings: Bindings) -> tuple[str, ...]:
-    """The MCP servers that tools are bound to, each once."""
-    return tuple(dict.fromkeys(each.server for each in bindings.tools.values() if each.type == "mcp"))
+NO_SKILLS_BOUND: BoundSkills = {}
+
+
+def bound_servers(bindings: Bindings, skills: BoundSkills = NO_SKILLS_BOUND) -> tuple[str, ...]:
+    """The MCP servers that tools are bound to, themselves or by a skill, each once."""
+    direct = [each.server for each in bindings.tools.values() if each.type == "mcp"]
+    by_skill = [server for each in skills.values() for server in each.skill.servers]
+    return tuple(dict.fromkeys([*direct, *by_skill]))
 
 
 def time_limit(settings: Settings, names: Iterable[str]) -> float:
@@ -58,26 +64,64 @@ async def probe_bindings(
     name: str = "",
     seconds: float = 60.0,
     tell: Callable[[Probed], None] = lambda _: None,
+    skills: BoundSkills = NO_SKILLS_BOUND,
 ) -> list[Probed]:
     """Asks every bound server for its tools, all at once, and compares them with the package's operations.
 
     `name` is the expert's, where it is not its package's. `tell` hears of each server as it is done, which is
-    after `seconds` at the latest. A server that is not configured is left to `check_bindings`.
+    after `seconds` at the latest. A server that is not configured is left to `check_bindings`. `skills` are
+    those that tools are bound to.
     """
     known = {status.name for status in await servers.status()}
-    asked = [server for server in bound_servers(bindings) if server in known]
+    asked = [server for server in bound_servers(bindings, skills) if server in known]
     answers = await asyncio.gather(*(_probe(servers, server, seconds, tell) for server in asked))
     probed = await _settled(servers, answers)
     for each in probed:
-        users = {tool: bound for tool, bound in bindings.tools.items() if _uses(bound, each.name)}
+        users = {
+            tool: bound
+            for tool, bound in bindings.tools.items()
+            if _uses(bound, each.name) or (tool in skills and each.name in skills[tool].skill.servers)
+        }
         if not each.ok:
             at = next(iter(users.values())).mark("server")
             findings.add("server-unreachable", at, f"{', '.join(users)}: {each.error}", each.hint)
             continue
         tools = {served.name: served for served in each.tools}
         for tool, binding in users.items():
-            _check_operations(_Bound(name or package.name, tool, binding, tools), package, findings)
+            if tool not in skills:
+                _check_operations(_Bound(name or package.name, tool, binding, tools), package, findings)
+    for tool, bound_skill in skills.items():
+        _check_skill_operations(tool, bound_skill, bindings.tools[tool], package, probed, findings)
     return probed
+
+
+def _check_skill_operations(
+    name: str,
+    bound: BoundSkill,
+    binding: ToolBinding,
+    package: Package,
+    probed: Iterable[Probed],
+    findings: Findings,
+) -> None:
+    """Each operation has a tool that its server really has. What no server answers for is said already, and
+    so is what the skill does not allow."""
+    from colleague.experts.runs.skill_tools import tool_for
+    from colleague.skills.skill import FILE_TOOLS
+
+    served = {each.name: {tool.name: tool for tool in each.tools} for each in probed if each.ok}
+    if not served.keys() >= set(bound.skill.servers):
+        return
+    declared = package.tool(name)
+    for operation in declared.operations if declared else ():
+        wanted = binding.operations.get(operation.name, operation.name)
+        allowed = [each for each in bound.skill.candidates(wanted) if each.server]
+        if allowed and tool_for(bound.skill, binding, operation.name, served, FILE_TOOLS) is None:
+            where = ", ".join(dict.fromkeys(each.server for each in allowed))
+            message = (
+                f"{name}.{operation.name}: the skill {bound.name} means a tool {wanted[:80]!r} of {where}"
+            )
+            hint = f"see its tools with: colleague mcp probe {where.split(',')[0]}"
+            findings.add("skill-operation", binding.at, f"{message}, which has none", hint)
 
 
 def _uses(binding: ToolBinding, server: str) -> bool:

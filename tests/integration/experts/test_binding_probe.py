@@ -13,9 +13,11 @@ import pytest
 from colleague.config import Settings
 from colleague.experts.binding_probe import probe_bindings, time_limit
 from colleague.experts.bindings import read_bindings
+from colleague.experts.bound_skills import BoundSkill
 from colleague.mcp.probe import Probed
 from colleague.mcp.servers import Servers
 from colleague.packages.finding import Finding, Findings
+from colleague.skills.skill import AllowedTool, Skill, SkillHead
 from tests.conftest import ROOT
 from tests.integration.mcp.support import BARE, Bench
 from tests.unit.packages.conftest import PackageOnDisk
@@ -328,6 +330,34 @@ def test_servers_are_started_at_the_same_time(desk: Desk) -> None:
     began = time.monotonic()
     assert [each.code for each in desk.check()] == ["server-unreachable"] * 3
     assert time.monotonic() - began < 7
+
+
+def records(allowed: str) -> Any:
+    """A skill that crm is bound to."""
+    head = SkillHead("records", "", allowed=tuple(AllowedTool.read(each) for each in allowed.split()))
+    return {"crm": BoundSkill(Skill("records", "managed", Path("skills/records"), head), "")}
+
+
+def test_the_servers_of_a_skill_are_asked(desk: Desk) -> None:
+    desk.bindings = "tools:\n  crm: {type: skill, skill: records}\n"
+    desk.shelf(BOTH)
+    assert desk.check(skills=records("mcp__shelf")) == []
+    assert [each.name for each in desk.told] == ["shelf"]
+
+
+def test_a_skill_that_means_a_tool_which_its_server_has_not(desk: Desk) -> None:
+    desk.bindings = "tools:\n  crm: {type: skill, skill: records}\n"
+    desk.shelf([tool("get_contact")])
+    finding = desk.only(skills=records("mcp__shelf__get_contact mcp__shelf__delete_contact"))
+    assert (finding.code, finding.line) == ("skill-operation", 2)
+    said = "crm.delete_contact: the skill records means a tool 'delete_contact' of shelf, which has none"
+    assert (finding.message, finding.hint) == (said, "see its tools with: colleague mcp probe shelf")
+
+
+def test_a_skill_whose_server_cannot_be_reached(desk: Desk) -> None:
+    desk.bindings = "tools:\n  crm: {type: skill, skill: records}\n"
+    desk.bench.stdio("shelf", ["-c", "raise SystemExit(3)"])
+    assert [each.code for each in desk.check(skills=records("mcp__shelf"))] == ["server-unreachable"]
 
 
 def test_skills_and_unknown_servers_are_not_asked(desk: Desk) -> None:

@@ -105,6 +105,27 @@ async def test_an_isolated_function_gets_the_skill_of_its_tools(stage: Stage) ->
     assert "Never write in red ink." in stage.shown()[1].system
 
 
+@pytest.mark.parametrize(
+    ("head", "said"),
+    [
+        (
+            "metadata: {openclaw: {requires: {bins: [no-such-program]}}}",
+            "cannot be used: the program",
+        ),
+        ("x: [", "is broken: "),
+    ],
+)
+@on_stage
+async def test_a_skill_that_cannot_be_used_stops_the_run(stage: Stage, head: str, said: str) -> None:
+    stage.install(ledger_package(), **SKILL)
+    put_skill(stage, "mcp__ledger")
+    file = stage.settings.workspace / "skills" / "book-keeping" / "SKILL.md"
+    file.write_text(file.read_text().replace("---\n", f"---\n{head}\n", 1))
+    run = await stage.run(call("ledger.append", line="one"), DONE)
+    assert (run.outcome, stage.book) == ("failed", [])
+    assert f"ledger is bound to the skill 'book-keeping', which {said}" in (run.error or "")
+
+
 @on_stage
 async def test_a_skill_that_is_gone_stops_the_run_with_a_cure(stage: Stage) -> None:
     stage.install(ledger_package(), **SKILL)

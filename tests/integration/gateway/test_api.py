@@ -53,6 +53,19 @@ def approvals(gateway: Running, status: str = "pending") -> list[dict[str, Any]]
     return found
 
 
+class TestSkills:
+    def test_they_are_listed_and_shown(self, house: House) -> None:
+        for name, head in (("good", "description: Does good"), ("bad", "x: [")):
+            (house.root / "skills" / name).mkdir(parents=True)
+            (house.root / "skills" / name / "SKILL.md").write_text(f"---\nname: {name}\n{head}\n---\n")
+        with house.open() as running:
+            found = {each["name"]: each["status"] for each in running.get("/api/skills").json()}
+            assert found == {"good": "ready", "bad": "broken", "write-a-skill": "ready"}
+            assert running.get("/api/skills/good").json()["description"] == "Does good"
+            assert running.get("/api/skills/none").status_code == 404
+            assert running.get("/api/skills?agent=nobody").status_code == 404
+
+
 class TestRuns:
     def test_a_task_in_words(self, gateway: Running) -> None:
         told = gateway.post(f"/api/experts/{CLERK}/runs", {"task": "count the lines"}).json()
