@@ -45,7 +45,7 @@ class SkillShelf:
             for each in found
             if conditions.is_allowed(each)
             and conditions.is_eligible(each)
-            and os.path.realpath(each.folder) not in closed
+            and not (each.source == "extra" and os.path.realpath(each.folder) in closed)
         ]
 
 

@@ -37,6 +37,8 @@ class SkillConditions:
     path: str | None = None
     """None is that of our environment."""
     platform: str = sys.platform
+    _programs: dict[str, bool] = field(default_factory=dict, repr=False, compare=False)
+    """Those that were looked for: many skills need the same."""
 
     def is_eligible(self, skill: Skill) -> bool:
         return next(self.obstacles(skill), None) is None
@@ -99,8 +101,10 @@ class SkillConditions:
             yield f"none of the programs {', '.join(needs.any_bins)} is installed"
 
     def _has_program(self, name: str) -> bool:
-        path = self.environ.get("PATH") if self.path is None else self.path
-        return "/" not in name and shutil.which(name, path=path) is not None
+        if name not in self._programs:
+            path = self.environ.get("PATH") if self.path is None else self.path
+            self._programs[name] = "/" not in name and shutil.which(name, path=path) is not None
+        return self._programs[name]
 
     def _missing_variables(self, skill: Skill) -> Iterator[str]:
         entry = self._entry(skill)
