@@ -41,7 +41,7 @@ from colleague.agent.restrictions import DraftOnly, NoRestrictions, NothingDraft
 from colleague.agent.run_spec import RunSpec
 from colleague.agent.served_tool import served_tool
 from colleague.agent.session_profile import AUTO, stay_with, wanted_profile
-from colleague.agent.session_skills import SessionSkills, SkillShelf, keep_snapshot, session_skills
+from colleague.agent.session_skills import SessionSkills, SkillFinder, keep_snapshot, session_skills
 from colleague.agent.tool import Tool
 from colleague.agent.tools.apply_patch import ApplyPatchTool
 from colleague.agent.tools.fence import Fence
@@ -119,7 +119,7 @@ class MainAgent:
         model = routes.first
         rules = ContextRules.of(self.settings, has_memory=run.kind != "subagent")
         window = context_window(model)
-        skills = await session_skills(self._skill_shelf, self.settings, entry)
+        skills = await session_skills(self._skill_finder, self.settings, entry)
         await keep_snapshot(self.database, entry, skills)
         tools = [] if inputs.disable_tools else await self._tools(run, entry, skills)
         toolbox = self._policy(run, entry, turn.origin).toolbox(tools)
@@ -225,8 +225,8 @@ class MainAgent:
         return before
 
     @property
-    def _skill_shelf(self) -> SkillShelf:
-        return SkillShelf(self.home, self.environ, self.plugin_skills)
+    def _skill_finder(self) -> SkillFinder:
+        return SkillFinder(self.home, self.environ, self.plugin_skills)
 
     async def _tools(self, run: Run, entry: SessionEntry, skills: SessionSkills) -> list[Tool]:
         """All there are; the policy decides which of them are offered."""
@@ -282,7 +282,7 @@ class MainAgent:
         agent = replace(self, settings=self.settings.for_agent(entry.agent_id))
         run = preview_run(entry)
         origin = await self.database.read(lambda tx: origin_of(tx, entry))
-        skills = await session_skills(agent._skill_shelf, agent.settings, entry)
+        skills = await session_skills(agent._skill_finder, agent.settings, entry)
         tools = agent._policy(run, entry, origin).toolbox(await agent._tools(run, entry, skills)).specs
         level = nearest_level(entry.thinking_level) if entry.thinking_level else None
         made = TurnPrompt(

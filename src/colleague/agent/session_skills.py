@@ -27,8 +27,8 @@ from colleague.store.tx import Database
 
 
 @dataclass(frozen=True)
-class SkillShelf:
-    """Where the skills of a home are, for the agents of one process."""
+class SkillFinder:
+    """Finds the skills of a home for the sessions of one process."""
 
     home: Home
     environ: Mapping[str, str]
@@ -71,9 +71,9 @@ def skill_conditions(settings: Settings, environ: Mapping[str, str], session_key
     return SkillConditions(settings, environ, os.pathsep.join([*before, environ.get("PATH", os.defpath)]))
 
 
-async def session_skills(shelf: SkillShelf, settings: Settings, entry: SessionEntry) -> SessionSkills:
+async def session_skills(finder: SkillFinder, settings: Settings, entry: SessionEntry) -> SessionSkills:
     """As the next turn of a session would have them."""
-    found = await asyncio.to_thread(shelf.of_session, settings, entry.key)
+    found = await asyncio.to_thread(finder.of_session, settings, entry.key)
     stored = SkillSnapshot.read(entry.skills_snapshot)
     now = SkillSnapshot.of(found, settings)
     return SessionSkills(found, next_snapshot(stored, now, watch=settings.skills.load.watch))

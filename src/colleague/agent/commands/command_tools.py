@@ -15,7 +15,7 @@ from colleague.agent.commands.place import CommandPlace
 from colleague.agent.commands.process_tool import CommandProcessTool
 from colleague.agent.commands.running_commands import RunningCommands
 from colleague.agent.restrictions import Restrictions
-from colleague.agent.session_skills import SkillShelf, skill_conditions
+from colleague.agent.session_skills import SkillFinder, skill_conditions
 from colleague.agent.tool import Tool
 from colleague.config import Settings
 from colleague.home import Home
@@ -57,8 +57,8 @@ class CommandTools:
         )
 
     def _skills(self, run: Run, settings: Settings) -> CommandSkills:
-        shelf = SkillShelf(self.home, self.environ, self.plugin_skills)
-        found = shelf.of_session(settings, run.session_key)
+        finder = SkillFinder(self.home, self.environ, self.plugin_skills)
+        found = finder.of_session(settings, run.session_key)
         return CommandSkills.of(found, skill_conditions(settings, self.environ, run.session_key))
 
     def _inside(self, place: CommandPlace, sandbox: SessionSandbox, settings: Settings) -> CommandPlace:
