@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from colleague.skills.places import PlaceProblem, SkillPlace, SkillPlaces, skill_folders
-from colleague.skills.skill import NAME, BrokenSkill, OverriddenSkill, Skill
+from colleague.skills.skill import NAME, SKILL_FILE, BrokenSkill, OverriddenSkill, Skill
 from colleague.skills.skill_file import SkillFlaw, read_head
 
 
@@ -47,7 +47,7 @@ def load_skills(places: SkillPlaces) -> SkillCollection:
 def _read(place: SkillPlace, found: Path | PlaceProblem, most_bytes: int) -> Skill | BrokenSkill:
     if isinstance(found, PlaceProblem):
         return BrokenSkill(found.path.name, place.source, found.path, found.problem, found.hint)
-    head = read_head(found / "SKILL.md", most_bytes)
+    head = read_head(found / SKILL_FILE, most_bytes)
     if isinstance(head, SkillFlaw):
         return BrokenSkill(found.name, place.source, found, head.problem, head.hint)
     name = head.name or found.name
