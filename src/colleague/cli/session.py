@@ -136,7 +136,7 @@ def stop(session: SessionArgument, home: HomeOption = None, as_json: JsonOption 
 
     from colleague.cli.client import with_client
     from colleague.cli.output import say, say_json
-    from colleague.cli.session_view import stopped_text
+    from colleague.session_text import stopped_text
 
     who = getpass.getuser()
     found = with_client(home, lambda using: using.service.stop_session(session, who))
@@ -199,9 +199,9 @@ def set_(
     """Set something for one session; an empty value clears it."""
     from colleague.cli.client import with_client
     from colleague.cli.output import say, say_json
-    from colleague.cli.session_view import set_lines
     from colleague.errors import UsageError
     from colleague.session_document import CHANGEABLE
+    from colleague.session_text import set_lines
 
     values = (label, model, thinking, reasoning, verbose, send_policy, queue_mode)
     given = {name: value for name, value in zip(CHANGEABLE, values, strict=True) if value is not None}

@@ -9,45 +9,15 @@ from colleague.cli.approval_view import summary
 from colleague.cli.output import plain
 from colleague.cli.times import moment
 from colleague.run_document import short
-from colleague.session_document import HitDocument, ItemCall, ItemDocument, SessionDocument, StoppedDocument
+from colleague.session_document import HitDocument, ItemCall, ItemDocument, SessionDocument
+from colleague.session_text import set_lines, shown_context, status_text
 from colleague.silent_answer import shown_answer
 
 ROW = ("SESSION", "LABEL", "STATUS", "LAST")
-_SET = {
-    "label": "label",
-    "thinking": "thinking_level",
-    "reasoning": "reasoning_level",
-    "verbose": "verbose_level",
-    "send policy": "send_policy",
-    "queue mode": "queue_mode",
-}
 
 
 def session_row(session: SessionDocument) -> tuple[str, ...]:
     return (session["key"], session["label"] or "", status_text(session), moment(session["updated_at"]))
-
-
-def status_text(session: SessionDocument) -> str:
-    """What it does, how many messages wait, and how many questions."""
-    told: list[str] = [session["status"]]
-    if session["waiting"]:
-        told.append(f"{session['waiting']} waiting")
-    if session["parked"]:
-        told.append(f"{session['parked']} to decide")
-    return ", ".join(told)
-
-
-def model_text(session: SessionDocument) -> str:
-    """The model that is set for it; empty when it is the default."""
-    return "/".join(filter(None, (session["provider_override"], session["model_override"])))
-
-
-def set_lines(session: SessionDocument) -> list[str]:
-    """Its key, and what a person has set."""
-    entry: Mapping[str, Any] = session
-    values = {name: entry[field] for name, field in _SET.items()} | {"model": model_text(session)}
-    chosen = [f"  {name} {value}" for name, value in sorted(values.items()) if value]
-    return [session["key"], *(chosen or ["  nothing is set; the settings hold"])]
 
 
 def usage_lines(session: SessionDocument) -> list[str]:
@@ -61,23 +31,9 @@ def usage_lines(session: SessionDocument) -> list[str]:
 
 
 def context_lines(session: SessionDocument) -> list[str]:
-    """What the model was last shown, and how much of it."""
-    shown = session["context"]
-    if shown is None:
-        return ["The model has seen nothing of this conversation yet.", *usage_lines(session)]
-    window = f"it can read {shown['window']:,}" if shown["window"] else "how many it can read is not known"
-    lines = [f"{shown['model']} was last shown about {shown['total']:,} tokens; {window}."]
-    parts = {
-        "instructions": shown["system"],
-        "tools": shown["tools"],
-        "summary": shown["summary"],
-        f"messages ({shown['message_count']})": shown["messages"],
-        "kept for the answer": shown["room_for_answer"],
-    }
-    lines += [f"  {name:<22}{tokens:>10,}" for name, tokens in parts.items() if tokens]
-    if shown["compacts_at"]:
-        lines.append(f"  it is shortened at    {shown['compacts_at']:>10,}")
-    return [*lines, *usage_lines(session)[1:]]
+    """What the model was last shown, and what the conversation has used."""
+    usage = usage_lines(session)
+    return [*shown_context(session), *(usage if session["context"] is None else usage[1:])]
 
 
 def session_lines(document: Mapping[str, Any]) -> Iterator[str]:
@@ -130,12 +86,3 @@ def hit_lines(hits: Sequence[HitDocument]) -> Iterator[str]:
         where = f"{hit['label'] or hit['session_key']} {hit['position']}"
         yield f"{where} {hit['role']}{archive} {moment(hit['at'])}"
         yield f"  │ {plain(' '.join(hit['excerpt'].split()))}"
-
-
-def stopped_text(stopped: StoppedDocument) -> str:
-    count = stopped["dropped"]
-    waited = f"{count} {'message that waited is' if count == 1 else 'messages that waited are'} not run"
-    turn = f"stopped run {short(stopped['run_id'])}" if stopped["run_id"] else ""
-    tasks = stopped["children"]
-    children = f"{tasks} {'task' if tasks == 1 else 'tasks'} that it handed over ended, too" if tasks else ""
-    return "; ".join(filter(None, (turn, waited if count else "", children))) or "Nothing is at work."

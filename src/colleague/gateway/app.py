@@ -13,7 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Scope
 
 from colleague.errors import ColleagueError, DatabaseUnavailable
 from colleague.gateway import hooks, openai_api
@@ -54,6 +54,9 @@ from colleague.gateway.middleware import (
 from colleague.gateway.openapi import describe
 from colleague.gateway.page import approve, assets, inbox, sign_in
 from colleague.gateway.page import runs as page_runs
+from colleague.gateway.page.chat import actions as chat_actions
+from colleague.gateway.page.chat import routes as chat_routes
+from colleague.gateway.page.chat.uploads import upload_limit
 from colleague.gateway.page.paths import is_page
 from colleague.gateway.page.render import page
 from colleague.gateway.page.visitor import SignInFirst
@@ -68,7 +71,15 @@ MCP = "/mcp"
 """Where experts are tools of an MCP server."""
 
 OPEN = (hooks.router, health.router)
-PAGE = (assets.router, approve.router, sign_in.router, inbox.router, page_runs.router)
+PAGE = (
+    assets.router,
+    approve.router,
+    sign_in.router,
+    inbox.router,
+    page_runs.router,
+    chat_routes.router,
+    chat_actions.router,
+)
 _NOUNS = (
     approvals,
     auth_profiles,
@@ -96,8 +107,9 @@ def build(gateway: Gateway) -> ASGIApp:
     """Outermost first: what a request passes on its way in."""
     routes = build_routes(gateway)
 
-    def most_bytes() -> int:
-        return gateway.live.settings.hooks.max_body_bytes
+    async def most_bytes(scope: Scope) -> int:
+        usual = gateway.live.settings.hooks.max_body_bytes
+        return max(usual, await upload_limit(Request(scope), gateway))
 
     return MetricsMiddleware(
         ErrorMiddleware(

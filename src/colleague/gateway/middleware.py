@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -152,11 +152,11 @@ def slow_down(throttle: Throttle, key: tuple[str, ...]) -> None:
 class LimitMiddleware:
     """Reads the whole body first, within its limits of size and time; bounds how long a reader may take."""
 
-    def __init__(self, app: ASGIApp, limits: Limits, most_bytes: Callable[[], int]) -> None:
+    def __init__(self, app: ASGIApp, limits: Limits, most_bytes: Callable[[Scope], Awaitable[int]]) -> None:
         self._app, self._limits, self._most_bytes = app, limits, most_bytes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        most = self._most_bytes()
+        most = await self._most_bytes(scope)
         _check_length(scope, most)
         try:
             async with asyncio.timeout(self._limits.body_seconds):

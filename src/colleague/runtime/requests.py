@@ -11,6 +11,8 @@ from colleague.run_document import ApprovalDocument, Decision, DryRun
 from colleague.session_document import Queued
 
 MOST_CHARACTERS = 100_000
+MOST_FILE_CHARACTERS = 60_000
+"""Of a file that goes along with a message as text."""
 MOST_PENDING = 200
 
 

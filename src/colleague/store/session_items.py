@@ -77,10 +77,14 @@ def items_of(
     return [record(SessionItem, row) for row in tx.all(query.order_by(session_items.c.position).limit(limit))]
 
 
-def latest_items(tx: Tx, session_key: str, transcript: str, *, limit: int) -> list[SessionItem]:
-    """The last of a transcript, the oldest of them first."""
+def latest_items(
+    tx: Tx, session_key: str, transcript: str, *, limit: int, before: int | None = None
+) -> list[SessionItem]:
+    """The last of a transcript, or the last before a position, the oldest of them first."""
     here = session_items.c.session_key == session_key, session_items.c.transcript == transcript
     query = select(*_COLUMNS).where(*here, session_items.c.hidden == 0)
+    if before is not None:
+        query = query.where(session_items.c.position < before)
     rows = tx.all(query.order_by(session_items.c.position.desc()).limit(limit))
     return [record(SessionItem, row) for row in reversed(rows)]
 

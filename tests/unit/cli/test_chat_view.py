@@ -8,12 +8,13 @@ from typing import Any, cast
 
 import pytest
 
-from colleague.cli.chat.attachments import MOST_CHARACTERS, with_files
+from colleague.cli.chat.attachments import with_files
 from colleague.cli.chat.turn_view import TurnView
 from colleague.errors import UsageError
 from colleague.home import Home
 from colleague.run_document import RunDocument
 from colleague.run_event import Kind, RunEvent
+from colleague.runtime.requests import MOST_FILE_CHARACTERS
 
 
 @dataclass
@@ -125,7 +126,7 @@ def test_what_stood_before_final_is_taken_back() -> None:
 def test_what_a_message_names_goes_along(tmp_path: Path) -> None:
     (tmp_path / "a b.txt").write_text("inside")
     (tmp_path / "binary.bin").write_bytes(b"\xff\xfe\x00")
-    (tmp_path / "long.txt").write_text("x" * (MOST_CHARACTERS + 1))
+    (tmp_path / "long.txt").write_text("x" * (MOST_FILE_CHARACTERS + 1))
     sent = with_files('see @"a b.txt", mail@home.example, @ada', tmp_path, Home(tmp_path / "home"))
     assert sent.text.count("inside") == 1
     assert sent.attachments == ()

@@ -11,8 +11,8 @@ from typing import Any
 from colleague.data_element import wrapped
 from colleague.errors import UsageError
 from colleague.home import Home
+from colleague.runtime.requests import MOST_FILE_CHARACTERS
 
-MOST_CHARACTERS = 60_000
 _NAMED = re.compile(r'(?<!\S)@(?:"([^"\n]+)"|(\S+))')
 _PATH = re.compile(r"[/~]|^\.|\.\w{1,8}$")
 """What looks like a path; `@ada` is a name."""
@@ -66,11 +66,11 @@ def _text_of(file: Path, name: str) -> str:
         raise UsageError(f"{name} is no file", hint="nothing was sent; name the files in it one by one")
     try:
         with file.open(encoding="utf-8") as opened:
-            text = opened.read(MOST_CHARACTERS + 1)
+            text = opened.read(MOST_FILE_CHARACTERS + 1)
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is neither a text nor a picture"
         raise UsageError(f"{name} cannot be sent: {why}", hint="nothing was sent") from None
-    if len(text) > MOST_CHARACTERS:
+    if len(text) > MOST_FILE_CHARACTERS:
         hint = "nothing was sent; put it into the workspace, where the agent can read it in parts"
-        raise UsageError(f"{name} has more than {MOST_CHARACTERS} characters", hint=hint)
+        raise UsageError(f"{name} has more than {MOST_FILE_CHARACTERS} characters", hint=hint)
     return text

@@ -12,18 +12,12 @@ from colleague.cli.approval_view import commands as decide_commands
 from colleague.cli.approval_view import summary
 from colleague.cli.decide import WHAT_IT_DID
 from colleague.cli.output import TICK, plain
-from colleague.cli.session_view import (
-    context_lines,
-    model_text,
-    set_lines,
-    status_text,
-    stopped_text,
-    usage_lines,
-)
+from colleague.cli.session_view import context_lines, usage_lines
 from colleague.errors import UsageError
 from colleague.run_document import short
 from colleague.runtime.requests import DecisionRequest, decided_runs
 from colleague.session_key import SessionKey
+from colleague.session_text import model_text, set_lines, status_text, stopped_text
 from colleague.sessions.slash_command import (
     Command,
     Compact,

@@ -23,10 +23,11 @@ from colleague.cli.chat.turn_view import TurnView
 from colleague.cli.decide import WHAT_IT_DID
 from colleague.cli.output import CROSS, TICK, plain
 from colleague.cli.run_view import EMPTY, is_empty
-from colleague.cli.session_view import call_text, media_of, model_text, stopped_text
+from colleague.cli.session_view import call_text, media_of
 from colleague.errors import ColleagueError, DatabaseUnavailable
 from colleague.run_document import ApprovalDocument, RunDocument, short
 from colleague.runtime.requests import DecisionRequest, MessageRequest, SentMessage
+from colleague.session_text import WHAT_BECAME, model_text, stopped_text
 from colleague.sessions.slash_command import PlainMessage, parse_line
 from colleague.silent_answer import shown_answer
 
@@ -45,12 +46,6 @@ NEWS = ("message", "session_status", "approval_requested", "approval_decided", "
 TICK_SECONDS = 0.5
 EARLIER = 6
 """How many items of the conversation so far are shown at the beginning."""
-WHAT_BECAME = {
-    "steered": "the turn at work reads it next",
-    "collected": "it is answered after this turn, with what else comes",
-    "queued": "it is answered after this turn",
-    "interrupted": "the turn at work was ended for it",
-}
 
 
 async def talk_on_a_terminal(using: Client, home: Home, name: str) -> str:

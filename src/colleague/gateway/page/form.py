@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 from fastapi import Depends, Request
 
 from colleague.gateway.api_error import ApiError
-from colleague.gateway.page.visitor import VisitorDep
+from colleague.gateway.page.visitor import Visitor, VisitorDep
 
 KEY = "form_key"
 MOST_FIELDS = 1_000
@@ -32,9 +32,14 @@ async def read_form(request: Request) -> Form:
 async def own_form(request: Request, visitor: VisitorDep) -> Form:
     """A form that this page gave to this visitor. Raises ApiError for any other."""
     form = await read_form(request)
-    if not hmac.compare_digest(form.pop(KEY, "").encode(), visitor.form_key.encode()):
-        raise ApiError(403, "old-form", "this form is from before you signed in: load the page again")
+    check_key(form.pop(KEY, ""), visitor)
     return form
+
+
+def check_key(given: str, visitor: Visitor) -> None:
+    """Raises ApiError unless the form is one that this visitor was given."""
+    if not hmac.compare_digest(given.encode(), visitor.form_key.encode()):
+        raise ApiError(403, "old-form", "this form is from before you signed in: load the page again")
 
 
 FormDep = Annotated[Form, Depends(own_form)]

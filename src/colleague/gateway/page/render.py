@@ -34,8 +34,13 @@ def page(
     **data: Any,
 ) -> HTMLResponse:
     """Every text of `data` is escaped."""
-    text = _templates().get_template(template).render(visitor=visitor, now=_now(), **data)
+    text = fragment(template, visitor, **data)
     return HTMLResponse(text, status, headers={**HEADERS, **(headers or {})})
+
+
+def fragment(template: str, visitor: Visitor | None = None, **data: Any) -> str:
+    """A part of a page, for one that is open. Every text of `data` is escaped."""
+    return _templates().get_template(template).render(visitor=visitor, now=_now(), **data)
 
 
 @cache

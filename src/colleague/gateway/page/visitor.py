@@ -57,6 +57,11 @@ class Visitor:
         if not self.may_decide(expert):
             raise ApiError(403, "not-allowed", f"your role does not allow you to decide for {expert}")
 
+    def require_admin(self, what: str) -> None:
+        """Raises ApiError when the role does not allow `what`, a verb with its object."""
+        if not self.is_admin:
+            raise ApiError(403, "not-allowed", f"your role does not allow you to {what}")
+
 
 async def visitor_of(request: Request, here: GatewayDep) -> Visitor:
     """Raises SignInFirst."""

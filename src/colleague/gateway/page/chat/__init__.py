@@ -1,0 +1,1 @@
+"""Chat: talking to agents and experts on the page."""

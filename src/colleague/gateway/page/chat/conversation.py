@@ -1,0 +1,115 @@
+"""One session as the page shows it, read at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from colleague.errors import NotFound
+from colleague.experts.runs.redacted_report import approval_report
+from colleague.gateway.gateway import Gateway
+from colleague.gateway.page.chat.items import ShownItem, shown_item
+from colleague.gateway.page.chat.tree import SessionNode, session_name, session_path, session_tree
+from colleague.gateway.page.visitor import Visitor
+from colleague.home import Home
+from colleague.run_document import ApprovalDocument
+from colleague.session_document import ArchiveDocument, SessionDocument
+from colleague.session_key import SessionKey
+from colleague.sessions.messages import require_session
+from colleague.sessions.report import archive_document, item_documents, session_document
+from colleague.store.main_news import news_in, unread_among
+from colleague.store.outbox import mark_read
+from colleague.store.session_entry import archives_of
+from colleague.store.session_items import latest_items
+from colleague.store.session_work import questions_of
+from colleague.store.tx import Tx
+
+ON_A_PAGE = 60
+MODE_WORDS = {
+    "steer": "it reads your message before its next step",
+    "steer-backlog": "it reads your message before its next step",
+    "followup": "your message gets a turn of its own afterwards",
+    "collect": "your messages are answered together afterwards",
+    "queue": "your messages are answered one by one afterwards",
+    "interrupt": "your message ends what it is doing",
+}
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A session with the last things said in it. `older` is the position to go on before; `mode` says what a
+    message does that comes while a turn is at work."""
+
+    session: SessionDocument
+    items: Sequence[ShownItem]
+    questions: Sequence[ApprovalDocument]
+    tree: Sequence[SessionNode]
+    archives: Sequence[ArchiveDocument]
+    older: int | None
+    archive: str | None
+    mode: str
+    unread: Sequence[str] = ()
+
+    @property
+    def name(self) -> str:
+        return session_name(self.session["key"], self.session["label"])
+
+    @property
+    def path(self) -> str:
+        return session_path(self.session["key"])
+
+    @property
+    def is_main(self) -> bool:
+        return SessionKey.parse(self.session["key"]).is_main
+
+    @property
+    def last(self) -> int:
+        """The position from which on a stream tells."""
+        return self.items[-1].position if self.items else self.session["positions"]
+
+
+@dataclass(frozen=True)
+class ConversationReader:
+    """Reads one session, by its key or label."""
+
+    home: Home
+    session: str
+    default_mode: str
+
+    def read(
+        self, tx: Tx, *, before: int | None = None, archive: str | None = None, limit: int = ON_A_PAGE
+    ) -> Conversation:
+        """Raises NotFound."""
+        entry = require_session(tx, self.session)
+        archives = [archive_document(each) for each in archives_of(tx, entry.key)]
+        if archive is not None and archive not in [each["id"] for each in archives]:
+            raise NotFound(f"there is no such archive of {entry.key}", hint="see the list below its name")
+        items = latest_items(tx, entry.key, archive or entry.id, limit=limit, before=before)
+        mode = entry.queue_mode or self.default_mode
+        return Conversation(
+            session=session_document(tx, entry),
+            items=[shown_item(each) for each in item_documents(tx, items)],
+            questions=[approval_report(tx, self.home, each) for each in questions_of(tx, entry.key)],
+            tree=session_tree(tx),
+            archives=archives,
+            older=items[0].position if len(items) == limit else None,
+            archive=archive,
+            mode=MODE_WORDS.get(mode.replace("+", "-"), ""),
+            unread=unread_among(tx, news_in(items)),
+        )
+
+
+def reader_of(here: Gateway, session: str) -> ConversationReader:
+    return ConversationReader(here.home, session, here.live.settings.messages.queue.mode)
+
+
+async def read_conversation(
+    here: Gateway, session: str, visitor: Visitor, *, before: int | None = None, archive: str | None = None
+) -> Conversation:
+    """What whoever talks here has seen counts as read; nobody else changes anything by looking."""
+    await here.service.session(session)  # the main session is made when there is none
+    reader = reader_of(here, session)
+    found = await here.database.read(lambda tx: reader.read(tx, before=before, archive=archive))
+    if found.unread and visitor.is_admin:
+        await here.database.write(lambda tx: mark_read(tx, list(found.unread), visitor.name))
+    return found

@@ -1,0 +1,170 @@
+"""What was said in a session, as a person reads it on the page."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from colleague.agent.pictures.media import MediaRef
+from colleague.gateway.page.fields import ReadableField, readable_fields
+from colleague.gateway.page.markdown import markdown_html
+from colleague.session_document import ItemCall, ItemDocument
+from colleague.silent_answer import shown_answer
+
+LONGEST_RESULT = 20_000
+LONGEST_LINE = 120
+_FILE = re.compile(
+    r'\n\n<data source="file:([^"]*)">\n(.*?)\n</data>(?=\n\n<data source="file:|\Z)', re.DOTALL
+)
+"""A file that came along with a message as text."""
+
+
+@dataclass(frozen=True)
+class AttachedFile:
+    """A file whose text stands in a message."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ShownPicture:
+    """A picture that came with a message. `url` is a place of the page."""
+
+    name: str
+    url: str
+
+
+@dataclass(frozen=True)
+class ShownCanvas:
+    """Something that a call of `canvas` showed."""
+
+    id: str
+    version: int
+    title: str
+
+    @property
+    def url(self) -> str:
+        return f"/chat/canvas/{self.id}?version={self.version}"
+
+
+@dataclass(frozen=True)
+class ShownCall:
+    """One call: a line, and what stands below it when a person opens it."""
+
+    id: str
+    operation: str
+    line: str
+    status: str
+    fields: Sequence[ReadableField]
+    result: str | None
+    canvas: ShownCanvas | None = None
+
+
+@dataclass(frozen=True)
+class ShownItem:
+    """One thing that was said. `html` is Markdown that was rendered, `text` is shown as it is."""
+
+    position: int
+    role: str
+    who: str
+    at: str | None
+    run_id: str | None
+    text: str = ""
+    html: Markup | None = None
+    reasoning: str = ""
+    files: Sequence[AttachedFile] = ()
+    pictures: Sequence[ShownPicture] = ()
+    media: Sequence[ShownPicture] = ()
+    problems: Sequence[str] = ()
+    calls: Sequence[ShownCall] = ()
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the agent chose to say nothing."""
+        return self.role == "assistant" and not self.html and not self.calls and not self.media
+
+
+def shown_item(item: ItemDocument) -> ShownItem:
+    attached = item["attachments"] if isinstance(item["attachments"], dict) else {}
+    common: dict[str, Any] = {
+        "position": item["position"],
+        "role": item["role"],
+        "at": item["at"],
+        "run_id": item["run_id"],
+    }
+    if item["role"] == "user":
+        text, files = parted(item["text"])
+        return ShownItem(
+            **common,
+            who=item["source"] or "you",
+            text=text,
+            files=files,
+            pictures=[_picture(each) for each in attached.get("pictures", ())],
+            problems=[str(each) for each in attached.get("problems", ())],
+        )
+    words = shown_answer(item["text"]).text if item["role"] == "assistant" else item["text"]
+    return ShownItem(
+        **common,
+        who=item["source"] or ("agent" if item["role"] == "assistant" else "event"),
+        html=markdown_html(words) if words.strip() else None,
+        reasoning=item["reasoning"],
+        media=[_media(str(each)) for each in attached.get("media", ())],
+        calls=[_call(each) for each in item["calls"]],
+    )
+
+
+def parted(text: str) -> tuple[str, list[AttachedFile]]:
+    """The words of a message, and the files behind them."""
+    files = [AttachedFile(name, inside) for name, inside in _FILE.findall(text)]
+    return _FILE.sub("", text), files
+
+
+def _picture(kept: dict[str, Any]) -> ShownPicture:
+    return ShownPicture(str(kept.get("name", "")), f"/chat/media/{kept.get('sha256', '')}")
+
+
+def _media(address: str) -> ShownPicture:
+    """What came with an answer; an address elsewhere is only ever named."""
+    kept = MediaRef.of(address, "")
+    return ShownPicture("media" if kept else address, f"/chat/media/{kept.sha256}" if kept else "")
+
+
+def _call(call: ItemCall) -> ShownCall:
+    return ShownCall(
+        call["id"],
+        call["operation"],
+        summary_line(call["arguments"]),
+        call["status"].replace("_", " "),
+        readable_fields(call["arguments"]),
+        shortened(call["result"], LONGEST_RESULT) if call["result"] is not None else None,
+        _canvas(call),
+    )
+
+
+def _canvas(call: ItemCall) -> ShownCanvas | None:
+    """What a call has shown, by its result; None for any other call."""
+    if call["operation"] != "canvas" or call["status"] != "finished":
+        return None
+    try:
+        shown = json.loads(call["result"] or "")
+        return ShownCanvas(str(shown["canvas"]), int(shown["version"]), str(shown["title"]))
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def summary_line(arguments: Any) -> str:
+    """The arguments on one line; the first ones tell the most."""
+    if isinstance(arguments, dict):
+        texts = (each if isinstance(each, str) else json.dumps(each) for each in arguments.values())
+        return shortened(" · ".join(" ".join(each.split()) for each in texts if each), LONGEST_LINE)
+    return shortened(json.dumps(arguments), LONGEST_LINE) if arguments is not None else ""
+
+
+def shortened(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}..."

@@ -1,0 +1,156 @@
+// A conversation while the page is open: what happens is put in its place. Reading, sending and deciding work without this.
+"use strict";
+
+const place = document.querySelector("[data-events]");
+const items = document.getElementById("items");
+const form = document.getElementById("say");
+const box = document.getElementById("text");
+const notice = document.getElementById("notice");
+let last = "";
+
+function nearEnd() {
+  return window.innerHeight + window.scrollY >= document.documentElement.scrollHeight - 160;
+}
+
+function toEnd() {
+  window.scrollTo(0, document.documentElement.scrollHeight);
+}
+
+// What a person has opened stays open.
+function keepOpen(old, fresh) {
+  const open = [...old.querySelectorAll("details[open][data-call]")].map((each) => each.dataset.call);
+  for (const each of fresh.querySelectorAll("details[data-call]")) each.open = open.includes(each.dataset.call);
+}
+
+function put(target, html) {
+  const fresh = fragment(html);
+  keepOpen(target, fresh);
+  target.replaceChildren(fresh);
+  if (window.htmx) window.htmx.process(target);
+}
+
+function fragment(html) {
+  const made = document.createElement("template");
+  made.innerHTML = html.trim();
+  return made.content;
+}
+
+function putItem(html) {
+  const fresh = fragment(html).firstElementChild;
+  const old = document.getElementById(fresh.id);
+  if (old) {
+    keepOpen(old, fresh);
+    old.replaceWith(fresh);
+    return;
+  }
+  items.querySelector(".nothing")?.remove();
+  const number = (each) => Number(each.id.slice(5));
+  const after = [...items.children].find((each) => number(each) > number(fresh));
+  items.insertBefore(fresh, after ?? null);
+}
+
+// Questions come and go one by one, so that nothing that somebody writes is lost.
+function putQuestions(html) {
+  const target = document.getElementById("questions");
+  const fresh = [...fragment(html).children];
+  const wanted = new Set(fresh.map((each) => each.id));
+  for (const old of [...target.children]) if (!wanted.has(old.id)) old.remove();
+  for (const each of fresh) if (!document.getElementById(each.id)) target.append(each);
+}
+
+const PARTS = {
+  item: putItem,
+  live: (html) => put(document.getElementById("live"), html),
+  state: (html) => put(document.getElementById("state"), html),
+  tree: (html) => put(document.getElementById("tree"), html),
+  questions: putQuestions,
+  reload: () => window.location.assign(window.location.pathname),
+};
+
+function listen(wait) {
+  const address = new URL(place.dataset.events, window.location);
+  if (last) address.searchParams.set("after", last);
+  const source = new EventSource(address);
+  const lost = document.getElementById("lost");
+  source.addEventListener("open", () => { lost.hidden = true; wait = 1000; });
+  for (const [kind, show] of Object.entries(PARTS)) {
+    source.addEventListener(kind, (event) => {
+      const follow = nearEnd();
+      if (kind === "item" && event.lastEventId) last = event.lastEventId;
+      show(JSON.parse(event.data));
+      if (follow) toEnd();
+    });
+  }
+  source.addEventListener("error", () => {
+    lost.hidden = false;
+    if (source.readyState !== EventSource.CLOSED) return;
+    window.setTimeout(() => listen(Math.min(wait * 2, 30000)), wait);
+  });
+}
+
+function say(text, problem) {
+  const line = document.createElement("p");
+  line.className = problem ? "problem" : "note";
+  line.textContent = text;
+  notice.replaceChildren(line);
+}
+
+function offer() {
+  const list = document.querySelector(".commands");
+  const typed = box.value;
+  const command = typed.startsWith("/") && !typed.includes("\n");
+  if (command) list.open = true;
+  else if (list.dataset.opened) list.open = false;
+  list.dataset.opened = command ? "yes" : "";
+  const name = typed.split(" ")[0];
+  for (const each of list.querySelectorAll("[data-command]")) {
+    each.hidden = command && !(each.dataset.command.startsWith(name) || name.startsWith(each.dataset.command));
+  }
+}
+
+if (place) listen(1000);
+if (place && !window.location.hash) toEnd();
+
+if (form) {
+  box.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    event.preventDefault();
+    form.requestSubmit();
+  });
+  box.addEventListener("input", offer);
+  box.addEventListener("paste", (event) => {
+    if (!event.clipboardData.files.length) return;
+    form.elements.files.files = event.clipboardData.files;
+    event.preventDefault();
+  });
+  form.addEventListener("htmx:beforeRequest", (event) => {
+    if (!box.value.trim() && !form.elements.files.files.length) event.preventDefault();
+  });
+  document.body.addEventListener("chat-sent", (event) => {
+    box.value = "";
+    form.elements.files.value = "";
+    form.elements.once.value = event.detail.once;
+    offer();
+    toEnd();
+  });
+}
+document.body.addEventListener("htmx:sendError", () => say("The gateway does not answer. What you wrote is still here; send it again.", true));
+document.body.addEventListener("htmx:responseError", (event) => {
+  const told = new DOMParser().parseFromString(event.detail.xhr.responseText, "text/html");
+  say(told.querySelector(".problem")?.textContent ?? "This did not work.", true);
+});
+
+// Deciding without leaving the conversation.
+document.getElementById("questions")?.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const sent = event.target;
+  const fields = new URLSearchParams(new FormData(sent, event.submitter));
+  try {
+    const told = await fetch(sent.action, { method: "POST", body: fields, headers: { "HX-Request": "true" } });
+    const text = await told.text();
+    if (told.ok) put(notice, text);
+    else say(new DOMParser().parseFromString(text, "text/html").querySelector(".problem")?.textContent ?? "This did not work.", true);
+  } catch {
+    say("The gateway does not answer, and nothing was decided.", true);
+  }
+});
