@@ -20,17 +20,18 @@ def working_sessions(tx: Tx) -> Mapping[str, str]:
     """Sessions with an unfinished run, by key: `running` when one of them is, else how the first stands."""
     rows = tx.all(select(runs.c.session_key, runs.c.status).where(is_open()).order_by(runs.c.id))
     found: dict[str, str] = {}
-    for key, status in rows:
-        if status == "running" or key not in found:
-            found[key] = status
+    for row in rows:
+        if row.status == "running" or row.session_key not in found:
+            found[row.session_key] = row.status
     return found
 
 
 def question_counts(tx: Tx) -> Mapping[str, int]:
     """How many questions of each session wait for a person; those without one are left out."""
     pending = approvals.c.status == sql_literal("pending")
-    query = select(runs.c.session_key, func.count()).join(approvals, approvals.c.run_id == runs.c.id)
-    return {key: int(count) for key, count in tx.all(query.where(pending).group_by(runs.c.session_key))}
+    query = select(runs.c.session_key, func.count().label("questions")).join(approvals, approvals.c.run_id == runs.c.id)
+    rows = tx.all(query.where(pending).group_by(runs.c.session_key))
+    return {row.session_key: int(row.questions) for row in rows}
 
 
 def questions_of(tx: Tx, session_key: str) -> list[Approval]:

@@ -66,6 +66,8 @@ class ScriptedReply:
     calls: tuple[ScriptedCall, ...] = ()
     when: re.Pattern[str] | None = None
     delay: float = 0.0
+    pace: float = 0.0
+    """Seconds after each piece."""
     error: ScriptedError | None = None
 
 
@@ -143,6 +145,7 @@ def _reply(item: Node, number: int, findings: Findings, logged: bool) -> Scripte
         calls=tuple(_call(each, findings) for each in fields.items("calls")),
         when=fields.parsed("when", _pattern, "field-value"),
         delay=fields.parsed("delay", _seconds, "field-value") or 0.0,
+        pace=fields.parsed("pace", _seconds, "field-value") or 0.0,
         error=_error(fields, logged),
     )
     if fields.node is not None and not any(map(fields.has, ("text", "thinking", "calls", "error"))):

@@ -50,6 +50,7 @@ class ScriptPlayer:
             raise self._failure(error)
         for piece in _pieces(reply, answers):
             yield piece
+            await asyncio.sleep(reply.pace)
 
     def _note(self, answers: int, reply: ScriptedReply | None, last: str) -> int:
         """Writes to the log; how often it was asked for this answer before, as far as there is a log."""

@@ -28,7 +28,7 @@ def _renderer() -> MarkdownIt:
 
     made = MarkdownIt("commonmark", {"html": False, "breaks": True, "maxNesting": 20})
     made.enable(["table", "strikethrough"]).disable("image")
-    made.validateLink = _is_link  # type: ignore[method-assign]
+    made.validateLink = _is_link  # type: ignore[method-assign, assignment]
     made.add_render_rule("link_open", _link_open)
     for cell in ("th_open", "td_open"):
         made.add_render_rule(cell, _cell_open)

@@ -106,7 +106,7 @@ def _became(sent: SentMessage) -> Notice:
     if sent.queued in ("dropped", "denied"):
         return Notice((f"{sent.queued}: {sent.reason}",), True)
     lines = (f"{sent.queued}: {WHAT_BECAME[sent.queued]}",) if sent.queued in WHAT_BECAME else ()
-    return Notice((*lines, *sent.problems), bool(sent.problems))
+    return Notice((*lines, *sent.problems), bool(sent.problems), passing=not sent.problems)
 
 
 @router.post("/chat/session/{key}/stop")

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Notice:
-    """Lines for the person alone; `problem` when something did not work. `goes_to` is where to go on."""
+    """Lines for the person alone; `problem` when something did not work. `goes_to` is where to go on.
+    `passing`: it holds until the next answer."""
 
     lines: Sequence[str] = ()
     problem: bool = False
     goes_to: str = ""
+    passing: bool = False
 
     @property
     def text(self) -> str:

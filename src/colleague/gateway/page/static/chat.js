@@ -44,6 +44,7 @@ function putItem(html) {
     return;
   }
   items.querySelector(".nothing")?.remove();
+  if (fresh.matches(".assistant")) notice?.querySelector("[data-passing]")?.remove();
   const number = (each) => Number(each.id.slice(5));
   const after = [...items.children].find((each) => number(each) > number(fresh));
   items.insertBefore(fresh, after ?? null);
