@@ -29,7 +29,9 @@ def working_sessions(tx: Tx) -> Mapping[str, str]:
 def question_counts(tx: Tx) -> Mapping[str, int]:
     """How many questions of each session wait for a person; those without one are left out."""
     pending = approvals.c.status == sql_literal("pending")
-    query = select(runs.c.session_key, func.count().label("questions")).join(approvals, approvals.c.run_id == runs.c.id)
+    query = select(runs.c.session_key, func.count().label("questions")).join(
+        approvals, approvals.c.run_id == runs.c.id
+    )
     rows = tx.all(query.where(pending).group_by(runs.c.session_key))
     return {row.session_key: int(row.questions) for row in rows}
 

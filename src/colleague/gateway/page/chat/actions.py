@@ -10,6 +10,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from colleague.errors import ColleagueError, UsageError
+from colleague.experts.expert import find_expert
 from colleague.gateway.api.approvals import decide_in
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.page.chat.conversation import read_conversation
@@ -22,6 +23,7 @@ from colleague.gateway.page.form import FormDep
 from colleague.gateway.page.inbox import decision_of
 from colleague.gateway.page.render import HEADERS, page
 from colleague.gateway.page.visitor import Visitor, VisitorDep
+from colleague.home import Home
 from colleague.main_names import MAIN_AGENT
 from colleague.runtime.requests import MessageRequest, SentMessage
 from colleague.session_key import SessionKey
@@ -40,17 +42,18 @@ async def make_session(visitor: VisitorDep, form: FormDep, here: GatewayDep) -> 
     visitor.require_admin(TALK)
     whom, label = form.get("with", MAIN_AGENT), form.get("label", "").strip()
     try:
-        key = _new_key(whom)
+        key = _new_key(here.home, whom)
         await here.service.change_session(key, {"label": label} if label else {})
     except ColleagueError as error:
         return await sessions_page(here, visitor, _sentence(error))
     return RedirectResponse(session_path(key), 303, headers=dict(HEADERS))
 
 
-def _new_key(whom: str) -> str:
+def _new_key(home: Home, whom: str) -> str:
+    """Raises ColleagueError when there is nobody of this name."""
     kind, _, expert = whom.partition(":")
     if kind == "expert":
-        return str(SessionKey.for_expert(expert))
+        return str(SessionKey.for_expert(find_expert(home, expert).name))
     return str(SessionKey.for_chat("page", "dm", secrets.token_hex(4), agent=whom))
 
 
