@@ -13,10 +13,11 @@ from colleague.gateway.page.chat.tree import SessionNode, session_name, session_
 from colleague.gateway.page.visitor import Visitor
 from colleague.home import Home
 from colleague.run_document import ApprovalDocument
-from colleague.session_document import ArchiveDocument, SessionDocument
+from colleague.session_document import ArchiveDocument, ItemDocument, SessionDocument
 from colleague.session_key import SessionKey
 from colleague.sessions.messages import require_session
 from colleague.sessions.report import archive_document, item_documents, session_document
+from colleague.store.approvals import approvals_about
 from colleague.store.main_news import news_in, unread_among
 from colleague.store.outbox import mark_read
 from colleague.store.session_entry import archives_of
@@ -88,7 +89,7 @@ class ConversationReader:
         mode = entry.queue_mode or self.default_mode
         return Conversation(
             session=session_document(tx, entry),
-            items=[shown_item(each) for each in item_documents(tx, items)],
+            items=_shown(tx, item_documents(tx, items)),
             questions=[approval_report(tx, self.home, each) for each in questions_of(tx, entry.key)],
             tree=session_tree(tx),
             archives=archives,
@@ -97,6 +98,16 @@ class ConversationReader:
             mode=MODE_WORDS.get(mode.replace("+", "-"), ""),
             unread=unread_among(tx, news_in(items)),
         )
+
+
+def _shown(tx: Tx, items: Sequence[ItemDocument]) -> list[ShownItem]:
+    parked = [call["id"] for item in items for call in item["calls"] if call["status"] == "parked"]
+    decided = {
+        str(each.call_id): f"{each.decision} by {each.decided_by}".replace("_", " ")
+        for each in approvals_about(tx, parked)
+        if each.decision
+    }
+    return [shown_item(each, decided) for each in items]
 
 
 def reader_of(here: Gateway, session: str) -> ConversationReader:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,6 +64,8 @@ class ShownCall:
     fields: Sequence[ReadableField]
     result: str | None
     canvas: ShownCanvas | None = None
+    decided: str = ""
+    """How a person decided on it, when it was parked: what came of it is told further down."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,8 @@ class ShownItem:
         return self.role == "assistant" and not self.html and not self.calls and not self.media
 
 
-def shown_item(item: ItemDocument) -> ShownItem:
+def shown_item(item: ItemDocument, decided: Mapping[str, str] | None = None) -> ShownItem:
+    """`decided` says how people decided on calls, by their ids."""
     attached = item["attachments"] if isinstance(item["attachments"], dict) else {}
     common: dict[str, Any] = {
         "position": item["position"],
@@ -115,7 +118,7 @@ def shown_item(item: ItemDocument) -> ShownItem:
         html=markdown_html(words) if words.strip() else None,
         reasoning=item["reasoning"],
         media=[_media(str(each)) for each in attached.get("media", ())],
-        calls=[_call(each) for each in item["calls"]],
+        calls=[_call(each, (decided or {}).get(each["id"], "")) for each in item["calls"]],
     )
 
 
@@ -135,7 +138,7 @@ def _media(address: str) -> ShownPicture:
     return ShownPicture("media" if kept else address, f"/chat/media/{kept.sha256}" if kept else "")
 
 
-def _call(call: ItemCall) -> ShownCall:
+def _call(call: ItemCall, decided: str) -> ShownCall:
     return ShownCall(
         call["id"],
         call["operation"],
@@ -144,6 +147,7 @@ def _call(call: ItemCall) -> ShownCall:
         readable_fields(call["arguments"]),
         shortened(call["result"], LONGEST_RESULT) if call["result"] is not None else None,
         _canvas(call),
+        decided,
     )
 
 

@@ -1,0 +1,168 @@
+"""Chat in a real Chromium: answers as they come, steering, a question, and a gateway that is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import httpx2
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.test_page import SECONDS, SIZES, TOKEN
+from tests.forked import forked_command
+from tests.integration.gateway.harness import BEARER, House
+
+SLOW = "One two three four five six seven eight nine ten eleven twelve."
+WRITES = {"operation": "write", "arguments": {"path": "notes.md", "text": "Call Ada."}}
+REPLIES = (
+    *({"text": f"Answer {number}.", "thinking": "Hm."} for number in range(1, 20)),
+    {"when": "slowly", "text": SLOW, "pace": 0.4},
+    {"when": "please write", "calls": [WRITES]},
+)
+
+
+@dataclass
+class ServedHome:
+    """A gateway in a process of its own, which can be killed, on a port that it keeps."""
+
+    house: House
+    port: int
+    process: subprocess.Popen[bytes] | None = field(default=None)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        command = forked_command("-m", "colleague", "serve")
+        environ = {**os.environ, **self.house.environ, "OPENCLAW_STATE_DIR": str(self.house.root)}
+        with (self.house.root / "serve.log").open("ab") as log:
+            self.process = subprocess.Popen(command, env=environ, stdout=log, stderr=log)
+        deadline = time.monotonic() + 120
+        while not self._answers():
+            assert time.monotonic() < deadline, (self.house.root / "serve.log").read_text()
+            time.sleep(0.1)
+
+    def _answers(self) -> bool:
+        try:
+            return httpx2.get(f"{self.url}/healthz", timeout=5).status_code == 200
+        except httpx2.HTTPError:
+            return False
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(60)
+        deadline = time.monotonic() + 60
+        while self._answers():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+    def said(self) -> list[str]:
+        told = httpx2.get(f"{self.url}/api/sessions/agent:main:main/messages", headers=BEARER, timeout=60)
+        return [each["text"] for each in told.json()]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedHome]:
+    house = House(tmp_path_factory.mktemp("chat") / "home").furnish()
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    house.configure(
+        gateway={**house.settings["gateway"], "port": port},
+        agents={"defaults": {"model": {"primary": "script/play.yaml"}}},
+        tools={"approvals": {"write": "confirm"}},
+    )
+    house.play(*REPLIES)
+    running = ServedHome(house, port)
+    running.start()
+    yield running
+    running.kill()
+
+
+@contextmanager
+def opened(browser: Browser, served: ServedHome, size: str = "desktop", **more: bool) -> Iterator[Page]:
+    """Somebody signed in, at the chat. Anything that goes wrong in the page fails the test."""
+    with browser.new_context(viewport=SIZES[size], **more) as context:
+        page = context.new_page()
+        page.set_default_timeout(SECONDS)
+        problems: list[str] = []
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.goto(f"{served.url}/login?next=/chat")
+        page.get_by_label("Token of the gateway").fill(TOKEN)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("heading", name="Main agent")).to_be_visible(timeout=SECONDS)
+        yield page
+        assert problems == []
+
+
+def say(page: Page, text: str) -> None:
+    page.get_by_label("Message", exact=True).fill(text)
+    page.keyboard.press("Enter")
+
+
+def test_an_answer_as_it_comes_and_a_word_meanwhile(browser: Browser, served: ServedHome) -> None:
+    with opened(browser, served) as page:
+        say(page, "Count slowly")
+        expect(page.locator("#live")).to_contain_text("One two", timeout=SECONDS)
+        expect(page.locator("#items")).not_to_contain_text("One two")
+        say(page, "And stop at twelve")
+        expect(page.locator("#notice")).to_contain_text(
+            "steered: the turn at work reads it next", timeout=SECONDS
+        )
+        expect(page.locator("#items")).to_contain_text(SLOW, timeout=SECONDS)
+        expect(page.locator("#items")).to_contain_text("Answer 2.", timeout=SECONDS)
+        expect(page.locator("#live")).to_be_empty(timeout=SECONDS)
+        expect(page.get_by_text(SLOW)).to_have_count(1)
+        expect(page.get_by_text("And stop at twelve")).to_have_count(1)
+
+
+def test_a_question_is_decided_where_it_is_asked(browser: Browser, served: ServedHome) -> None:
+    with opened(browser, served, "phone") as page:
+        say(page, "please write")
+        card = page.locator("#questions article")
+        expect(card).to_contain_text("Call Ada.", timeout=SECONDS)
+        card.get_by_role("button", name="Approve", exact=True).click()
+        expect(page.locator("#notice")).to_contain_text("approve by operator", timeout=SECONDS)
+        expect(card).to_have_count(0, timeout=SECONDS)
+        expect(page.locator(".call .state", has_text="approve by operator")).to_have_count(1, timeout=SECONDS)
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert (served.house.root / "workspace" / "notes.md").read_text() == "Call Ada."
+
+
+def test_the_gateway_is_killed_and_comes_back(browser: Browser, served: ServedHome) -> None:
+    with opened(browser, served) as page:
+        say(page, "Once more slowly")
+        expect(page.locator("#live")).to_contain_text("One two", timeout=SECONDS)
+        served.kill()
+        expect(page.locator("#lost")).to_be_visible(timeout=SECONDS)
+        say(page, "Are you there?")
+        expect(page.locator("#notice")).to_contain_text("What you wrote is still here", timeout=SECONDS)
+        served.start()
+        expect(page.locator("#lost")).to_be_hidden(timeout=SECONDS)
+        page.get_by_role("button", name="Send").click()
+        expect(page.locator("#items")).to_contain_text("Are you there?", timeout=SECONDS)
+        expect(page.locator(".dot")).to_have_count(0, timeout=SECONDS)
+        shown = page.locator("#items > article").count()
+        assert shown == len(served.said()), "everything, and nothing twice"
+        expect(page.get_by_text("Once more slowly")).to_have_count(1)
+
+
+def test_without_scripts(browser: Browser, served: ServedHome) -> None:
+    with opened(browser, served, "phone", java_script_enabled=False) as page:
+        page.get_by_label("Message", exact=True).fill("Only a form")
+        page.get_by_role("button", name="Send").click()
+        expect(page.get_by_text("Only a form")).to_be_visible(timeout=SECONDS)
+        count = len(served.said())
+        deadline = time.monotonic() + 120
+        while page.locator("#items > article").count() < count + 1:
+            assert time.monotonic() < deadline
+            page.reload()
