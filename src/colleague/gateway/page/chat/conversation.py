@@ -37,7 +37,7 @@ MODE_WORDS = {
 
 
 @dataclass(frozen=True)
-class Conversation:
+class ShownConversation:
     """A session with the last things said in it. `older` is the position to go on before; `mode` says what a
     message does that comes while a turn is at work."""
 
@@ -79,7 +79,7 @@ class ConversationReader:
 
     def read(
         self, tx: Tx, *, before: int | None = None, archive: str | None = None, limit: int = ON_A_PAGE
-    ) -> Conversation:
+    ) -> ShownConversation:
         """Raises NotFound."""
         entry = require_session(tx, self.session)
         archives = [archive_document(each) for each in archives_of(tx, entry.key)]
@@ -87,7 +87,7 @@ class ConversationReader:
             raise NotFound(f"there is no such archive of {entry.key}", hint="see the list below its name")
         items = latest_items(tx, entry.key, archive or entry.id, limit=limit, before=before)
         mode = entry.queue_mode or self.default_mode
-        return Conversation(
+        return ShownConversation(
             session=session_document(tx, entry),
             items=_shown(tx, item_documents(tx, items)),
             questions=[approval_report(tx, self.home, each) for each in questions_of(tx, entry.key)],
@@ -116,7 +116,7 @@ def reader_of(here: Gateway, session: str) -> ConversationReader:
 
 async def read_conversation(
     here: Gateway, session: str, visitor: Visitor, *, before: int | None = None, archive: str | None = None
-) -> Conversation:
+) -> ShownConversation:
     """What whoever talks here has seen counts as read; nobody else changes anything by looking."""
     await here.service.session(session)  # the main session is made when there is none
     reader = reader_of(here, session)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from colleague.session_event import SessionEvent
@@ -23,7 +23,6 @@ class LiveTurn:
     stored: str = ""
     """The last answer that is stored: what is in it is not shown twice, whichever is told first."""
     changed: bool = False
-    _pieces: list[str] = field(default_factory=list)
 
     @property
     def words(self) -> str:

@@ -11,7 +11,7 @@ from colleague.agent.canvas.page import canvas_page
 from colleague.experts.expert import usable_experts
 from colleague.gateway.api.media import media
 from colleague.gateway.gateway import Gateway, GatewayDep
-from colleague.gateway.page.chat.conversation import Conversation, read_conversation
+from colleague.gateway.page.chat.conversation import ShownConversation, read_conversation
 from colleague.gateway.page.chat.notice import Notice
 from colleague.gateway.page.chat.stream import StreamPlace, chat_stream
 from colleague.gateway.page.chat.tree import session_name, session_path, session_tree
@@ -95,7 +95,7 @@ async def show_session(
 
 def conversation_page(
     visitor: Visitor,
-    found: Conversation,
+    found: ShownConversation,
     notice: Notice | None = None,
     *,
     draft: str = "",

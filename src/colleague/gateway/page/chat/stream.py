@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from colleague.gateway.gateway import Gateway
-from colleague.gateway.page.chat.conversation import Conversation, reader_of
+from colleague.gateway.page.chat.conversation import ShownConversation, reader_of
 from colleague.gateway.page.chat.items import ShownItem, shown_item
 from colleague.gateway.page.chat.live_turn import LiveTurn
 from colleague.gateway.page.markdown import markdown_html
@@ -94,7 +94,7 @@ class ChatParts:
         told = [part for item in found.items if item.calls for part in self._item(item)]
         return [*told, *self._around(found)]
 
-    def _around(self, found: Conversation) -> Iterator[str]:
+    def _around(self, found: ShownConversation) -> Iterator[str]:
         more: dict[str, Any] = {"chat": found, "tree": found.tree, "current": self.place.key}
         for name in ("state", "questions", "tree"):
             yield from self._changed(name, fragment(f"chat_{name}.html", self.visitor, **more))
