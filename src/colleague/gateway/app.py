@@ -19,9 +19,11 @@ from colleague.errors import ColleagueError, DatabaseUnavailable
 from colleague.gateway import hooks, openai_api
 from colleague.gateway.api import (
     approvals,
+    audit,
     auth_profiles,
     canvases,
     channels,
+    connections,
     deadletters,
     deliveries,
     events,
@@ -29,6 +31,7 @@ from colleague.gateway.api import (
     grants,
     health,
     media,
+    overview,
     people,
     runs,
     search,
@@ -70,15 +73,18 @@ OPEN = (hooks.router, health.router)
 PAGE = (assets.router, approve.router, sign_in.router, inbox.router, page_runs.router)
 _NOUNS = (
     approvals,
+    audit,
     auth_profiles,
     canvases,
     channels,
+    connections,
     deadletters,
     deliveries,
     events,
     experts,
     grants,
     media,
+    overview,
     people,
     runs,
     search,
