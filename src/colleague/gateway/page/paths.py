@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-_TOPS = frozenset(("", "approve", "inbox", "login", "logout", "news", "runs", "static"))
+_TOPS = frozenset(
+    ("", "approve", "inbox", "login", "logout", "news", "overview", "runs", "settings", "static")
+)
 
 _WITH_SECRET = frozenset(("login", "approve"))
 

@@ -17,4 +17,4 @@ CREATE INDEX audit_action ON audit (action, at, id);
 
 -- The overview: how long people took to decide, and what each expert cost on each day.
 CREATE INDEX approvals_decided ON approvals (decided_at, requested_at) WHERE status = 'decided';
-CREATE INDEX spend_day ON spend (day, expert);
+CREATE INDEX spend_day ON spend (day, expert, input_tokens, output_tokens, cost);
