@@ -54,7 +54,8 @@ from colleague.gateway.middleware import (
     MetricsMiddleware,
 )
 from colleague.gateway.openapi import describe
-from colleague.gateway.page import approve, assets, inbox, sign_in
+from colleague.gateway.page import approve, assets, inbox, settings, sign_in
+from colleague.gateway.page import audit as page_audit
 from colleague.gateway.page import overview as page_overview
 from colleague.gateway.page import runs as page_runs
 from colleague.gateway.page.paths import is_page
@@ -71,7 +72,16 @@ MCP = "/mcp"
 """Where experts are tools of an MCP server."""
 
 OPEN = (hooks.router, health.router)
-PAGE = (assets.router, approve.router, sign_in.router, inbox.router, page_runs.router, page_overview.router)
+PAGE = (
+    assets.router,
+    approve.router,
+    sign_in.router,
+    inbox.router,
+    page_runs.router,
+    page_overview.router,
+    settings.router,
+    page_audit.router,
+)
 _NOUNS = (
     approvals,
     audit,

@@ -133,8 +133,9 @@ def _failures(tx: Tx, since: int) -> list[CauseCount]:
 
 def cause_of(error: str | None) -> str:
     """The beginning of an error that others of its kind share: without numbers, quotes and details."""
-    found = _CAUSE.match((error or "").strip())
-    return found[0].strip() if found else ""
+    line = (error or "").strip().partition("\n")[0]
+    found = _CAUSE.match(line)
+    return found[0].strip() if found and found[0].strip() else line[:60]
 
 
 def slow_decisions(

@@ -22,13 +22,14 @@ MOST_EXPERTS = 5
 MOST_BARS = 8
 REST = "others"
 _OUTCOMES = {
-    "completed": "good",
+    "completed": "ok",
     "failed": "bad",
     "dead_letter": "dead",
     "abandoned": "wait",
     "cancelled": "soft",
 }
-_STATUSES = {"running": "good", "queued": "c1", "waiting": "wait", "retrying": "bad"}
+_STATUSES = {"running": "ok", "queued": "c1", "waiting": "wait", "retrying": "bad"}
+_UNITS = ((86_400, "d"), (3_600, "h"), (60, "min"))
 Days = Annotated[int, Query(ge=1, le=31)]
 Seconds = Annotated[int | None, Query(ge=0, le=10**9)]
 
@@ -173,12 +174,15 @@ def _day_labels(days: list[str]) -> dict[str, str]:
 
 def wait_label(begin: int, end: int | None) -> str:
     if end is None:
-        return f"over {spoken_seconds(begin)}"
-    return f"under {spoken_seconds(end)}" if not begin else f"{spoken_seconds(begin)} – {spoken_seconds(end)}"
+        return f"> {spoken_seconds(begin)}"
+    if not begin:
+        return f"< {spoken_seconds(end)}"
+    size, unit = next(each for each in _UNITS if begin >= each[0])
+    return f"{begin // size}–{end // size} {unit}"
 
 
 def spoken_seconds(seconds: int) -> str:
-    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+    for size, unit in _UNITS:
         if seconds >= size:
             return f"{seconds // size} {unit}"
     return f"{seconds} s"
@@ -199,4 +203,5 @@ def short_number(number: float) -> str:
 def money(dollars: float) -> str:
     if not dollars:
         return "$0"
-    return f"${dollars:,.2f}" if dollars >= 0.1 else f"${dollars:.4f}".rstrip("0")
+    written = f"{dollars:,.2f}" if dollars >= 0.1 else f"{dollars:.4f}".rstrip("0")
+    return f"${written.removesuffix('.00')}"
