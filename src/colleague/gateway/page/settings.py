@@ -1,11 +1,12 @@
-"""Settings on the page: models, MCP servers, channels, people, and what is wrong. Looking is for all, changing
-for admins."""
+"""Settings on the page: models, MCP servers, channels, people, and what is wrong.
+
+Looking is for all who are signed in, changing for admins."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from colleague.errors import ColleagueError
@@ -80,8 +81,10 @@ async def _servers(visitor: Visitor, here: Gateway, **more: Any) -> HTMLResponse
     return page("settings_servers.html", visitor, servers=await here.service.mcp_servers(), **about)
 
 
-@router.get("/servers/{name}")
-async def show_log(name: str, visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:
+@router.get("/servers/log")
+async def show_log(
+    name: Annotated[str, Query(max_length=200)], visitor: VisitorDep, here: GatewayDep
+) -> HTMLResponse:
     lines = await here.service.server_log(name, LOG_LINES)
     return page("settings_log.html", visitor, server=name, lines=lines, most=LOG_LINES)
 
