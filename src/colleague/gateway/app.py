@@ -54,7 +54,7 @@ from colleague.gateway.middleware import (
     MetricsMiddleware,
 )
 from colleague.gateway.openapi import describe
-from colleague.gateway.page import approve, assets, inbox, settings, sign_in
+from colleague.gateway.page import approve, assets, docs, inbox, settings, sign_in
 from colleague.gateway.page import audit as page_audit
 from colleague.gateway.page import overview as page_overview
 from colleague.gateway.page import runs as page_runs
@@ -81,6 +81,7 @@ PAGE = (
     page_overview.router,
     settings.router,
     page_audit.router,
+    docs.router,
 )
 _NOUNS = (
     approvals,

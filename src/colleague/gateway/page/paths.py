@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 _TOPS = frozenset(
-    ("", "approve", "inbox", "login", "logout", "news", "overview", "runs", "settings", "static")
+    ("", "approve", "docs", "inbox", "login", "logout", "news", "overview", "runs", "settings", "static")
 )
 
 _WITH_SECRET = frozenset(("login", "approve"))

@@ -34,8 +34,13 @@ def page(
     **data: Any,
 ) -> HTMLResponse:
     """Every text of `data` is escaped."""
-    text = _templates().get_template(template).render(visitor=visitor, now=_now(), **data)
+    text = render(template, visitor=visitor, **data)
     return HTMLResponse(text, status, headers={**HEADERS, **(headers or {})})
+
+
+def render(template: str, **data: Any) -> str:
+    """Every text of `data` is escaped."""
+    return _templates().get_template(template).render(now=_now(), **data)
 
 
 @cache
