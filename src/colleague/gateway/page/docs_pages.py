@@ -28,6 +28,14 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Inside", ("architecture", "durable", "security", "contributing")),
     ("Reference", ("reference/commands", "reference/settings", "reference/findings")),
 )
+SHORT = {
+    "about": "What it is",
+    "chat": "Chat",
+    "mcp": "MCP",
+    "reminders": "Reminders and order",
+    "streaming": "Streaming",
+}
+"""In the navigation, where a title is a sentence."""
 PICTURES = {".png": "image/png", ".svg": "image/svg+xml"}
 MOST_HITS = 30
 _AROUND = 90
@@ -81,7 +89,10 @@ class DocsFolder:
 
     def groups(self) -> list[tuple[str, list[tuple[str, str]]]]:
         """Names and titles, group by group."""
-        found = [(group, [(n, self.title(n)) for n in names if n in self.names]) for group, names in GROUPS]
+        found = [
+            (group, [(name, SHORT.get(name) or self.title(name)) for name in names if name in self.names])
+            for group, names in GROUPS
+        ]
         return [each for each in found if each[1]]
 
     def title(self, name: str) -> str:
@@ -89,7 +100,8 @@ class DocsFolder:
 
     @cached_property
     def _titles(self) -> dict[str, str]:
-        return {name: self._text(name).partition("\n")[0].lstrip("# ").strip() for name in self.names}
+        found = {name: re.search(r"^# (.+)$", self._text(name), re.MULTILINE) for name in self.names}
+        return {name: match[1].strip() if match else name for name, match in found.items()}
 
     def page(self, name: str, link: PageLink) -> DocsPage | None:
         if name not in self.names:
@@ -196,7 +208,7 @@ def _sections_of(text: str) -> Iterator[DocsSection]:
             is_heading = True
         elif token.type == "heading_close":
             is_heading = False
-        elif not is_heading and token.content:
+        elif not is_heading and token.content and token.type != "html_block":
             lines.append(_plain(token.content))
     yield DocsSection(heading, fragment, " ".join(lines))
 
@@ -229,7 +241,7 @@ def _without_dead(children: Sequence[Token]) -> Iterator[Token]:
 
 def _plain(text: str) -> str:
     """Markdown as it reads: the text of links without their addresses, no marks of code."""
-    return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text).replace("`", "").replace("**", "")
+    return re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text).replace("`", "").replace("*", "")
 
 
 def _around(text: str, word: str) -> str:
