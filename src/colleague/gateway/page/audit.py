@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import AsyncIterator
 from dataclasses import asdict, replace
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import HTMLResponse, StreamingResponse
@@ -56,7 +56,7 @@ async def show_audit(visitor: VisitorDep, query: QueryDep, here: GatewayDep) -> 
     except ColleagueError as error:
         problem = f"{error.message} ({error.hint})" if error.hint else error.message
     chosen = {name: value for name, value in asdict(query).items() if name not in ("limit", "after")}
-    about = {"chosen": chosen, "nouns": NOUNS, "next_after": next_after, "problem": problem}
+    about: dict[str, Any] = {"chosen": chosen, "nouns": NOUNS, "next_after": next_after, "problem": problem}
     return page("settings_audit.html", visitor, entries=entries, **about)
 
 

@@ -98,7 +98,7 @@ def _waits(found: OverviewDocument) -> Chart:
     values = {(key, "decisions"): float(each["decisions"]) for key, each in spans.items()}
 
     def link(key: str, _: str) -> str:
-        asked = {"days": len(found["days"]), **{n: spans[key][n] for n in ("from_seconds", "to_seconds")}}  # type: ignore[literal-required]
+        asked = {"days": len(found["days"]), **{n: spans[key][n] for n in ("from_seconds", "to_seconds")}}
         given = {name: value for name, value in asked.items() if value is not None}
         return f"/overview/decisions?{urlencode(given)}"
 
