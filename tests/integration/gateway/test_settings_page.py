@@ -292,6 +292,24 @@ class TestAudit:
         assert admin.get("/settings/audit.csv?since=soon").status_code == 400
 
 
+class TestDocumentation:
+    def test_every_page_and_search(self, viewer: Browser) -> None:
+        for path in ("/docs", "/docs/concepts", "/docs/reference/settings"):
+            told = viewer.get(path)
+            assert told.status_code == 200, path
+            assert "unsafe" not in told.headers["content-security-policy"]
+            assert " style=" not in told.text
+        assert 'href="/docs/concepts#' in viewer.get("/docs?q=dead+letter").text
+        for path in ("/docs/nothing", "/docs/..%2f..%2fpyproject.toml", "/docs/README"):
+            assert viewer.get(path).status_code == 404, path
+
+    @pytest.mark.parametrize("text", PAYLOADS)
+    def test_what_is_looked_for_stays_text(self, viewer: Browser, text: str) -> None:
+        shown = viewer.request("GET", "/docs", params={"q": text}).text
+        assert "<script>alert" not in shown
+        assert "<img src=x" not in shown
+
+
 class TestFromAnotherProcess:
     def test_the_same_answers(self, admin: Browser) -> None:
         """What the page shows, through the service that commands use."""

@@ -110,6 +110,8 @@ class DocsFolder:
         found = _headings(tokens)
         for token in _all(tokens):
             self._relink(token, name, link)
+            if token.type == "table_open":
+                token.attrs["tabindex"] = 0  # a wide one is scrolled with the keyboard
         body = Markup(_markdown().renderer.render(_open_links(tokens), _markdown().options, {}))  # noqa: S704
         second = tuple((anchor, text) for level, anchor, text in found if level == 2)
         return DocsPage(name, self.title(name), body, second)
