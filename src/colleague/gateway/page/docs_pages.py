@@ -13,7 +13,6 @@ from urllib.parse import unquote, urlsplit
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from markupsafe import Markup
 
 FIRST = "about"
 """What is shown where no page is named."""
@@ -47,11 +46,11 @@ PageLink = Callable[[str, str], str]
 
 @dataclass(frozen=True)
 class DocsPage:
-    """One rendered page. `headings` are ids and texts of its second level."""
+    """One rendered page; `body` is HTML. `headings` are ids and texts of its second level."""
 
     name: str
     title: str
-    body: Markup
+    body: str
     headings: tuple[tuple[str, str], ...]
 
 
@@ -112,7 +111,7 @@ class DocsFolder:
             self._relink(token, name, link)
             if token.type == "table_open":
                 token.attrs["tabindex"] = 0  # a wide one is scrolled with the keyboard
-        body = Markup(_markdown().renderer.render(_open_links(tokens), _markdown().options, {}))  # noqa: S704
+        body = str(_markdown().renderer.render(_open_links(tokens), _markdown().options, {}))
         second = tuple((anchor, text) for level, anchor, text in found if level == 2)
         return DocsPage(name, self.title(name), body, second)
 
