@@ -11,7 +11,6 @@ from colleague.person_document import PersonDocument, SignInLink
 from colleague.runtime.requests import AuditQuery
 from colleague.settings_document import (
     ChannelDocument,
-    DoctorFinding,
     IdleKey,
     McpServerDocument,
     ModelDocument,
@@ -83,8 +82,4 @@ class AdminService(Protocol):
 
     async def idle_settings(self) -> list[IdleKey]:
         """Keys that are set and have no effect."""
-        ...
-
-    async def doctor(self) -> list[DoctorFinding]:
-        """What `colleague doctor` finds; takes seconds."""
         ...

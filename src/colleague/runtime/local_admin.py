@@ -182,6 +182,7 @@ class LocalAdmin(ServiceBase):
         ]
 
     async def doctor(self) -> list[DoctorFinding]:
+        """What `colleague doctor` finds; takes seconds. Commands ask it themselves."""
         return await run_doctor(self.home, self.environ)
 
     @property

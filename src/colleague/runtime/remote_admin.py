@@ -14,7 +14,6 @@ from colleague.person_document import PersonDocument, SignInLink
 from colleague.runtime.requests import AuditQuery
 from colleague.settings_document import (
     ChannelDocument,
-    DoctorFinding,
     IdleKey,
     McpServerDocument,
     ModelDocument,
@@ -96,10 +95,6 @@ class RemoteAdmin(ABC):
 
     async def idle_settings(self) -> list[IdleKey]:
         found: list[IdleKey] = await self._ask("GET", "/api/settings/idle")
-        return found
-
-    async def doctor(self) -> list[DoctorFinding]:
-        found: list[DoctorFinding] = await self._ask("POST", "/api/doctor", {}, PATIENT_SECONDS)
         return found
 
 

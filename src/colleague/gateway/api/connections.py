@@ -1,4 +1,4 @@
-"""What the home is connected to: models, channels, settings without effect, and what doctor finds."""
+"""What the home is connected to: models, channels, and settings without effect."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.schemas import ModelAsked
-from colleague.settings_document import ChannelDocument, DoctorFinding, IdleKey, ModelDocument, ModelProbe
+from colleague.settings_document import ChannelDocument, IdleKey, ModelDocument, ModelProbe
 
 router = APIRouter(prefix="/api", tags=["connections"])
 
@@ -33,9 +33,3 @@ async def list_channels(here: GatewayDep) -> list[ChannelDocument]:
 async def list_idle(here: GatewayDep) -> list[IdleKey]:
     """Keys that are set and have no effect."""
     return await here.service.idle_settings()
-
-
-@router.post("/doctor", response_model=list[DoctorFinding], responses=with_token())
-async def doctor(here: GatewayDep) -> list[DoctorFinding]:
-    """What `colleague doctor` finds; takes seconds, and starts every server once more."""
-    return await here.service.doctor()
