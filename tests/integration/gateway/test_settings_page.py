@@ -327,7 +327,8 @@ class TestFromAnotherProcess:
             assert (await service.probe_model("script/play.yaml"))["ok"]
             assert any(not each["connected"] for each in await service.channels())
             assert any(each["key"] == "channels" for each in await service.idle_settings())
-            assert await service.sign_out_person("viola") >= 0
+            assert (await service.add_person("frida", "viewer", []))["path"].startswith("/login/")
+            assert await service.sign_out_person("frida") == 0
             found = await service.audit(AuditQuery(action="person.sign-out", limit=1))
             assert found["entries"][0]["source"] == "command"
 
