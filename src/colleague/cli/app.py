@@ -16,7 +16,7 @@ from colleague.cli.output import say
 
 PANELS = {
     "Work": ("expert", "chat", "agent", "trigger", "session", "canvas", "prompt", "tool", "skill", "state"),
-    "Watch": ("status", "run", "event", "delivery", "deadletter", "doctor"),
+    "Watch": ("status", "run", "event", "delivery", "deadletter", "audit", "doctor"),
     "Decide": (
         *("approval", "approve", "reject", "respond", "done", "not-done", "resolve"),
         *("grant", "learning"),

@@ -173,7 +173,8 @@ def accept(name: ServerArgument, home: HomeOption = None) -> None:
 def _accept(home: Path | None, settings: Settings, name: str) -> str:
     """The command, or URL, that may be started from now on."""
     from colleague.cli.client import with_client
-    from colleague.experts.launch_acceptance import find_entry, user_name
+    from colleague.experts.launch_acceptance import find_entry
+    from colleague.user_name import user_name
 
     entry = find_entry(settings, name)
     with_client(home, lambda using: using.service.accept_server(name, entry.digest, user_name()))

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Add, see and try the models.")
 app.add_typer(auth, name="auth")
 
-_QUESTION = "Answer with one word: ready"
-_LONGEST_ANSWER = 1024
-
 
 @app.command("list")
 def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
@@ -157,22 +154,18 @@ def _probed(home: Path | None, name: str, seconds: float) -> tuple[ResolvedModel
     import asyncio
     import os
 
-    from colleague.agent.models.request import ThinkRequest
     from colleague.agent.models.resolve import resolve_model
-    from colleague.agent.models.think import think
     from colleague.cli.client import loaded
     from colleague.cli.output import progress
     from colleague.home import Home
 
     place = Home.find(home)
-    folder = None if name else place.root
-    model = resolve_model(loaded(place), os.environ, name, folder=folder)
-    with progress(f"Asking {model.name}"):
-        from pydantic_ai.messages import ModelRequest
+    settings, folder = loaded(place), None if name else place.root
+    asked = resolve_model(settings, os.environ, name, folder=folder).name
+    with progress(f"Asking {asked}"):
+        from colleague.agent.models.model_probe import probe_model
 
-        messages = [ModelRequest.user_text_prompt(_QUESTION)]
-        request = ThinkRequest(messages, max_tokens=_LONGEST_ANSWER, timeout_seconds=seconds)
-        return model, asyncio.run(think(model, request))
+        return asyncio.run(probe_model(settings, os.environ, name, folder=folder, seconds=seconds))
 
 
 def _answered(model: ResolvedModel, reply: Reply) -> dict[str, Any]:

@@ -71,6 +71,19 @@ def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
         say("Nobody has been added. Whoever has the token of the gateway can use the page.")
 
 
+@app.command("sign-out")
+def sign_out(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Or operator, for the gateway's token.")],
+    home: HomeOption = None,
+) -> None:
+    """Sign somebody out everywhere. They may sign in again with another link."""
+    from colleague.cli.client import with_client
+    from colleague.cli.output import TICK, say
+
+    count = with_client(home, lambda using: using.service.sign_out_person(name))
+    say(f"{TICK} {name} is signed out of {count} browser{'' if count == 1 else 's'}")
+
+
 @app.command()
 def remove(name: NameArgument, home: HomeOption = None) -> None:
     """Sign somebody out everywhere, for good. What they decided keeps their name."""

@@ -5,8 +5,6 @@ accepts it, or starts the gateway again."""
 
 from __future__ import annotations
 
-import getpass
-import os
 from collections.abc import Collection
 
 from colleague.config import Settings
@@ -16,6 +14,7 @@ from colleague.mcp.launch import shown_command
 from colleague.mcp.launch_digest import entry_digest
 from colleague.store.accepted_launches import LaunchEntry, accept_launch, accepted_digests
 from colleague.store.tx import Database, Tx
+from colleague.user_name import user_name
 
 
 class EntryChanged(ColleagueError):
@@ -70,10 +69,3 @@ async def accept_one(database: Database, settings: Settings, name: str, digest: 
         )
     await database.write(lambda tx: accept_launch(tx, entry, by))
     return entry
-
-
-def user_name() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return f"user {os.getuid()}"

@@ -19,9 +19,11 @@ from colleague.errors import ColleagueError, DatabaseUnavailable
 from colleague.gateway import hooks, openai_api
 from colleague.gateway.api import (
     approvals,
+    audit,
     auth_profiles,
     canvases,
     channels,
+    connections,
     deadletters,
     deliveries,
     events,
@@ -29,6 +31,7 @@ from colleague.gateway.api import (
     grants,
     health,
     media,
+    overview,
     people,
     runs,
     search,
@@ -52,7 +55,9 @@ from colleague.gateway.middleware import (
     MetricsMiddleware,
 )
 from colleague.gateway.openapi import describe
-from colleague.gateway.page import approve, assets, inbox, sign_in
+from colleague.gateway.page import approve, assets, docs, inbox, settings, sign_in
+from colleague.gateway.page import audit as page_audit
+from colleague.gateway.page import overview as page_overview
 from colleague.gateway.page import runs as page_runs
 from colleague.gateway.page.chat import actions as chat_actions
 from colleague.gateway.page.chat import routes as chat_routes
@@ -79,18 +84,25 @@ PAGE = (
     page_runs.router,
     chat_routes.router,
     chat_actions.router,
+    page_overview.router,
+    settings.router,
+    page_audit.router,
+    docs.router,
 )
 _NOUNS = (
     approvals,
+    audit,
     auth_profiles,
     canvases,
     channels,
+    connections,
     deadletters,
     deliveries,
     events,
     experts,
     grants,
     media,
+    overview,
     people,
     runs,
     search,

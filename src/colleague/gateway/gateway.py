@@ -17,6 +17,7 @@ from colleague.gateway.live_settings import LiveSettings, held_text
 from colleague.gateway.live_triggers import LiveTriggerRegistry
 from colleague.gateway.metrics import Metrics
 from colleague.gateway.readiness import Readiness
+from colleague.gateway.request_origin import request_origin
 from colleague.gateway.signature_checks import SignatureChecks
 from colleague.gateway.throttle import Throttle
 from colleague.home import Home
@@ -70,6 +71,8 @@ class Gateway:
             enforced=True,
             hooks=self.host.hooks,
             main_agent=self.host.main_agent,
+            serving=self.host,
+            origin=request_origin(),
         )
 
     def trigger_problems(self, bound_trigger: BoundTrigger) -> list[TriggerProblem]:

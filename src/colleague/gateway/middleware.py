@@ -17,6 +17,7 @@ from colleague.gateway.limits import Limits
 from colleague.gateway.live_settings import LiveSettings
 from colleague.gateway.metrics import Metrics
 from colleague.gateway.page.paths import is_page, without_secret
+from colleague.gateway.request_origin import origin_of, set_origin
 from colleague.gateway.same_origin import check_host, check_json, check_origin, header_values
 from colleague.gateway.throttle import Throttle, network_of
 from colleague.shortage import is_shortage
@@ -123,6 +124,7 @@ class AuthMiddleware:
         if not hook and path not in OPEN and not is_page(path):
             self._check_token(scope)
             check_json(scope)
+        set_origin(origin_of(scope, self._live.settings.gateway.trusted_proxies))
         if "\x00" in path:
             raise ApiError(404, "not-found", "there is nothing here")
         await self._app(scope, receive, send)

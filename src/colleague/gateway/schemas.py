@@ -323,6 +323,11 @@ class Removed(BaseModel):
     name: str
 
 
+class SignedOut(BaseModel):
+    name: str
+    browsers: int
+
+
 class Revoked(BaseModel):
     id: str
 
@@ -433,17 +438,10 @@ class GrantDocument(BaseModel):
     covers: str
 
 
-class ServerDocument(BaseModel):
-    """An MCP server. `digest` is of its entry in the settings; `findings` what of its tools is left out."""
+class ModelAsked(Asked):
+    """As provider/model, or script/FILE; empty for the default one."""
 
-    name: str
-    transport: str
-    where: str
-    state: Literal["disabled", "held", "idle", "starting", "up", "waiting", "stopped"]
-    digest: str
-    tools: int | None
-    error: str
-    findings: list[str]
+    model: Annotated[str, Field(max_length=300)] = ""
 
 
 class SkillNeedsDocument(BaseModel):

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 
 from colleague.config import Settings
 from colleague.errors import UsageError
-from colleague.experts.launch_acceptance import user_name
 from colleague.home import Home
 from colleague.plugins.records import PluginRecord, change_record, read_plugin_records
 from colleague.plugins.report import require_plugin
+from colleague.user_name import user_name
 
 
 async def enable_plugin(home: Home, settings: Settings, environ: Mapping[str, str], name: str) -> str:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from colleague.errors import UsageError
 from colleague.experts.runs.redacted_report import approval_report, granted_text
 from colleague.home import Home
+from colleague.origin import Origin
 from colleague.run_document import ApprovalDocument
 from colleague.runtime.merge_patch import merged
 from colleague.runtime.requests import DecisionRequest, GivenGrant
 from colleague.store.approvals import Answer, Approval, decide, get_approval
+from colleague.store.audit import Change, note_change
 from colleague.store.call_target import CallTarget
 from colleague.store.grants import give_grant
 from colleague.store.journal import get_call
@@ -21,8 +24,12 @@ from colleague.store.tables import approvals
 from colleague.store.tx import Tx
 
 
-def decide_one(tx: Tx, home: Home, request: DecisionRequest) -> tuple[ApprovalDocument, GivenGrant | None]:
-    """Decides one question and gives the grant that comes with it. Raises when it does not count."""
+def decide_one(
+    tx: Tx, home: Home, request: DecisionRequest, origin: Origin
+) -> tuple[ApprovalDocument, GivenGrant | None]:
+    """Decides one question and gives the grant that comes with it, both with an entry in the audit log.
+
+    Raises when it does not count."""
     seen = get_approval(tx, full_id(tx, approvals, "approval", request.approval))
     digest = request.digest or seen.digest
     edited = _edited(seen, request)
@@ -30,7 +37,17 @@ def decide_one(tx: Tx, home: Home, request: DecisionRequest) -> tuple[ApprovalDo
     decided = decide(tx, answer)
     grant_id = _give_grant(tx, seen, request, edited)
     given = GivenGrant(grant_id, granted_text(tx, home, grant_id)) if grant_id else None
+    _note(tx, seen, request, replace(origin, who=request.by), edited is not None)
+    if grant_id:
+        about = {"operation": seen.operation, "lasts_ms": request.grant_ms, "only": list(request.grant_only)}
+        given_by = replace(origin, who=request.by)
+        note_change(tx, given_by, Change("grant.give", grant_id, seen.expert, seen.run_id, about))
     return approval_report(tx, home, decided), given
+
+
+def _note(tx: Tx, seen: Approval, request: DecisionRequest, origin: Origin, edited: bool) -> None:
+    about = {"operation": seen.operation, "kind": seen.kind, "note": request.note, "edited": edited}
+    note_change(tx, origin, Change(f"approval.{request.decision}", seen.id, seen.expert, seen.run_id, about))
 
 
 def _edited(seen: Approval, request: DecisionRequest) -> str | None:

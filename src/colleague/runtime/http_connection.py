@@ -10,6 +10,7 @@ import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
 import httptools
 
@@ -50,6 +51,8 @@ class HttpAddress:
     host: str
     port: int
     token: str = field(default="", repr=False)
+    by: str = ""
+    """Who asks, for the audit log of the gateway."""
 
     async def send(self, method: str, path: str, body: Any, *, seconds: float) -> tuple[int, bytes]:
         """Status and body of the answer. Raises ConnectionLost."""
@@ -97,6 +100,7 @@ class HttpAddress:
         host = f"[{self.host}]" if ":" in self.host else self.host
         lines = [f"{method} {path} HTTP/1.1", f"Host: {host}:{self.port}", "Connection: close"]
         lines += [f"Authorization: Bearer {self.token}"] if self.token else []
+        lines += [f"X-Colleague-By: {quote(self.by)}"] if self.by else []
         if body is not None or method != "GET":
             lines += ["Content-Type: application/json", f"Content-Length: {len(data)}"]
         return "\r\n".join([*lines, "", ""]).encode() + data

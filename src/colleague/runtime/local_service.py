@@ -22,11 +22,12 @@ from colleague.experts.runs.model_name import model_name
 from colleague.experts.runs.redacted_report import approval_report, event_report, run_report
 from colleague.experts.runs.retry import drop_dead_letter, retry_run
 from colleague.experts.workspace.restore import restore_file
-from colleague.person_document import ApprovalLink, PersonDocument, SignInLink
+from colleague.person_document import ApprovalLink
 from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
 from colleague.runtime.auth_profiles import AuthProfileControl
 from colleague.runtime.decisions import decide_one
+from colleague.runtime.local_admin import LocalAdmin
 from colleague.runtime.local_sessions import LocalSessions
 from colleague.runtime.requests import (
     MOST_PENDING,
@@ -45,6 +46,7 @@ from colleague.store.approvals import (
     get_approval,
     pending_approvals,
 )
+from colleague.store.audit import Change
 from colleague.store.cancel import cancel
 from colleague.store.canvases import remove_canvas
 from colleague.store.cascade import end_stopped_children
@@ -52,7 +54,8 @@ from colleague.store.grants import revoke_grant
 from colleague.store.inbox import Sent
 from colleague.store.lookup import full_id
 from colleague.store.outbox import mark_read
-from colleague.store.people import add_person, new_approval_link, new_link, person_documents, remove_person
+from colleague.store.people import new_approval_link
+from colleague.store.run import get_run
 from colleague.store.session_entry import (
     find_session,
 )
@@ -78,7 +81,7 @@ OFTEN = 0.3
 
 
 @dataclass(frozen=True)
-class LocalService(LocalSessions):
+class LocalService(LocalSessions, LocalAdmin):
     """Acts on an open database. What it changes wakes the worker by itself.
 
     With a `host` it works on the runs that are followed; without one, or when `watchers` tell what a worker
@@ -91,7 +94,9 @@ class LocalService(LocalSessions):
 
     async def _decide(self, request: DecisionRequest) -> DecisionAnswer:
         try:
-            approval, grant = await self.database.write(lambda tx: decide_one(tx, self.home, request))
+            approval, grant = await self.database.write(
+                lambda tx: decide_one(tx, self.home, request, self.origin)
+            )
         except ColleagueError as error:
             refusal = Refusal(error.code, error.message, error.hint)
             now = await self.approval(request.approval) if isinstance(error, AlreadyDecided) else None
@@ -116,7 +121,9 @@ class LocalService(LocalSessions):
             return invoked.task(asked.task, source=self.source)
 
         arrival = await asyncio.to_thread(arrive)
-        return _accepted(await self.database.write(lambda tx: accept(tx, arrival)))
+        return _accepted(
+            await self.database.write(lambda tx: self._begun(tx, "run.start", accept(tx, arrival), arrival))
+        )
 
     async def event(self, event: str) -> dict[str, Any]:
         return await self.database.read(
@@ -138,45 +145,81 @@ class LocalService(LocalSessions):
         arrival = await asyncio.to_thread(
             arrival_of, self.home, bound, enriched, source=self.source, dedupe_window=window
         )
-        return _accepted(await self.database.write(lambda tx: fire(tx, arrival)))
+        return _accepted(
+            await self.database.write(lambda tx: self._begun(tx, "trigger.fire", fire(tx, arrival), arrival))
+        )
+
+    def _begun(self, tx: Tx, action: str, accepted: Accepted, arrival: Arrival) -> Accepted:
+        """Notes that somebody set a run going."""
+        about = {"dry_run": arrival.dry_run, "process": arrival.process}
+        subject = arrival.trigger or accepted.event_id
+        self._note(tx, Change(action, subject, arrival.expert, accepted.run_id, about))
+        return accepted
 
     async def _run_reminder(self, owner: str, name: str) -> AcceptedEvent:
         def work(tx: Tx) -> Sent:
+            self._note(tx, Change("trigger.fire", name, owner))
             return run_now(tx, self.settings, require_reminder(tx, agent_of(owner), name))
 
         sent = await self.database.write(work)
         return AcceptedEvent(sent.event_id, sent.run_id, sent.duplicate)
 
     async def pause(self, expert: str, trigger: str, by: str) -> bool:
-        if is_agent(expert):
-            return await self.database.write(
-                lambda tx: pause_schedule(tx, require_schedule(tx, expert, trigger), by)
-            )
-        bound = self.registry.find(expert, trigger)
-        return await self.database.write(lambda tx: pause(tx, bound, by))
+        bound = None if is_agent(expert) else self.registry.find(expert, trigger)
+
+        def work(tx: Tx) -> bool:
+            if bound is None:
+                done = pause_schedule(tx, require_schedule(tx, expert, trigger), by)
+            else:
+                done = pause(tx, bound, by)
+            if done:
+                self._note(tx, Change("trigger.pause", trigger, expert), by)
+            return done
+
+        return await self.database.write(work)
 
     async def resume(self, expert: str, trigger: str) -> int | None:
-        if is_agent(expert):
-            resumed = await self.database.write(
-                lambda tx: resume_schedule(tx, require_schedule(tx, expert, trigger))
-            )
-            return 0 if resumed else None
-        bound = self.registry.find(expert, trigger)
-        return await self.database.write(lambda tx: resume(tx, self.home, bound))
+        bound = None if is_agent(expert) else self.registry.find(expert, trigger)
+
+        def work(tx: Tx) -> int | None:
+            if bound is None:
+                released = 0 if resume_schedule(tx, require_schedule(tx, expert, trigger)) else None
+            else:
+                released = resume(tx, self.home, bound)
+            if released is not None:
+                self._note(tx, Change("trigger.resume", trigger, expert, detail={"released": released}))
+            return released
+
+        return await self.database.write(work)
 
     async def cancel(self, run: str, reason: str) -> bool:
-        done = await self.database.write(lambda tx: cancel(tx, full_id(tx, runs, "run", run), reason))
+        def work(tx: Tx) -> bool:
+            run_id = full_id(tx, runs, "run", run)
+            done = cancel(tx, run_id, reason)
+            if done:
+                expert = get_run(tx, run_id).expert
+                self._note(tx, Change("run.cancel", run_id, expert, run_id, {"note": reason}))
+            return done
+
+        done = await self.database.write(work)
         await end_stopped_children(self.database)
         return done
 
     async def retry(self, run: str, changes: dict[str, Any] | None = None) -> str:
         self._require_enforced()
         run_id = await self._run_id(run)
-        await retry_run(self.database, self.home, run_id, changes or {})
+        found = await self.database.read(lambda tx: get_run(tx, run_id))
+        change = Change("run.retry", run_id, found.expert, run_id, {"changed": sorted(changes or {})})
+        await retry_run(self._audited(change), self.home, run_id, changes or {})
         return run_id
 
     async def drop(self, run: str, by: str) -> None:
-        await self.database.write(lambda tx: drop_dead_letter(tx, full_id(tx, runs, "run", run), by))
+        def work(tx: Tx) -> None:
+            run_id = full_id(tx, runs, "run", run)
+            drop_dead_letter(tx, run_id, by)
+            self._note(tx, Change("deadletter.drop", run_id, get_run(tx, run_id).expert, run_id), by)
+
+        await self.database.write(work)
 
     async def read(self, delivery: str, by: str) -> bool:
         return await self.database.write(
@@ -184,57 +227,55 @@ class LocalService(LocalSessions):
         )
 
     async def restore(self, expert: str, file: str, version: int) -> dict[str, Any]:
-        return await restore_file(self.home, self.settings, self.database, expert, file, version)
+        change = Change("state.restore", file, expert, detail={"version": version})
+        return await restore_file(self.home, self.settings, self._audited(change), expert, file, version)
 
     async def accept_server(self, name: str, digest: str, by: str) -> None:
-        await accept_one(self.database, self.settings, name, digest, by)
+        await accept_one(self._audited(Change("server.accept", name), by), self.settings, name, digest, by)
 
     async def revoke(self, grant: str) -> None:
-        await self.database.write(lambda tx: revoke_grant(tx, full_id(tx, grants, "grant", grant)))
+        def work(tx: Tx) -> None:
+            grant_id = full_id(tx, grants, "grant", grant)
+            revoke_grant(tx, grant_id)
+            row = tx.one(select(grants.c.expert, grants.c.operation).where(grants.c.id == grant_id))
+            expert, operation = (row.expert, row.operation) if row else ("", "")
+            self._note(tx, Change("grant.revoke", grant_id, expert, detail={"operation": operation}))
+
+        await self.database.write(work)
 
     async def remove_canvas(self, canvas: str) -> None:
-        await self.database.write(lambda tx: remove_canvas(tx, canvas))
+        await self._audited(Change("canvas.remove", canvas)).write(lambda tx: remove_canvas(tx, canvas))
 
-    @property
-    def _profiles(self) -> AuthProfileControl:
-        return AuthProfileControl(self.settings, self.environ, self.database)
+    def _profiles(self, change: Change | None = None) -> AuthProfileControl:
+        database = self.database if change is None else self._audited(change)
+        return AuthProfileControl(self.settings, self.environ, database)
 
     async def auth_profiles(self, agent: str) -> list[ProfileDocument]:
-        return await self._profiles.documents(agent)
+        return await self._profiles().documents(agent)
 
     async def order_auth_profiles(
         self, agent: str, provider: str, profiles: Sequence[str]
     ) -> list[ProfileDocument]:
-        await self._profiles.set_order(agent, provider, profiles)
+        change = Change("auth.order", provider, detail={"agent": agent, "profiles": list(profiles)})
+        await self._profiles(change).set_order(agent, provider, profiles)
         return [each for each in await self.auth_profiles(agent) if each["provider"] == provider]
 
     async def clear_cooldowns(self, profiles: Sequence[str]) -> list[str]:
-        return await self._profiles.clear_cooldowns(profiles)
+        change = Change("auth.clear-cooldown", ", ".join(profiles))
+        return await self._profiles(change).clear_cooldowns(profiles)
 
     async def forget_auth_profile(self, profile: str) -> None:
-        await self._profiles.forget(profile)
+        await self._profiles(Change("auth.forget", profile)).forget(profile)
 
     async def approval_link(self, approval: str, person: str, lasts_ms: int) -> ApprovalLink:
         def work(tx: Tx) -> ApprovalLink:
             whole = full_id(tx, approvals, "approval", approval)
             secret = new_approval_link(tx, whole, person, lasts_ms)
+            seen = get_approval(tx, whole)
+            self._note(tx, Change("approval.link", whole, seen.expert, seen.run_id, {"for": person}))
             return {"approval": whole, "path": f"/approve/{secret}", "expires_at": iso(tx.now + lasts_ms)}
 
         return await self.database.write(work)
-
-    async def people(self) -> list[PersonDocument]:
-        return await self.database.read(person_documents)
-
-    async def add_person(self, name: str, role: str, experts: Sequence[str]) -> SignInLink:
-        secret = await self.database.write(lambda tx: add_person(tx, name, role, experts))
-        return {"name": name, "path": f"/login/{secret}"}
-
-    async def link_person(self, name: str) -> SignInLink:
-        secret = await self.database.write(lambda tx: new_link(tx, name))
-        return {"name": name, "path": f"/login/{secret}"}
-
-    async def remove_person(self, name: str) -> None:
-        await self.database.write(lambda tx: remove_person(tx, name))
 
     async def problems(self) -> list[str]:
         found = [f"{name}: {why}" for name, why in sorted(self.registry.problems.items())]

@@ -57,6 +57,7 @@ from colleague.sessions.messages import (
 from colleague.sessions.report import archive_document, hit_document, item_documents, session_document
 from colleague.sessions.resets import after_trigger
 from colleague.store.accept import skip
+from colleague.store.audit import Change
 from colleague.store.cascade import end_stopped_children
 from colleague.store.event_report import get_event
 from colleague.store.inbox import Sent, send
@@ -243,13 +244,20 @@ class LocalSessions(ServiceBase):
         def work(tx: Tx) -> SessionDocument:
             key = find_key(tx, session)
             self.settings.for_agent(key.agent_id)
+            self._note(tx, Change("session.change", str(key), detail={"changes": changes}))
             return session_document(tx, change(tx, key, changes))
 
         return await self.database.write(work)
 
     async def stop_session(self, session: str, by: str) -> StoppedDocument:
         await self._open_main(session)
-        stopped = await self.database.write(lambda tx: stop(tx, find_key(tx, session), by))
+
+        def work(tx: Tx) -> StoppedDocument:
+            key = find_key(tx, session)
+            self._note(tx, Change("session.stop", str(key)), by)
+            return stop(tx, key, by)
+
+        stopped = await self.database.write(work)
         await end_stopped_children(self.database)
         return stopped
 
@@ -259,7 +267,9 @@ class LocalSessions(ServiceBase):
             await self._tell_before_reset(session, by)
 
         def work(tx: Tx) -> SessionDocument:
-            return session_document(tx, reset(tx, find_key(tx, session), by))
+            key = find_key(tx, session)
+            self._note(tx, Change("session.reset", str(key)), by)
+            return session_document(tx, reset(tx, key, by))
 
         found = await self.database.write(work)
         await end_stopped_children(self.database)

@@ -22,12 +22,13 @@ from colleague.errors import (
 )
 from colleague.home import Home
 from colleague.main_names import MAIN_SESSION
-from colleague.person_document import ApprovalLink, PersonDocument, SignInLink
+from colleague.person_document import ApprovalLink
 from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
 from colleague.runtime.gateway_file import GatewayFile, running_gateway
 from colleague.runtime.http_connection import ConnectionLost, HttpAddress, HttpRefused
 from colleague.runtime.own_token import read_own_token
+from colleague.runtime.remote_admin import RemoteAdmin
 from colleague.runtime.requests import (
     MOST_PENDING,
     AcceptedEvent,
@@ -52,6 +53,7 @@ from colleague.session_document import (
 )
 from colleague.session_event import STORED, SessionEvent
 from colleague.tool_document import ToolDocument
+from colleague.user_name import user_name
 
 if TYPE_CHECKING:
     from colleague.agent.models.profile_report import ProfileDocument
@@ -74,7 +76,7 @@ class GatewayUnreachable(ColleagueError):
 
 
 @dataclass
-class RemoteService:
+class RemoteService(RemoteAdmin):
     """Asks over HTTP. The gateway may be another one, on another port, from one request to the next."""
 
     home: Home
@@ -271,22 +273,6 @@ class RemoteService:
         made: ApprovalLink = await self._ask("POST", f"/api/approvals/{_path(approval)}/link", asked)
         return made
 
-    async def people(self) -> list[PersonDocument]:
-        found: list[PersonDocument] = await self._ask("GET", "/api/people")
-        return found
-
-    async def add_person(self, name: str, role: str, experts: Sequence[str]) -> SignInLink:
-        asked = {"name": name, "role": role, "experts": list(experts)}
-        made: SignInLink = await self._ask("POST", "/api/people", asked)
-        return made
-
-    async def link_person(self, name: str) -> SignInLink:
-        made: SignInLink = await self._ask("POST", f"/api/people/{_path(name)}/link", {})
-        return made
-
-    async def remove_person(self, name: str) -> None:
-        await self._ask("DELETE", f"/api/people/{_path(name)}")
-
     async def problems(self) -> list[str]:
         return [str(each) for each in (await self._ask("GET", "/api/status"))["problems"]]
 
@@ -366,11 +352,11 @@ class RemoteService:
             return False
         return status == 200
 
-    async def _ask(self, method: str, path: str, body: Any = None) -> Any:
+    async def _ask(self, method: str, path: str, body: Any = None, seconds: float = SECONDS) -> Any:
         try:
-            status, answer = await self._where().send(method, path, body, seconds=SECONDS)
+            status, answer = await self._where().send(method, path, body, seconds=seconds)
             if status == 401 and self._use_settings_token():
-                status, answer = await self._where().send(method, path, body, seconds=SECONDS)
+                status, answer = await self._where().send(method, path, body, seconds=seconds)
         except ConnectionLost as error:
             raise GatewayUnreachable(
                 f"the gateway of {self.home.root} does not answer: {error}",
@@ -396,14 +382,14 @@ class RemoteService:
 
     def _address_of(self, found: GatewayFile) -> HttpAddress:
         token = read_own_token(self.home) if found.own_token else ""
-        return HttpAddress(found.address, found.port, token or self._settings_token())
+        return HttpAddress(found.address, found.port, token or self._settings_token(), user_name())
 
     def _use_settings_token(self) -> bool:
         """The settings may have changed while the gateway runs. False when they name the same token."""
         used, token = self._where(), self._settings_token()
         if not token or token == used.token:
             return False
-        self._address = HttpAddress(used.host, used.port, token)
+        self._address = HttpAddress(used.host, used.port, token, used.by)
         return True
 
     def _settings_token(self) -> str:

@@ -167,3 +167,18 @@ def decided_runs(answers: Sequence[DecisionAnswer]) -> list[str]:
     decisions about parked questions began."""
     made = [each.approval for each in answers if each.approval and not each.refusal]
     return list(dict.fromkeys(each["turn_run_id"] or each["run_id"] for each in made))
+
+
+@dataclass(frozen=True)
+class AuditQuery:
+    """Which entries of the audit log are wanted. `action` is `noun.verb` or a noun; times are as people write
+    them: `2h`, `2026-11-16`, an ISO time. `after` is the id of the last entry of a page."""
+
+    who: str = ""
+    action: str = ""
+    expert: str = ""
+    text: str = ""
+    since: str = ""
+    until: str = ""
+    limit: int = 100
+    after: str = ""

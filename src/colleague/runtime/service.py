@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from colleague.person_document import ApprovalLink, PersonDocument, SignInLink
+from colleague.person_document import ApprovalLink
 from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
+from colleague.runtime.admin_service import AdminService
 from colleague.runtime.requests import (
     AcceptedEvent,
     DecisionAnswer,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from colleague.agent.models.profile_report import ProfileDocument
 
 
-class Service(Protocol):
+class Service(AdminService, Protocol):
     """Ids may be any unique ending of at least four characters. Raises ColleagueError with a sentence."""
 
     async def decide(self, requests: Sequence[DecisionRequest]) -> list[DecisionAnswer]:
@@ -178,22 +179,6 @@ class Service(Protocol):
 
     async def approval_link(self, approval: str, person: str, lasts_ms: int) -> ApprovalLink:
         """A link that decides one question, once, in this person's name."""
-        ...
-
-    async def people(self) -> list[PersonDocument]:
-        """Those who may use the page, by name."""
-        ...
-
-    async def add_person(self, name: str, role: str, experts: Sequence[str]) -> SignInLink:
-        """Adds somebody, or changes their role. An approver may be limited to experts."""
-        ...
-
-    async def link_person(self, name: str) -> SignInLink:
-        """Another link to sign in once."""
-        ...
-
-    async def remove_person(self, name: str) -> None:
-        """What they decided keeps their name; their browsers are signed out."""
         ...
 
     async def problems(self) -> list[str]:

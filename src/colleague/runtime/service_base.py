@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from colleague.agent.main_agent import MainAgent
@@ -15,13 +15,16 @@ from colleague.experts.runs.preflight import Preflight
 from colleague.experts.runs.redacted_report import run_report
 from colleague.home import Home
 from colleague.hooks.runner import NO_HOOKS, PluginHooks
+from colleague.origin import Origin
 from colleague.run_event import RunEvent
 from colleague.runtime.host import Host
 from colleague.runtime.run_events import LOOK_SECONDS, RunReader, RunSnapshot, RunWatchers, run_events
+from colleague.store.audit import AuditedDatabase, Change, note_change
 from colleague.store.report import answers_of
 from colleague.store.run import get_run
 from colleague.store.tx import Database, Tx
 from colleague.triggers.registry import TriggerRegistry
+from colleague.user_name import user_name
 
 Source = Literal["command", "api", "page", "chat", "link"]
 
@@ -45,6 +48,18 @@ class ServiceBase:
     hooks: PluginHooks = NO_HOOKS
     main_agent: MainAgent | None = None
     """The agents of a process that works on runs elsewhere than here."""
+    serving: Host | None = None
+    """The host of a process that works on runs elsewhere than here: its servers and channels."""
+    origin: Origin = field(default_factory=lambda: Origin(user_name(), "command"))
+    """Who asks, for the audit log."""
+
+    def _note(self, tx: Tx, change: Change, by: str = "") -> None:
+        """Writes down what is changed in this transaction; `by` is a name that was given with it."""
+        note_change(tx, replace(self.origin, who=by or self.origin.who), change)
+
+    def _audited(self, change: Change, by: str = "") -> Database:
+        """The database for one change, which its first write notes."""
+        return AuditedDatabase(self.database, replace(self.origin, who=by or self.origin.who), change)
 
     def _require_enforced(self) -> None:
         if self.unenforced is not None:

@@ -13,9 +13,11 @@ from colleague.argument_check import misfits
 from colleague.clock import iso
 from colleague.errors import ColleagueError, NotFound
 from colleague.main_names import MAIN_CHANNEL
+from colleague.origin import THE_CLOCK
 from colleague.run_document import ApprovalKind, ApprovalStatus, Decision
 from colleague.store.accept import accept
 from colleague.store.activity_lines import tell_asked, tell_decided
+from colleague.store.audit import Change, note_change
 from colleague.store.claims import wake_run
 from colleague.store.delegations import awaited_by, let_go, note_questions
 from colleague.store.ids import new_id, short
@@ -440,6 +442,8 @@ def expire(tx: Tx, approval_id: str) -> None:
     }
     tx.update(approvals, {"id": approval_id, "status": "pending"}, **late)
     tell_decided(tx, approval, "reject", "nobody: its time is up")
+    about = {"operation": approval.operation, "kind": approval.kind}
+    note_change(tx, THE_CLOCK, Change("approval.expire", approval.id, approval.expert, run.id, about))
     if approval.parked:
         _begin_turn(tx, run, approval)
     elif can_go_on(tx, run.id):

@@ -28,7 +28,9 @@ MOST_BROWSERS = 50
 """Of one person; the one that was not seen for longest goes."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_RESERVED = ("operator", "api", "main")
+OPERATOR = "operator"
+"""Whoever has the gateway's own token."""
+_RESERVED = (OPERATOR, "api", "main")
 
 
 @dataclass(frozen=True)
@@ -184,8 +186,15 @@ def sign_out(tx: Tx, secret: str) -> None:
     tx.execute(delete(browsers).where(browsers.c.hash == _hash(secret)))
 
 
-def sign_out_everywhere(tx: Tx, person: str) -> None:
-    tx.execute(delete(browsers).where(browsers.c.person == person))
+def sign_out_everywhere(tx: Tx, person: str) -> int:
+    """Of how many browsers."""
+    return int(tx.execute(delete(browsers).where(browsers.c.person == person)).rowcount)
+
+
+def require_known(tx: Tx, name: str) -> None:
+    """Raises NotFound. Whoever has the gateway's token has no row."""
+    if name != OPERATOR and find_person(tx, name) is None:
+        raise _nobody(name)
 
 
 def _nobody(name: str) -> NotFound:

@@ -28,11 +28,14 @@ _ORDER = Order(runs, (runs.c.created_at,), descending=True)
 
 @dataclass(frozen=True)
 class RunFilter:
-    """`words` are statuses and outcomes, of which one must fit; `since` is a time in milliseconds."""
+    """`words` are statuses and outcomes, of which one must fit; `since` and `until` are times in
+    milliseconds; `error` is how the error begins."""
 
     words: tuple[str, ...] = ()
     expert: str = ""
     since: int | None = None
+    until: int | None = None
+    error: str = ""
 
     def page(self, tx: Tx, *, limit: int, after: str | None = None) -> Page[Run]:
         """The newest first. Each word is asked for by itself, so that an index answers it."""
@@ -56,6 +59,10 @@ class RunFilter:
             rest.append(runs.c.expert == self.expert)
         if self.since is not None:
             rest.append(runs.c.created_at >= self.since)
+        if self.until is not None:
+            rest.append(runs.c.created_at < self.until)
+        if self.error:
+            rest.append(runs.c.error.startswith(self.error, autoescape=True))
         for word in self._apart():
             yield [*_is(word), *rest]
 

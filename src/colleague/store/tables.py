@@ -189,6 +189,12 @@ browsers = _table(
     text="hash person form_key agent",
     number="created_at seen_at expires_at",
 )
+audit = _table(
+    "audit",
+    key="id",
+    text="id who source address action subject expert run_id detail",
+    number="at",
+)
 file_pending = _table("file_pending", key="expert path", text="expert path before", number="version")
 
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import PersonAsked, Removed
+from colleague.gateway.schemas import PersonAsked, Removed, SignedOut
 from colleague.person_document import PersonDocument, SignInLink
 
 router = APIRouter(prefix="/api/people", tags=["people"])
@@ -27,6 +27,12 @@ async def add(asked: PersonAsked, here: GatewayDep) -> SignInLink:
 async def link(name: str, here: GatewayDep) -> SignInLink:
     """Another link for somebody who is there."""
     return await here.service.link_person(name)
+
+
+@router.post("/{name}/sign-out", response_model=SignedOut, responses=with_token(404))
+async def sign_out(name: str, here: GatewayDep) -> SignedOut:
+    """Sign somebody out everywhere; `operator` is whoever has the token."""
+    return SignedOut(name=name, browsers=await here.service.sign_out_person(name))
 
 
 @router.delete("/{name}", response_model=Removed, responses=with_token(404))

@@ -2,46 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 
-from colleague.experts.launch_acceptance import launch_entry
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import AcceptAsked, ServerDocument
-from colleague.mcp.server import ServerStatus
+from colleague.gateway.schemas import AcceptAsked
+from colleague.settings_document import McpServerDocument, ServerProbe
 
 router = APIRouter(prefix="/api/servers", tags=["servers"])
 
 WHO = "api"
 
 
-@router.get("", response_model=list[ServerDocument], responses=with_token())
-async def list_servers(here: GatewayDep) -> list[dict[str, Any]]:
+@router.get("", response_model=list[McpServerDocument], responses=with_token())
+async def list_servers(here: GatewayDep) -> list[McpServerDocument]:
     """The configured servers. `held` ones wait for a yes and are not started."""
-    return [_document(here, each) for each in await here.host.servers.status()]
+    return await here.service.mcp_servers()
 
 
-@router.post("/{name}/accept", response_model=ServerDocument, responses=with_token(404, 409))
-async def accept(name: str, asked: AcceptAsked, here: GatewayDep) -> dict[str, Any]:
+@router.post("/{name}/accept", response_model=McpServerDocument, responses=with_token(404, 409))
+async def accept(name: str, asked: AcceptAsked, here: GatewayDep) -> McpServerDocument:
     """Let a server be started. `digest` is that of the entry the person looked at."""
-    await here.live.look()
-    await here.service.accept_server(name, asked.digest, asked.by.strip() or WHO)
-    await here.live.look()
-    [found] = [each for each in await here.host.servers.status() if each.name == name]
-    return _document(here, found)
+    await accept_in(here, name, asked.digest, asked.by.strip() or WHO)
+    [found] = [each for each in await here.service.mcp_servers() if each["name"] == name]
+    return found
 
 
-def _document(here: Gateway, status: ServerStatus) -> dict[str, Any]:
-    entry = here.live.settings.mcp.servers.get(status.name)
-    return {
-        "name": status.name,
-        "transport": status.transport,
-        "where": status.where,
-        "state": status.state,
-        "digest": launch_entry(status.name, entry).digest if entry else "",
-        "tools": status.tools,
-        "error": status.error,
-        "findings": list(status.findings),
-    }
+@router.post("/{name}/probe", response_model=ServerProbe, responses=with_token(404))
+async def probe(name: str, here: GatewayDep) -> ServerProbe:
+    """Start a server, unless it is up, and list its tools; what goes wrong is in the answer."""
+    return await here.service.probe_server(name)
+
+
+@router.get("/{name}/log", response_model=list[str], responses=with_token(404))
+async def log(name: str, here: GatewayDep, lines: Annotated[int, Query(ge=1, le=1000)] = 200) -> list[str]:
+    """The last lines that a server wrote on stderr, or logged over the protocol."""
+    return await here.service.server_log(name, lines)
+
+
+async def accept_in(here: Gateway, name: str, digest: str, by: str) -> None:
+    """Looks at the settings before and after, so that the answer and the servers are of today."""
+    await here.live.look()
+    await here.service.accept_server(name, digest, by)
+    await here.live.look()

@@ -15,6 +15,7 @@ from colleague.gateway.page.inbox import decision_of
 from colleague.gateway.page.render import page
 from colleague.gateway.page.sign_in import count_failure
 from colleague.gateway.page.visitor import Visitor
+from colleague.gateway.request_origin import set_visitor
 from colleague.store.people import linked_approval, use_approval_link
 
 router = APIRouter(include_in_schema=False)
@@ -44,6 +45,7 @@ async def decide_question(secret: str, request: Request, here: GatewayDep) -> Re
         count_failure(request, here)
         return page("approve_gone.html", status=410)
     approval, person = found
+    set_visitor(person, "link")
     visitor, problem = Visitor(person, "admin", "", signed_in=False), ""
     seen = await here.service.approval(approval)
     try:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-_TOPS = frozenset(("", "approve", "chat", "inbox", "login", "logout", "news", "runs", "static"))
+_TOPS = frozenset(
+    (
+        *("", "approve", "chat", "docs", "inbox", "login", "logout", "news", "overview", "runs"),
+        *("settings", "static"),
+    )
+)
 
 _WITH_SECRET = frozenset(("login", "approve"))
 

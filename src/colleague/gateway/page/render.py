@@ -52,7 +52,7 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(short=short, ago=_ago, readable=readable_fields)
+    made.filters.update(short=short, ago=_ago, readable=readable_fields, span=_amount)
     return made
 
 

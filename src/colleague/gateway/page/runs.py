@@ -48,20 +48,23 @@ async def list_runs(
     status: Short = "",
     expert: Short = "",
     since: Short = "",
+    until: Short = "",
+    error: Short = "",
     after: Short = "",
 ) -> HTMLResponse:
     problem = ""
 
     def work(tx: Tx) -> Page[Run]:
-        wanted = RunFilter(filter_words(status), expert, since_ms(since, tx.now))
+        times = since_ms(since, tx.now), since_ms(until, tx.now)
+        wanted = RunFilter(filter_words(status), expert, *times, error)
         start = full_id(tx, runs, "run", after) if after else None
         return wanted.page(tx, limit=ON_A_PAGE, after=start)
 
     try:
         found = await here.database.read(work)
-    except UsageError as error:
-        found, problem = Page([]), f"{error.message} ({error.hint})" if error.hint else error.message
-    chosen = {"status": status, "expert": expert, "since": since}
+    except UsageError as wrong:
+        found, problem = Page([]), f"{wrong.message} ({wrong.hint})" if wrong.hint else wrong.message
+    chosen = {"status": status, "expert": expert, "since": since, "until": until, "error": error}
     rows = [brief_document(run) for run in found.items]
     more: dict[str, Any] = {
         "next_after": found.next_after,

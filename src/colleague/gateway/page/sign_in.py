@@ -12,9 +12,12 @@ from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.middleware import slow_down
 from colleague.gateway.page.form import FormDep, read_form
 from colleague.gateway.page.render import HEADERS, page
-from colleague.gateway.page.visitor import COOKIE, OPERATOR, VisitorDep, find_visitor
+from colleague.gateway.page.visitor import COOKIE, VisitorDep, find_visitor
+from colleague.gateway.request_origin import request_origin, set_visitor
 from colleague.gateway.throttle import network_of
+from colleague.store.audit import Change, note_change
 from colleague.store.people import (
+    OPERATOR,
     SIGNED_IN_MS,
     link_person,
     sign_in,
@@ -64,11 +67,13 @@ async def follow_link(secret: str, request: Request, here: GatewayDep) -> Respon
 
 @router.post("/logout")
 async def log_out(request: Request, visitor: VisitorDep, form: FormDep, here: GatewayDep) -> Response:
-    secret = request.cookies.get(COOKIE, "")
+    secret, origin = request.cookies.get(COOKIE, ""), request_origin()
 
     def work(tx: Tx) -> None:
         if form.get("everywhere"):
-            sign_out_everywhere(tx, visitor.name)
+            count = sign_out_everywhere(tx, visitor.name)
+            change = Change("person.sign-out", visitor.name, detail={"browsers": count})
+            note_change(tx, origin, change)
         sign_out(tx, secret)
 
     await here.database.write(work)
@@ -79,7 +84,14 @@ async def log_out(request: Request, visitor: VisitorDep, form: FormDep, here: Ga
 
 async def _signed_in(request: Request, here: Gateway, person: str, after: str) -> Response:
     agent = request.headers.get("user-agent", "")
-    secret = await here.database.write(lambda tx: sign_in(tx, person, agent))
+    set_visitor(person, "page")
+    origin = request_origin()
+
+    def work(tx: Tx) -> str:
+        note_change(tx, origin, Change("person.sign-in", person, detail={"browser": agent}))
+        return sign_in(tx, person, agent)
+
+    secret = await here.database.write(work)
     answer = RedirectResponse(after, 303, headers=dict(HEADERS))
     answer.set_cookie(
         COOKIE,

@@ -10,8 +10,10 @@ from fastapi import Depends, Request
 
 from colleague.gateway.api_error import ApiError
 from colleague.gateway.gateway import Gateway, GatewayDep
+from colleague.gateway.request_origin import set_visitor
 from colleague.person_document import Role
 from colleague.store.people import (
+    OPERATOR,
     SEEN_EVERY_MS,
     BrowserRow,
     PersonRow,
@@ -22,8 +24,6 @@ from colleague.store.people import (
 from colleague.store.tx import Tx
 
 COOKIE = "colleague"
-OPERATOR = "operator"
-"""Whoever has the gateway's own token."""
 
 _OPEN_FORM_KEY = secrets.token_urlsafe(16)
 """Where authentication is disabled there are no browsers to keep one for."""
@@ -68,6 +68,7 @@ async def visitor_of(request: Request, here: GatewayDep) -> Visitor:
     found = await find_visitor(request, here)
     if found is None:
         raise SignInFirst
+    set_visitor(found.name, "page")
     return found
 
 

@@ -1,0 +1,35 @@
+"""What the home is connected to: models, channels, and settings without effect."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from colleague.gateway.gateway import GatewayDep
+from colleague.gateway.openapi import with_token
+from colleague.gateway.schemas import ModelAsked
+from colleague.settings_document import ChannelDocument, IdleKey, ModelDocument, ModelProbe
+
+router = APIRouter(prefix="/api", tags=["connections"])
+
+
+@router.get("/models", response_model=list[ModelDocument], responses=with_token())
+async def list_models(here: GatewayDep) -> list[ModelDocument]:
+    return await here.service.models()
+
+
+@router.post("/models/probe", response_model=ModelProbe, responses=with_token())
+async def probe(asked: ModelAsked, here: GatewayDep) -> ModelProbe:
+    """Send one tiny request; what goes wrong is in the answer."""
+    return await here.service.probe_model(asked.model)
+
+
+@router.get("/channels", response_model=list[ChannelDocument], responses=with_token())
+async def list_channels(here: GatewayDep) -> list[ChannelDocument]:
+    """Where results can be sent to, and what the settings name without anything connecting to it."""
+    return await here.service.channels()
+
+
+@router.get("/settings/idle", response_model=list[IdleKey], responses=with_token())
+async def list_idle(here: GatewayDep) -> list[IdleKey]:
+    """Keys that are set and have no effect."""
+    return await here.service.idle_settings()
