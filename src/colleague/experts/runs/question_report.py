@@ -1,4 +1,4 @@
-"""What a person needs beside a question: what it began with, what is known of its call, what was read for it."""
+"""What a person needs beside a question: its origin, what is known of its call, what it changes."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ from colleague.store.journal import get_call
 from colleague.store.run import Run, get_run
 from colleague.store.tables import events
 from colleague.store.tx import Tx
+
+
+_NO_LINES = ("---", "+++", "@@", "+<!-- learning:", "-<!-- learning:")
+"""Of a difference: what no person reads."""
 
 
 @dataclass(frozen=True)
@@ -84,4 +88,4 @@ def learning_difference(workspace: Path, proposal: dict[str, Any]) -> list[str]:
     except (KeyError, TypeError, ValueError):
         return []
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=1)
-    return [line for line in lines if line and not line.startswith(("---", "+++", "@@"))]
+    return [line for line in lines if line and not line.startswith(_NO_LINES)]

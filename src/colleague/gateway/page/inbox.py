@@ -85,6 +85,11 @@ async def show_sources(id: str, visitor: VisitorDep, here: GatewayDep) -> HTMLRe
     return page("question_sources.html", visitor, sources=await sources_of(here, seen), each=seen)
 
 
+@router.get("/inbox/{id}/raw")
+async def show_raw(id: str, visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:  # noqa: A002
+    return page("question_raw.html", visitor, each=await here.service.approval(id))
+
+
 @router.post("/inbox/{id}/check")
 async def check_field(id: str, _: VisitorDep, form: FormDep, here: GatewayDep) -> HTMLResponse:  # noqa: A002
     """What is wrong with one field while somebody types."""
@@ -127,7 +132,7 @@ async def decide_several(
     """Decides all that were picked; each is answered by itself."""
     picked = {name.removeprefix(PICKED): form[name] for name in form if name.startswith(PICKED)}
     said = [
-        await _decide_one(here, visitor, id, {**form, "digest": digest}) for id, digest in picked.items()
+        await _decide_one(here, visitor, each, {**form, "digest": digest}) for each, digest in picked.items()
     ] or [Said("", "nothing is picked: tick the questions that you want to decide")]
     return await _told(request, here, visitor, said, after)
 
