@@ -51,7 +51,7 @@ from colleague.gateway.middleware import (
     MetricsMiddleware,
 )
 from colleague.gateway.openapi import describe
-from colleague.gateway.page import approve, assets, inbox, sign_in
+from colleague.gateway.page import approve, assets, first_visit, inbox, sign_in
 from colleague.gateway.page import runs as page_runs
 from colleague.gateway.page.paths import is_page
 from colleague.gateway.page.render import page
@@ -67,7 +67,7 @@ MCP = "/mcp"
 """Where experts are tools of an MCP server."""
 
 OPEN = (hooks.router, health.router)
-PAGE = (assets.router, approve.router, sign_in.router, inbox.router, page_runs.router)
+PAGE = (assets.router, approve.router, sign_in.router, inbox.router, first_visit.router, page_runs.router)
 _NOUNS = (
     approvals,
     auth_profiles,

@@ -22,7 +22,6 @@ from colleague.store.run import Run, get_run
 from colleague.store.tables import events
 from colleague.store.tx import Tx
 
-
 _NO_LINES = ("---", "+++", "@@", "+<!-- learning:", "-<!-- learning:")
 """Of a difference: what no person reads."""
 

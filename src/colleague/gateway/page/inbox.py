@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -9,6 +10,7 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from colleague.errors import ColleagueError, UsageError
+from colleague.experts.practice import is_empty
 from colleague.gateway.api.approvals import decide_in
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.page.decision_form import EDITED, decision_of, field_problem
@@ -24,6 +26,8 @@ from colleague.run_document import RunDocument
 
 router = APIRouter(include_in_schema=False)
 
+WELCOME = "/welcome"
+"""Where somebody came from who decides their first question."""
 PICKED = "pick:"
 """Begins the names of the questions that are decided together; the value is the digest."""
 After = Annotated[str, Query(max_length=100)]
@@ -40,7 +44,10 @@ class Said:
 
 
 @router.get("/")
-async def show_inbox(visitor: VisitorDep, here: GatewayDep, after: After = "") -> HTMLResponse:
+async def show_inbox(visitor: VisitorDep, here: GatewayDep, after: After = "", stay: After = "") -> Response:
+    """An empty home begins with the first visit, unless somebody wants to look around."""
+    if visitor.is_admin and not after and not stay and await asyncio.to_thread(is_empty, here.home):
+        return RedirectResponse("/welcome", 303, headers=dict(HEADERS))
     return await _inbox_page(here, visitor, after)
 
 
@@ -150,6 +157,8 @@ async def decide(
     seen = await here.service.approval(id)
     visitor.require_decider(seen["expert"])
     said = await _decide_one(here, visitor, id, form)
+    if not said.problem and form.get("next") == WELCOME:
+        return RedirectResponse(WELCOME, 303, headers=dict(HEADERS))
     if not said.problem and "hx-request" not in request.headers:
         return _back(after)
     return await _told(request, here, visitor, [said], after)

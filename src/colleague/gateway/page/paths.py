@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_TOPS = frozenset(("", "approve", "inbox", "login", "logout", "news", "runs", "static"))
+_TOPS = frozenset(("", "approve", "inbox", "login", "logout", "news", "runs", "static", "welcome"))
 
 _WITH_SECRET = frozenset(("login", "approve"))
 
