@@ -88,29 +88,29 @@ class Practice:
         tools = read_bindings(found.bindings_file, Findings()).tools
         return all(name in tools for name in TOOLS)
 
-    def install(self, model: str) -> None:
+    def install(self, model: str, folder: Path | None = None) -> None:
         """With the model that it is to think with; empty is the home's own."""
         if self.expert is None:
-            source = Source("folder", str(example_folder(EXPERT)))
+            source = Source("folder", str(folder or example_folder(EXPERT)))
             install_expert(self.home, self.workspace, source, name=EXPERT, progress=lambda _: None)
         if model:
             self._set({"model": model})
 
-    def add_office(self) -> None:
+    def add_office(self, *options: str) -> None:
         """Writes the office into the settings; rehearsals may act on it."""
         if defined_at(self.home, OFFICE) is None:
-            command, *arguments = office_command(self.database)
+            command, *arguments = *office_command(self.database), *options
             add_entry(self.home, OFFICE, {"command": command, "args": arguments, "demo": True})
 
-    def bind(self) -> None:
-        """Binds its tools to the office and turns its triggers on, with a secret that nobody else knows."""
+    def bind(self, secret: str = "") -> None:
+        """Binds its tools to the office and turns its triggers on. Without a secret one is made."""
         with changing_expert(self.home, self.workspace, EXPERT) as expert:
             package = require_valid(expert.read(), EXPERT)
             for tool in TOOLS:
                 bind_tool(expert, package, tool, OFFICE, skill=False, operations={})
         found = read_bindings(expert.bindings_file, Findings())
         if TRIGGER not in found.triggers:
-            self._set({"triggers": {TRIGGER: {"secret": secrets.token_urlsafe(24)}}})
+            self._set({"triggers": {TRIGGER: {"secret": secret or secrets.token_urlsafe(24)}}})
         set_enabled(self.home, EXPERT, True)
 
     def _set(self, values: Mapping[str, Any]) -> None:
