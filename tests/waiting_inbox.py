@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from colleague.clock import SystemClock
@@ -85,9 +87,14 @@ def asks(text: str = "") -> list[Ask]:
     ]
 
 
-async def fill_inbox(home: Home, *, text: str = "", count: int = 1) -> None:
-    """`count` runs with one question of each kind, an uncertain effect, a dead letter, an escalation, and
-    something to read."""
+def fill_inbox(home: Home, *, text: str = "", count: int = 1) -> None:
+    """`count` times one question of each kind, an uncertain effect, a dead letter, an escalation, and
+    something to read. In a thread of its own: a browser's loop may run in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(lambda: asyncio.run(_fill_all(home, text, count))).result()
+
+
+async def _fill_all(home: Home, text: str, count: int) -> None:
     database = open_database(home, load_settings(home), {}, SystemClock())
     try:
         for _ in range(count):
