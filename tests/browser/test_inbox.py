@@ -1,4 +1,4 @@
-"""The inbox in a real Chromium: every kind of decision, several people, and text that wants to be a script."""
+"""The inbox in a real Chromium: every kind of decision, several people, hostile text."""
 
 from __future__ import annotations
 
@@ -131,18 +131,18 @@ def test_fields_are_checked_as_somebody_types(inbox: Page, full: Running) -> Non
     asked = waiting(full, "confirm")
     shown = card(inbox, asked)
     shown.get_by_text("Change it first").click()
-    amount = shown.get_by_label("amount", exact=True)
+    amount = shown.locator("[name='field:amount']")
     amount.fill("-5")
     problem = shown.get_by_text("less than the minimum of 1")
     expect(problem).to_be_visible(timeout=MILLISECONDS)
     amount.fill("a lot")
     expect(shown.get_by_text("amount is not a number")).to_be_visible(timeout=MILLISECONDS)
     shown.get_by_role("button", name="Approve as it stands here").click()
-    expect(inbox.get_by_role("alert")).to_contain_text("amount is not a number", timeout=MILLISECONDS)
+    expect(shown.get_by_role("alert")).to_contain_text("amount is not a number", timeout=MILLISECONDS)
     assert full.get(f"/api/approvals/{asked['id']}").json()["status"] == "pending"
-    shown.get_by_text("Change it first").click()
+    expect(amount).to_have_value("a lot")
     amount.fill("44000")
-    shown.get_by_label("stage").select_option("won")
+    shown.locator("[name='field:stage']").select_option("won")
     shown.get_by_role("button", name="Approve as it stands here").click()
     changed = decision(full, asked)["answer"]
     assert '"amount": 44000' in changed
@@ -168,7 +168,7 @@ def test_permitted_for_a_while(inbox: Page, full: Running) -> None:
 def test_several_at_once_each_by_itself(inbox: Page, full: Running) -> None:
     first, second = ask(full), ask(full)
     for each in (first, second):
-        card(inbox, each).get_by_role("checkbox").check(timeout=MILLISECONDS)
+        card(inbox, each).locator("[name^='pick:']").check(timeout=MILLISECONDS)
     document = {"decision": "reject", "digest": first["digest"], "by": "bert"}
     with inbox.expect_response(re.compile("/inbox/items")):
         assert full.post(f"/api/approvals/{first['id']}", document).status_code == 200
@@ -183,11 +183,11 @@ def test_several_at_once_each_by_itself(inbox: Page, full: Running) -> None:
 
 def test_ticks_stay_when_the_list_loads_again(inbox: Page, full: Running) -> None:
     first, second = ask(full), ask(full)
-    card(inbox, first).get_by_role("checkbox").check(timeout=MILLISECONDS)
+    card(inbox, first).locator("[name^='pick:']").check(timeout=MILLISECONDS)
     third = ask(full)
     expect(card(inbox, third)).to_be_visible(timeout=MILLISECONDS)
-    expect(card(inbox, first).get_by_role("checkbox")).to_be_checked()
-    card(inbox, second).get_by_role("checkbox").check()
+    expect(card(inbox, first).locator("[name^='pick:']")).to_be_checked()
+    card(inbox, second).locator("[name^='pick:']").check()
     inbox.locator("#batch").get_by_role("button", name="Approve").click()
     assert {decision(full, each)["decision"] for each in (first, second)} == {"approve"}
     expect(card(inbox, first)).to_have_count(0, timeout=MILLISECONDS)
@@ -198,15 +198,15 @@ def test_what_another_person_decides_shows_at_once(browser: Browser, inbox: Page
     asked = ask(full)
     shown = card(inbox, asked)
     shown.get_by_text("Change it first").click(timeout=MILLISECONDS)
-    shown.get_by_label("line").fill("somebody is writing here")
+    shown.locator("[name='field:line']").fill("somebody is writing here")
     link = full.post("/api/people", {"name": "anna", "role": "approver"}).json()["path"]
     with person(browser, full.url, size="phone", link=link) as phone:
         card(phone, asked).get_by_role("button", name="Approve", exact=True).click()
         expect(inbox.locator("#decided")).to_contain_text("anna decided ledger.append", timeout=MILLISECONDS)
         expect(shown.locator(".settled-by")).to_contain_text("anna")
-        expect(shown.get_by_label("line")).to_have_value("somebody is writing here")
+        expect(shown.locator("[name='field:line']")).to_have_value("somebody is writing here")
         shown.get_by_role("button", name="Approve as it stands here").click()
-        expect(inbox.get_by_role("alert")).to_contain_text("was approved by anna already")
+        expect(shown.get_by_role("alert")).to_contain_text("was approved by anna already")
 
 
 def test_failed_runs_escalations_and_what_is_to_be_read(inbox: Page, full: Running) -> None:
@@ -231,10 +231,8 @@ def test_known_payloads_stay_text(browser: Browser, tmp_path: Path) -> None:
         found = approvals(running)
         for path in ("/", *(f"/inbox/{each['id']}" for each in found)):
             page.goto(running.url + path)
-            for details in page.locator("details:not([open]) > summary").all():
-                details.click()
-            expect(page.locator("main")).to_be_visible()
-            page.wait_for_load_state("networkidle") if path != "/" else None
+            page.locator("details").evaluate_all("found => found.forEach(each => (each.open = true))")
+            expect(page.locator(".loaded > a")).to_have_count(0, timeout=MILLISECONDS)
             assert page.locator("main script, main img, main iframe, main style, main base").count() == 0
             links = page.locator("main a").evaluate_all("found => found.map(each => each.protocol)")
             assert set(links) <= {"http:", "mailto:"}

@@ -161,6 +161,8 @@ async def decide(
         return RedirectResponse(WELCOME, 303, headers=dict(HEADERS))
     if not said.problem and "hx-request" not in request.headers:
         return _back(after)
+    if said.problem and "hx-request" in request.headers:
+        return _told_in_place(seen["id"], said.problem)
     return await _told(request, here, visitor, [said], after)
 
 
@@ -176,6 +178,15 @@ async def _decide_one(here: Gateway, visitor: Visitor, id: str, form: Form) -> S
         return Said(seen["operation"], answer.refusal.message)
     grant = answer.grant.covers if answer.grant else ""
     return Said(seen["operation"], decision=str(form.get("decision")), grant=grant)
+
+
+def _told_in_place(approval: str, problem: str) -> HTMLResponse:
+    """On the card: the list stays, and with it what somebody has written."""
+    return page(
+        "field_problem.html",
+        headers={"HX-Retarget": f"#p-{approval}", "HX-Reswap": "textContent"},
+        problem=problem,
+    )
 
 
 async def _told(

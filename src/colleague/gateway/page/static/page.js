@@ -39,9 +39,16 @@ document.addEventListener("htmx:afterSwap", () => {
   if (total !== undefined) document.title = (total === "0" ? "" : `(${total}) `) + "Inbox · Colleague";
   document.getElementById(focused)?.focus({ preventScroll: true });
 });
+function isTouched(field) {
+  if (field.matches("select")) return [...field.options].some((each) => each.selected !== each.defaultSelected);
+  return field.type === "checkbox" ? field.checked !== field.defaultChecked : field.value !== field.defaultValue;
+}
+
 document.addEventListener("htmx:beforeRequest", (event) => {
   // What somebody is writing is not taken away from under their hands.
   const list = document.getElementById("items");
-  const writing = document.activeElement?.matches("input:not([type=hidden]), textarea");
-  if (event.detail.elt === list && (writing || list.querySelector("details.edit[open]"))) event.preventDefault();
+  if (event.detail.elt !== list) return;
+  const writing = document.activeElement?.matches("input:not([type=hidden], [type=checkbox]), textarea");
+  const fields = [...list.querySelectorAll("details.edit[open] :is(input:not([type=hidden]), textarea, select)")];
+  if (writing || fields.some(isTouched)) event.preventDefault();
 });
