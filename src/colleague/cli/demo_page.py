@@ -141,11 +141,11 @@ class PageDemo(DemoHome):
             time.sleep(PAUSE_SECONDS)
 
     def _waiting(self) -> int:
-        found = self._ask("GET", "/api/approvals?limit=100", token=self._token)
+        found = self._request("GET", "/api/approvals?limit=100", token=self._token)
         return sum(each["kind"] != "draft" for each in found)
 
     def _tell(self, payload: dict[str, Any]) -> None:
-        self._ask("POST", f"/hooks/{EXPERT}/new_email", token=self.secret, body=payload)
+        self._request("POST", f"/hooks/{EXPERT}/new_email", token=self.secret, body=payload)
 
     @property
     def _token(self) -> str:
@@ -153,7 +153,7 @@ class PageDemo(DemoHome):
 
         return read_own_token(self._home)
 
-    def _ask(self, method: str, path: str, *, token: str, body: Any = None) -> Any:
+    def _request(self, method: str, path: str, *, token: str, body: Any = None) -> Any:
         import urllib.request
 
         from colleague.runtime.gateway_file import read_gateway_file

@@ -6,7 +6,7 @@ import difflib
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from colleague.clock import iso
 from colleague.experts.privacy.redactor import private_text_of
@@ -57,7 +57,7 @@ class QuestionReport:
 
 def question_report(tx: Tx, home: Home, approval: Approval) -> QuestionReport:
     run = get_run(tx, approval.run_id)
-    known = _known(tx, approval) if approval.kind == "uncertain" and approval.call_id else None
+    known = _known(tx, approval.call_id) if approval.kind == "uncertain" and approval.call_id else None
     return QuestionReport(approval_report(tx, home, approval), _origin(tx, home, run), known)
 
 
@@ -73,8 +73,10 @@ def _origin(tx: Tx, home: Home, run: Run) -> Origin:
     return Origin(event.trigger_name or "" if event else "", event.source if event else "", **about)
 
 
-def _known(tx: Tx, approval: Approval) -> KnownCall:
-    call = get_call(tx, cast(str, approval.call_id))
+def _known(tx: Tx, call_id: str) -> KnownCall | None:
+    call = get_call(tx, call_id)
+    if call is None:
+        return None
     return KnownCall(call.server, call.sends, iso(call.started_at), call.note or "")
 
 
