@@ -1,4 +1,4 @@
-.PHONY: install venv dev browser mcp-servers bubblewrap demo test types suite test-long bench lint format docs
+.PHONY: install venv dev browser mcp-servers bubblewrap demo test types suite test-long bench lint format pictures docs
 
 install: venv ## .venv with the colleague command, without the tools for development
 	@echo 'Next: make demo, or type .venv/bin/colleague init'
@@ -54,6 +54,9 @@ bench: dev ## figures, as ratios against a baseline in the same run
 format: dev
 	.venv/bin/ruff format .
 	.venv/bin/ruff check --fix .
+
+pictures: browser ## write docs/images with the browser tests
+	COLLEAGUE_PICTURES=docs/images .venv/bin/pytest -q tests/browser/test_first_visit.py tests/browser/test_inbox.py
 
 docs: dev ## write docs/reference from the code
 	.venv/bin/python scripts/reference.py

@@ -40,7 +40,6 @@ def test_the_whole_way(browser: Browser, empty: Running, pictures: Path) -> None
         expect(page.get_by_text("has left a draft of")).to_be_visible(timeout=MILLISECONDS)
         mailto = page.get_by_role("link", name="Open in mail program").get_attribute("href")
         assert str(mailto).startswith("mailto:sarah.chen@acme.example?")
-        page.screenshot(path=pictures / "inbox.png")
     [run] = empty.get("/api/runs").json()
     assert empty.ended(run["id"])["outcome"] == "completed"
     [decided] = [each for each in empty.get("/api/approvals?status=all").json() if each["kind"] == "confirm"]
