@@ -85,22 +85,23 @@ def test_forms_that_make_no_sense(form: dict[str, str]) -> None:
         decision_of(seen({"amount": 3}), {"digest": "d", **form}, "anna")
 
 
-class TestMail:
-    MAIL = {"to": "a@b.example", "subject": "Hi & bye?", "body": "One\nTwo"}
+MAIL = {"to": "a@b.example", "subject": "Hi & bye?", "body": "One\nTwo"}
 
+
+class TestMail:
     def test_a_link_for_a_mail_program(self) -> None:
-        found = mail_of(self.MAIL)
+        found = mail_of(MAIL)
         assert found is not None
         assert found.link == "mailto:a@b.example?subject=Hi%20%26%20bye%3F&body=One%0D%0ATwo"
 
     def test_no_header_is_added_by_an_address(self) -> None:
-        found = mail_of({**self.MAIL, "to": "a@b.example?bcc=eve@evil.example\r\nX: y"})
+        found = mail_of({**MAIL, "to": "a@b.example?bcc=eve@evil.example\r\nX: y"})
         assert found is not None
         assert "?bcc" not in found.link
         assert "\r" not in found.link
 
     def test_a_long_text_is_left_to_be_copied(self) -> None:
-        found = mail_of({**self.MAIL, "body": "x" * 5_000})
+        found = mail_of({**MAIL, "body": "x" * 5_000})
         assert found is not None
         assert "body" not in found.link
 

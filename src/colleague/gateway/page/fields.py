@@ -112,11 +112,15 @@ def _spoken_date(text: str) -> str:
             return f"{date.fromisoformat(text):%a %-d %b %Y}"
         if _MOMENT.fullmatch(text):
             moment = datetime.fromisoformat(text)
-            zone = moment.strftime(" UTC%:z").replace("UTC+00:00", "UTC") if moment.tzinfo else ""
-            return f"{moment:%a %-d %b %Y, %H:%M}{zone}"
+            return f"{moment:%a %-d %b %Y, %H:%M}{_zone(moment)}"
     except ValueError:
         pass
     return ""
+
+
+def _zone(moment: datetime) -> str:
+    offset = moment.strftime("%z")
+    return f" UTC{offset[:3]}:{offset[3:5]}".replace("UTC+00:00", "UTC") if offset else ""
 
 
 def _choices(schema: Any) -> tuple[str, ...]:
