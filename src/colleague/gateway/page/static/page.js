@@ -44,11 +44,16 @@ function isTouched(field) {
   return field.type === "checkbox" ? field.checked !== field.defaultChecked : field.value !== field.defaultValue;
 }
 
+function isWriting() {
+  if (document.activeElement?.matches("#items :is(input:not([type=hidden], [type=checkbox]), textarea)")) return true;
+  const inForms = "#items details.edit[open] :is(input:not([type=hidden]), textarea, select)";
+  return [...document.querySelectorAll(inForms)].some(isTouched);
+}
+
+// What somebody is writing is not taken away from under their hands, also when they began while the list loaded.
 document.addEventListener("htmx:beforeRequest", (event) => {
-  // What somebody is writing is not taken away from under their hands.
-  const list = document.getElementById("items");
-  if (event.detail.elt !== list) return;
-  const writing = document.activeElement?.matches("input:not([type=hidden], [type=checkbox]), textarea");
-  const fields = [...list.querySelectorAll("details.edit[open] :is(input:not([type=hidden]), textarea, select)")];
-  if (writing || fields.some(isTouched)) event.preventDefault();
+  if (event.detail.elt.id === "items" && isWriting()) event.preventDefault();
+});
+document.addEventListener("htmx:beforeSwap", (event) => {
+  if (event.detail.requestConfig?.elt.id === "items" && isWriting()) event.detail.shouldSwap = false;
 });
