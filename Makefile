@@ -1,4 +1,4 @@
-.PHONY: install venv dev browser mcp-servers bubblewrap demo test types suite test-long bench lint format docs site
+.PHONY: install venv dev browser mcp-servers bubblewrap demo test types suite test-long bench lint format docs site pictures
 
 install: venv ## .venv with the colleague command, without the tools for development
 	@echo 'Next: make demo, or type .venv/bin/colleague init'
@@ -57,6 +57,9 @@ format: dev
 
 site: dev ## the documentation as HTML files, in build/site
 	.venv/bin/python scripts/site.py
+
+pictures: browser ## write docs/images with the browser tests
+	COLLEAGUE_PICTURES=docs/images .venv/bin/pytest -q tests/browser/test_first_visit.py tests/browser/test_inbox.py
 
 docs: dev ## write docs/reference from the code
 	.venv/bin/python scripts/reference.py

@@ -21,6 +21,13 @@ REBOUND = "rebound.example"
 
 
 @pytest.fixture(scope="session")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where screenshots go: with COLLEAGUE_PICTURES into the documentation, else nowhere that stays."""
+    asked = os.environ.get("COLLEAGUE_PICTURES")
+    return Path(asked) if asked else tmp_path_factory.mktemp("pictures")
+
+
+@pytest.fixture(scope="session")
 def chromium() -> str:
     """The path of the system's own. Root can install it, so then it must be there."""
     found = next((path for path in map(shutil.which, NAMES) if path), None)

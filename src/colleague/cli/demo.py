@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -25,8 +26,15 @@ def demo(
     ] = "",
     yes: YesOption = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the demo's home, to look around in it.")] = False,
+    terminal: Annotated[
+        bool,
+        typer.Option("--terminal", help="One mail in the terminal; what CI gets, too."),
+    ] = False,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Of the page; 0 is any.")] = 0,
 ) -> None:
-    """Show the main job on an example expert, in a temporary home. No key, no account."""
+    """Show the main job on an example expert, in a temporary home. No key, no account.
+
+    Opens the page with an expert at work, and mail that keeps coming until Ctrl-C."""
     import shutil
     import tempfile
 
@@ -34,12 +42,26 @@ def demo(
     from colleague.experts.runs.inputs import REHEARSAL
 
     root = Path(tempfile.mkdtemp(prefix="colleague-demo-"))
+    on_page = not (terminal or yes) and has_person(os.environ)
     try:
-        DemoHome(root, model or REHEARSAL, yes).play()
+        if on_page:
+            from colleague.cli.demo_page import PageDemo
+
+            PageDemo(root, model or REHEARSAL, yes, port=port).play()
+        else:
+            DemoHome(root, model or REHEARSAL, yes).play()
     finally:
         if not keep:
             shutil.rmtree(root, ignore_errors=True)
-    say(f"\n{TICK} That is the whole way of one mail. {_next(root, keep)}")
+    if on_page:
+        say(f"\n{TICK} The demo has ended. {_next(root, keep)}")
+    else:
+        say(f"\n{TICK} That is the whole way of one mail. {_next(root, keep)}")
+
+
+def has_person(environ: Mapping[str, str]) -> bool:
+    """Whether somebody sits at a terminal who can end what goes on by itself."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and not environ.get("CI")
 
 
 def _next(root: Path, keep: bool) -> str:
@@ -65,10 +87,12 @@ class DemoHome:
         self._look()
 
     def _set_up(self) -> None:
+        from colleague.experts.practice import office_command
+
         self._heading(
             "An office with mail, CRM and calendar, as an MCP server. Its CRM will fail once, on purpose:"
         )
-        office = [sys.executable, str(_example("office") / "server.py"), "--database", str(self._office)]
+        office = office_command(self._office)
         self._run("mcp", "add", "office", "--demo", "--", *office, "--fail", "get_deal=1")
         self._heading("An expert is a folder of Markdown and YAML. Install one, and connect its tools:")
         self._run("expert", "install", str(self._package()))
@@ -89,8 +113,10 @@ class DemoHome:
         """The example, with a shorter pause between attempts than the 30 seconds it asks for."""
         import shutil
 
+        from colleague.experts.practice import example_folder
+
         copy = self.root / "package" / EXPERT
-        shutil.copytree(_example(EXPERT), copy)
+        shutil.copytree(example_folder(EXPERT), copy)
         manifest = copy / "expert.yaml"
         manifest.write_text(manifest.read_text(encoding="utf-8").replace("delay: 30s", f"delay: {PAUSE}"))
         return copy
@@ -211,14 +237,3 @@ class DemoHome:
 def _display_command(arguments: tuple[str, ...]) -> list[str]:
     """A command line without the long paths of this machine."""
     return [Path(each).name if each.startswith("/") else each for each in arguments]
-
-
-def _example(name: str) -> Path:
-    """An example beside the sources, or the copy that ships with the installed package."""
-    here = Path(__file__).resolve()
-    for folder in (here.parents[1] / "examples", here.parents[3] / "examples"):
-        if (folder / name).is_dir():
-            return folder / name
-    from colleague.errors import NotFound
-
-    raise NotFound(f"the example {name} is missing", hint="install Colleague again")

@@ -44,6 +44,14 @@ def bind_tool(
     _write(expert, document)
 
 
+def set_bindings(expert: Expert, values: Mapping[str, Any]) -> None:
+    """Sets whole entries of the file, which nobody but its owner may read then: one may be a secret."""
+    document = _read(expert)
+    document.update(values)
+    _write(expert, document)
+    expert.bindings_file.chmod(0o600)
+
+
 def unbind_tool(expert: Expert, tool: str) -> None:
     document = _read(expert)
     tools = document.get("tools")

@@ -55,7 +55,7 @@ from colleague.gateway.middleware import (
     MetricsMiddleware,
 )
 from colleague.gateway.openapi import describe
-from colleague.gateway.page import approve, assets, docs, inbox, settings, sign_in
+from colleague.gateway.page import approve, assets, docs, first_visit, inbox, settings, sign_in
 from colleague.gateway.page import audit as page_audit
 from colleague.gateway.page import overview as page_overview
 from colleague.gateway.page import runs as page_runs
@@ -81,6 +81,7 @@ PAGE = (
     approve.router,
     sign_in.router,
     inbox.router,
+    first_visit.router,
     page_runs.router,
     chat_routes.router,
     chat_actions.router,

@@ -76,6 +76,14 @@ def append_entry(folder: Path, entry: LearningEntry, most: int) -> bool:
     return True
 
 
+def with_entry(folder: Path, entry: LearningEntry, most: int) -> tuple[str, str]:
+    """The file of an entry's scope as it is, and as it would be with the entry; nothing is written."""
+    current = _read(folder / learnings_file(entry.scope))
+    head, old = _split(current)
+    kept = old[max(0, len(old) + 1 - max(most, 1)) :]
+    return current, _joined(entry.scope, head, [*kept, _rendered(entry)])
+
+
 def entries(folder: Path, scope: str) -> list[LearningEntry]:
     """The entries of a scope, oldest first, as far as they can be read after a person has edited them."""
     _, blocks = _split(_read(folder / learnings_file(scope)))
@@ -124,7 +132,11 @@ def _write(path: Path, scope: str, head: str, blocks: list[str]) -> None:
     if not path.parent.exists():
         path.parent.mkdir(parents=True)
         sync_folder(path.parent.parent)
-    write_atomic(path, "\n\n".join([head or _frontmatter(scope), *blocks]) + "\n")
+    write_atomic(path, _joined(scope, head, blocks))
+
+
+def _joined(scope: str, head: str, blocks: list[str]) -> str:
+    return "\n\n".join([head or _frontmatter(scope), *blocks]) + "\n"
 
 
 def _frontmatter(scope: str) -> str:

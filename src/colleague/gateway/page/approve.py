@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from colleague.errors import UsageError
 from colleague.gateway.api.approvals import decide_in
-from colleague.gateway.gateway import GatewayDep
+from colleague.gateway.gateway import Gateway, GatewayDep
+from colleague.gateway.page.decision_form import decision_of
 from colleague.gateway.page.form import read_form
-from colleague.gateway.page.inbox import decision_of
+from colleague.gateway.page.inbox_list import read_question
 from colleague.gateway.page.render import page
 from colleague.gateway.page.sign_in import count_failure
 from colleague.gateway.page.visitor import Visitor
@@ -29,12 +28,7 @@ async def show_question(secret: str, request: Request, here: GatewayDep) -> Resp
         count_failure(request, here)
         return page("approve_gone.html", status=410)
     approval, person = found
-    about: dict[str, Any] = {
-        "each": await here.service.approval(approval),
-        "action": request.url.path,
-        "problem": "",
-    }
-    return page("approve.html", Visitor(person, "admin", "", signed_in=False), **about)
+    return await _shown(here, approval, request.url.path, Visitor(person, "admin", "", signed_in=False))
 
 
 @router.post("/approve/{secret}")
@@ -49,11 +43,15 @@ async def decide_question(secret: str, request: Request, here: GatewayDep) -> Re
     visitor, problem = Visitor(person, "admin", "", signed_in=False), ""
     seen = await here.service.approval(approval)
     try:
-        said = await decide_in(here, approval, decision_of(seen, form, visitor))
+        said = await decide_in(here, approval, decision_of(seen, form, visitor.name))
         problem = said.refusal.message if said.refusal is not None else ""
     except UsageError as error:
         problem = f"{error.message} ({error.hint})" if error.hint else error.message
     if not problem:
         await here.database.write(lambda tx: use_approval_link(tx, secret))
-    now = await here.service.approval(approval)
-    return page("approve.html", visitor, each=now, action=request.url.path, problem=problem)
+    return await _shown(here, approval, request.url.path, visitor, problem)
+
+
+async def _shown(here: Gateway, approval: str, action: str, visitor: Visitor, problem: str = "") -> Response:
+    question = await read_question(here, approval)
+    return page("approve.html", visitor, question=question, action=action, problem=problem)

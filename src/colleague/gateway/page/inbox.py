@@ -2,62 +2,65 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
-from typing import Any, cast, get_args
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
-from colleague.errors import UsageError
-from colleague.experts.runs.redacted_report import approval_report, outbox_report
+from colleague.errors import ColleagueError, UsageError
+from colleague.experts.practice import is_empty
 from colleague.gateway.api.approvals import decide_in
 from colleague.gateway.gateway import Gateway, GatewayDep
+from colleague.gateway.page.decision_form import EDITED, decision_of, field_problem
 from colleague.gateway.page.fields import changed_value
 from colleague.gateway.page.form import Form, FormDep
+from colleague.gateway.page.inbox_list import decided_lately, expert_told_of, read_inbox, read_question
 from colleague.gateway.page.news import page_news
 from colleague.gateway.page.render import HEADERS, page
+from colleague.gateway.page.sources import sources_of
 from colleague.gateway.page.visitor import Visitor, VisitorDep
-from colleague.gateway.schemas import DecisionAsked
 from colleague.gateway.streams import EVENT_STREAM
-from colleague.run_document import ApprovalDocument, Decision, MessageDocument, RunBrief
-from colleague.store.approvals import approvals_page, count_approvals
-from colleague.store.outbox import deliveries_page
-from colleague.store.overview import count_dead_letters, count_unread, dead_letters
-from colleague.store.report import brief_document
-from colleague.store.tx import Tx
+from colleague.run_document import RunDocument
 
 router = APIRouter(include_in_schema=False)
 
-SHOWN = 50
-EDITED = "field:"
-"""Begins the names of a form's fields that hold arguments."""
+WELCOME = "/welcome"
+"""Where somebody came from who decides their first question."""
+PICKED = "pick:"
+"""Begins the names of the questions that are decided together; the value is the digest."""
+After = Annotated[str, Query(max_length=100)]
 
 
 @dataclass(frozen=True)
-class Inbox:
-    """All that waits for a person, the beginning of each list."""
+class Said:
+    """What came of one decision, for the person who made it."""
 
-    approvals: list[ApprovalDocument]
-    approvals_total: int
-    dead_letters: list[RunBrief]
-    dead_letters_total: int
-    unread: list[MessageDocument]
-    unread_total: int
-
-    @property
-    def total(self) -> int:
-        return self.approvals_total + self.dead_letters_total + self.unread_total
+    operation: str
+    problem: str = ""
+    decision: str = ""
+    grant: str = ""
 
 
 @router.get("/")
-async def show_inbox(visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:
-    return page("inbox.html", visitor, inbox=await _inbox(here), problems=here.problems, answer=None)
+async def show_inbox(visitor: VisitorDep, here: GatewayDep, after: After = "", stay: After = "") -> Response:
+    """An empty home begins with the first visit, unless somebody wants to look around."""
+    if visitor.is_admin and not after and not stay and await asyncio.to_thread(is_empty, here.home):
+        return RedirectResponse("/welcome", 303, headers=dict(HEADERS))
+    return await _inbox_page(here, visitor, after)
 
 
 @router.get("/inbox/items")
-async def show_items(visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:
+async def show_items(visitor: VisitorDep, here: GatewayDep, after: After = "") -> HTMLResponse:
     """The part that loads again by itself."""
-    return page("inbox_items.html", visitor, inbox=await _inbox(here), answer=None)
+    return page("inbox_items.html", visitor, inbox=await read_inbox(here, after), said=[])
+
+
+@router.get("/inbox/decided")
+async def show_decided(visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:
+    """What others have just decided: also told to whoever is writing."""
+    return page("inbox_decided.html", visitor, decided=await decided_lately(here, visitor.name))
 
 
 @router.get("/news")
@@ -69,68 +72,160 @@ async def news(_: VisitorDep, here: GatewayDep) -> StreamingResponse:
     )
 
 
+@router.get("/inbox/{id}")
+async def show_one(id: str, visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:  # noqa: A002
+    question = await read_question(here, id)
+    sources = await sources_of(here, question.approval)
+    return page("inbox_one.html", visitor, question=question, sources=sources, said=[])
+
+
+@router.get("/inbox/{id}/edit")
+async def show_form(id: str, visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:  # noqa: A002
+    """The arguments as a form, for a card of the list."""
+    return page("question_edit.html", visitor, each=await here.service.approval(id))
+
+
+@router.get("/inbox/{id}/sources")
+async def show_sources(id: str, visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:  # noqa: A002
+    """What was read before the question, for a card of the list."""
+    seen = await here.service.approval(id)
+    return page("question_sources.html", visitor, sources=await sources_of(here, seen), each=seen)
+
+
+@router.get("/inbox/{id}/raw")
+async def show_raw(id: str, visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:  # noqa: A002
+    return page("question_raw.html", visitor, each=await here.service.approval(id))
+
+
+@router.post("/inbox/{id}/check")
+async def check_field(id: str, _: VisitorDep, form: FormDep, here: GatewayDep) -> HTMLResponse:  # noqa: A002
+    """What is wrong with one field while somebody types."""
+    seen = await here.service.approval(id)
+    return page("field_problem.html", problem=field_problem(seen, form, form.get("checked", "")))
+
+
+@router.get("/inbox/failed/{id}")
+async def show_failed(id: str, visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:  # noqa: A002
+    """The inputs of a dead letter as a form."""
+    return page("inbox_failed.html", visitor, run=await here.service.run(id))
+
+
+@router.post("/inbox/failed/{id}")
+async def settle_failed(id: str, visitor: VisitorDep, form: FormDep, here: GatewayDep) -> Response:  # noqa: A002
+    """Tries a dead letter again, with other inputs where somebody changed them, or lets it be."""
+    run = await here.service.run(id)
+    visitor.require_decider(run["expert"])
+    try:
+        if form.get("act") == "drop":
+            await here.service.drop(run["id"], visitor.name)
+        else:
+            await here.service.retry(run["id"], _changed_inputs(run, form))
+    except ColleagueError as error:
+        return await _inbox_page(here, visitor, said=[Said(run["expert"], _sentence(error))])
+    return _back()
+
+
+@router.post("/inbox/read/{id}")
+async def mark_read(id: str, visitor: VisitorDep, _: FormDep, here: GatewayDep) -> Response:  # noqa: A002
+    visitor.require_decider(await expert_told_of(here, id))
+    await here.service.read(id, visitor.name)
+    return _back()
+
+
+@router.post("/inbox")
+async def decide_several(
+    request: Request, visitor: VisitorDep, form: FormDep, here: GatewayDep, after: After = ""
+) -> Response:
+    """Decides all that were picked; each is answered by itself."""
+    picked = {name.removeprefix(PICKED): form[name] for name in form if name.startswith(PICKED)}
+    said = [
+        await _decide_one(here, visitor, each, {**form, "digest": digest}) for each, digest in picked.items()
+    ] or [Said("", "nothing is picked: tick the questions that you want to decide")]
+    return await _told(request, here, visitor, said, after)
+
+
 @router.post("/inbox/{id}")
-async def decide(id: str, request: Request, visitor: VisitorDep, form: FormDep, here: GatewayDep) -> Response:  # noqa: A002
+async def decide(
+    id: str,  # noqa: A002
+    request: Request,
+    visitor: VisitorDep,
+    form: FormDep,
+    here: GatewayDep,
+    after: After = "",
+) -> Response:
     """Decides one question as the person who is signed in."""
     seen = await here.service.approval(id)
     visitor.require_decider(seen["expert"])
-    problem, said = "", None
+    said = await _decide_one(here, visitor, id, form)
+    if not said.problem and form.get("next") == WELCOME:
+        return RedirectResponse(WELCOME, 303, headers=dict(HEADERS))
+    if not said.problem and "hx-request" not in request.headers:
+        return _back(after)
+    if said.problem and "hx-request" in request.headers:
+        return _told_in_place(seen["id"], said.problem)
+    return await _told(request, here, visitor, [said], after)
+
+
+async def _decide_one(here: Gateway, visitor: Visitor, id: str, form: Form) -> Said:  # noqa: A002
     try:
-        said = await decide_in(here, id, decision_of(seen, form, visitor))
-    except UsageError as error:
-        problem = f"{error.message} ({error.hint})" if error.hint else error.message
-    if said is not None and said.refusal is not None:
-        problem = said.refusal.message
-    if not problem and "hx-request" not in request.headers:
-        return RedirectResponse("/", 303, headers=dict(HEADERS))
-    answer = {"problem": problem, "now": await here.service.approval(id)}
-    template = "inbox_items.html" if "hx-request" in request.headers else "inbox.html"
-    more: dict[str, Any] = {} if template == "inbox_items.html" else {"problems": here.problems}
-    return page(template, visitor, inbox=await _inbox(here), answer=answer, **more)
+        seen = await here.service.approval(id)
+        if not visitor.may_decide(seen["expert"]):
+            return Said(seen["operation"], f"your role does not allow you to decide for {seen['expert']}")
+        answer = await decide_in(here, id, decision_of(seen, form, visitor.name))
+    except ColleagueError as error:
+        return Said("", _sentence(error))
+    if answer.refusal is not None:
+        return Said(seen["operation"], answer.refusal.message)
+    grant = answer.grant.covers if answer.grant else ""
+    return Said(seen["operation"], decision=str(form.get("decision")), grant=grant)
 
 
-def decision_of(seen: ApprovalDocument, form: Form, visitor: Visitor) -> DecisionAsked:
-    """Raises UsageError when the form makes no sense."""
-    decision = form.get("decision", "")
-    if decision not in get_args(Decision):
-        raise UsageError("this form decides nothing", hint="load the page again")
-    return DecisionAsked(
-        decision=cast(Decision, decision),
-        digest=form.get("digest", ""),
-        by=visitor.name,
-        note=form.get("note", "").strip(),
-        changes=_changes(seen, form) or None if decision == "approve" else None,
+def _told_in_place(approval: str, problem: str) -> HTMLResponse:
+    """On the card: the list stays, and with it what somebody has written."""
+    return page(
+        "field_problem.html",
+        headers={"HX-Retarget": f"#p-{approval}", "HX-Reswap": "textContent"},
+        problem=problem,
     )
 
 
-def _changes(seen: ApprovalDocument, form: Form) -> dict[str, Any]:
-    """The arguments that somebody has changed."""
-    before = seen["arguments"] if isinstance(seen["arguments"], dict) else {}
-    found: dict[str, Any] = {}
+async def _told(
+    request: Request, here: Gateway, visitor: Visitor, said: list[Said], after: str
+) -> HTMLResponse:
+    if "hx-request" in request.headers:
+        return page("inbox_items.html", visitor, inbox=await read_inbox(here, after), said=said)
+    return await _inbox_page(here, visitor, after, said)
+
+
+async def _inbox_page(
+    here: Gateway, visitor: Visitor, after: str = "", said: list[Said] | None = None
+) -> HTMLResponse:
+    about: dict[str, Any] = {
+        "inbox": await read_inbox(here, after),
+        "decided": await decided_lately(here, visitor.name),
+        "problems": here.problems,
+        "said": said or [],
+    }
+    return page("inbox.html", visitor, **about)
+
+
+def _back(after: str = "") -> Response:
+    return RedirectResponse(f"/?after={after}" if after else "/", 303, headers=dict(HEADERS))
+
+
+def _changed_inputs(run: RunDocument, form: Form) -> dict[str, Any]:
+    """Raises UsageError."""
+    before = run["inputs"] if isinstance(run["inputs"], dict) else {}
+    found = {}
     for name, value in before.items():
-        text = form.get(f"{EDITED}{name}")
-        if text is None:
-            continue
         try:
-            after = changed_value(value, text)
+            after = changed_value(value, form.get(f"{EDITED}{name}", ""))
         except ValueError:
             raise UsageError(f"{name} is no value of its kind", hint="write it as it was before") from None
-        if after != value:
+        if f"{EDITED}{name}" in form and after != value:
             found[name] = after
     return found
 
 
-async def _inbox(here: Gateway) -> Inbox:
-    def work(tx: Tx) -> Inbox:
-        questions = approvals_page(tx, every=False, limit=SHOWN, after=None)
-        unread = deliveries_page(tx, unread=True, limit=SHOWN, after=None)
-        return Inbox(
-            [approval_report(tx, here.home, each) for each in questions.items],
-            count_approvals(tx),
-            [brief_document(run) for run in dead_letters(tx, limit=SHOWN).items],
-            count_dead_letters(tx),
-            [outbox_report(tx, here.home, each) for each in unread.items],
-            count_unread(tx),
-        )
-
-    return await here.database.read(work)
+def _sentence(error: ColleagueError) -> str:
+    return f"{error.message} ({error.hint})" if error.hint else error.message

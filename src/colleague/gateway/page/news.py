@@ -25,7 +25,8 @@ async def page_news(database: Database, stopping: asyncio.Event) -> AsyncIterato
 
     database.watchers.append(tell)
     try:
-        yield "retry: 2000\n\n"
+        # At once, too: something may have changed since the page was made, or while the gateway was away.
+        yield "retry: 2000\n\nevent: changed\ndata: .\n\n"
         while not stopping.is_set():
             changed = await _changed(fresh, LOOK_SECONDS if database.shared else BEAT_SECONDS)
             if changed or database.shared:

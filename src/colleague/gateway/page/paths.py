@@ -5,7 +5,7 @@ from __future__ import annotations
 _TOPS = frozenset(
     (
         *("", "approve", "chat", "docs", "inbox", "login", "logout", "news", "overview", "runs"),
-        *("settings", "static"),
+        *("settings", "static", "welcome"),
     )
 )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
@@ -9,11 +10,13 @@ from typing import Any
 
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
-from colleague.gateway.page.fields import readable_fields
+from colleague.gateway.page.fields import ReadableField, as_json, editable_fields, readable_fields
 from colleague.gateway.page.visitor import Visitor
-from colleague.run_document import short
+from colleague.run_document import ApprovalDocument, short
 
+SOON_SECONDS = 3_600
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self' data:; font-src 'self'; connect-src 'self'; "
@@ -52,8 +55,36 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(short=short, ago=_ago, readable=readable_fields, span=_amount)
+    made.filters.update(
+        short=short, ago=_ago, decided=_decided, as_json=as_json, left=_left, is_soon=_is_soon
+    )
+    made.filters.update(readable=readable_fields, span=_amount, editable=editable_fields)
+    made.globals["checks"] = _checks
     return made
+
+
+def _checks(each: ApprovalDocument, field: ReadableField) -> Markup:
+    """The attributes of a field of a form that is checked while somebody types."""
+    return Markup(
+        'hx-post="/inbox/{}/check" hx-trigger="input changed delay:300ms" hx-include="closest form" '
+        'hx-target="next .check" hx-swap="textContent" hx-sync="this:replace" hx-vals="{}"'
+    ).format(each["id"], json.dumps({"checked": field.name}))
+
+
+_PAST = {
+    "approve": "approved",
+    "reject": "rejected",
+    "respond": "answered",
+    "done": "done",
+    "not_done": "not done",
+    "happened": "said to have happened",
+    "again": "permitted once more",
+    "give_up": "given up",
+}
+
+
+def _decided(decision: str | None) -> str:
+    return _PAST.get(decision or "", "settled")
 
 
 def _now() -> datetime:
@@ -67,6 +98,16 @@ def _ago(moment: str | None) -> str:
     seconds = (_now() - datetime.fromisoformat(moment)).total_seconds()
     amount = _amount(abs(seconds))
     return f"{amount} ago" if seconds >= 0 else f"in {amount}"
+
+
+def _left(moment: str) -> str:
+    """How long somebody has until then: `2 h left`."""
+    seconds = (datetime.fromisoformat(moment) - _now()).total_seconds()
+    return f"{_amount(seconds)} left" if seconds > 0 else "its time is up"
+
+
+def _is_soon(moment: str) -> bool:
+    return (datetime.fromisoformat(moment) - _now()).total_seconds() < SOON_SECONDS
 
 
 def _amount(seconds: float) -> str:

@@ -39,9 +39,21 @@ document.addEventListener("htmx:afterSwap", () => {
   if (total !== undefined) document.title = (total === "0" ? "" : `(${total}) `) + "Inbox · Colleague";
   document.getElementById(focused)?.focus({ preventScroll: true });
 });
+function isTouched(field) {
+  if (field.matches("select")) return [...field.options].some((each) => each.selected !== each.defaultSelected);
+  return field.type === "checkbox" ? field.checked !== field.defaultChecked : field.value !== field.defaultValue;
+}
+
+function isWriting() {
+  if (document.activeElement?.matches("#items :is(input:not([type=hidden], [type=checkbox]), textarea)")) return true;
+  const inForms = "#items details.edit[open] :is(input:not([type=hidden]), textarea, select)";
+  return [...document.querySelectorAll(inForms)].some(isTouched);
+}
+
+// What somebody is writing is not taken away from under their hands, also when they began while the list loaded.
 document.addEventListener("htmx:beforeRequest", (event) => {
-  // What somebody is writing is not taken away from under their hands.
-  const list = document.getElementById("items");
-  const writing = document.activeElement?.matches("input:not([type=hidden]), textarea");
-  if (event.detail.elt === list && (writing || list.querySelector("details.edit[open]"))) event.preventDefault();
+  if (event.detail.elt.id === "items" && isWriting()) event.preventDefault();
+});
+document.addEventListener("htmx:beforeSwap", (event) => {
+  if (event.detail.requestConfig?.elt.id === "items" && isWriting()) event.detail.shouldSwap = false;
 });

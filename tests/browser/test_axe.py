@@ -1,0 +1,77 @@
+"""An axe run over every screen, light and dark: nothing serious is found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import axe_playwright_python
+import pytest
+from playwright.sync_api import Browser, Page
+
+from colleague.gateway.app import PAGE
+from tests.browser.person import person
+from tests.integration.gateway.harness import House, Running
+from tests.integration.gateway.test_api import approvals
+from tests.waiting_inbox import fill_inbox
+
+AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+LEFT_OUT = ("/news", "/static/{name}")
+"""No screens."""
+MORE = ("/?stay=1", "/runs?status=waiting", "/inbox/{approval}", "/inbox/failed/{run}", "/runs/{run}")
+"""Screens whose address names something; {run}, {approval} and {expert} are things that exist."""
+SERIOUS = ("serious", "critical")
+
+
+def screens() -> list[str]:
+    """Every address of the page that takes no name, whoever added it, and those of MORE."""
+    found = [route.path for router in PAGE for route in router.routes if "GET" in route.methods]
+    return sorted({path for path in found if "{" not in path and path not in LEFT_OUT} | {*MORE})
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    house = House(tmp_path_factory.mktemp("axe") / "home").furnish()
+    fill_inbox(house.home)
+    with house.open() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, filled: Running) -> Iterator[Page]:
+    with person(browser, filled.url) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("path", screens())
+def test_a_screen(page: Page, filled: Running, path: str) -> None:
+    asked = approvals(filled)[0]
+    names = {"run": asked["run_id"], "approval": asked["id"], "expert": asked["expert"]}
+    answer = page.goto(filled.url + path.format(**names))
+    assert answer is not None
+    if "<!doctype html>" not in answer.text()[:100]:
+        return  # a part of a screen
+    page.locator("details").evaluate_all("found => found.forEach(each => (each.open = true))")
+    page.evaluate(AXE)
+    page.emulate_media(color_scheme="light")
+    assert serious(page, "{}") == {}
+    page.emulate_media(color_scheme="dark")
+    assert serious(page, "{runOnly: ['color-contrast']}") == {}
+
+
+def serious(page: Page, options: str) -> dict[str, list[str]]:
+    """What axe finds that matters, with where it stands."""
+    found = page.evaluate(f"() => axe.run(document, {options})")["violations"]
+    return {
+        each["id"]: [node["html"][:200] for node in each["nodes"]]
+        for each in found
+        if each["impact"] in SERIOUS
+    }
+
+
+def test_signing_in(browser: Browser, filled: Running) -> None:
+    with browser.new_context(color_scheme="dark") as context:
+        stranger = context.new_page()
+        stranger.goto(filled.url + "/login")
+        stranger.evaluate(AXE)
+        assert serious(stranger, "{}") == {}

@@ -1,0 +1,61 @@
+"""From an empty home to the first decided question, on the page alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.person import MILLISECONDS, person
+from tests.integration.gateway.harness import House, Running
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    """A home in which nothing is installed."""
+    house = House(tmp_path_factory.mktemp("first") / "home")
+    house.root.mkdir()
+    house.configure(gateway={"auth": {"mode": "token", "token": "${GATEWAY_TOKEN}"}})
+    with house.open() as running:
+        yield running
+
+
+def test_the_whole_way(browser: Browser, empty: Running, pictures: Path) -> None:
+    with person(browser, empty.url) as page:
+        expect(page.get_by_role("heading", name="Welcome")).to_be_visible()
+        page.get_by_role("button", name="Go on").click()
+        page.get_by_role("button", name="Install it").click()
+        page.get_by_role("button", name="Connect it").click()
+        page.get_by_label("Subject").fill("A price for 12 seats")
+        page.screenshot(path=pictures / "first-visit.png")
+        page.get_by_role("button", name="Send it").click()
+        yes = page.get_by_role("button", name="Approve", exact=True)
+        expect(yes).to_be_visible(timeout=MILLISECONDS)
+        expect(page.get_by_text("crm.update_deal_stage").first).to_be_visible()
+        yes.click()
+        expect(page.get_by_role("heading", name="That was your first decision")).to_be_visible()
+        page.get_by_role("link", name="Go to the inbox").click()
+        expect(page.get_by_text("has left a draft of")).to_be_visible(timeout=MILLISECONDS)
+        mailto = page.get_by_role("link", name="Open in mail program").get_attribute("href")
+        assert str(mailto).startswith("mailto:sarah.chen@acme.example?")
+    [run] = empty.get("/api/runs").json()
+    assert empty.ended(run["id"])["outcome"] == "completed"
+    [decided] = [each for each in empty.get("/api/approvals?status=all").json() if each["kind"] == "confirm"]
+    assert (decided["decision"], decided["decided_by"]) == ("approve", "operator")
+
+
+def test_an_expert_is_there_so_the_inbox_comes_first(browser: Browser, empty: Running) -> None:
+    with person(browser, empty.url) as page:
+        expect(page.get_by_role("heading", name="Inbox")).to_be_attached()
+
+
+def test_only_an_admin_sets_up(browser: Browser, empty: Running) -> None:
+    link = empty.post("/api/people", {"name": "anna", "role": "approver"}).json()["path"]
+    with person(browser, empty.url, link=link) as page:
+        page.goto(empty.url + "/welcome")
+        expect(page.get_by_role("button", name="Go on")).to_have_count(0)
+        key = page.locator("input[name=form_key]").first.input_value()
+        told = page.request.post(empty.url + "/welcome/office", form={"form_key": key})
+        assert told.status == 403
