@@ -16,6 +16,7 @@ from colleague.experts.runs.question_report import (
 from colleague.experts.runs.redacted_report import approval_report, outbox_report
 from colleague.gateway.gateway import Gateway
 from colleague.gateway.page.mail import Mail, mail_of
+from colleague.home import Home
 from colleague.run_document import ApprovalDocument, MessageDocument, RunBrief
 from colleague.store.approvals import Approval, get_approval
 from colleague.store.lookup import full_id
@@ -83,7 +84,7 @@ async def read_inbox(here: Gateway, after: str = "") -> Inbox:
         found = waiting_page(tx, limit=SHOWN, after=start)
         told = [] if after else _told(tx, here)
         return Inbox(
-            [_question(tx, here, workspace, each) for each in found.items],
+            [question_of(tx, here.home, workspace, each) for each in found.items],
             found.next_after,
             after,
             _counts(tx),
@@ -101,7 +102,7 @@ async def read_question(here: Gateway, ending: str) -> Question:
 
     def work(tx: Tx) -> Question:
         found = get_approval(tx, full_id(tx, approvals, "approval", ending))
-        return _question(tx, here, workspace, found)
+        return question_of(tx, here.home, workspace, found)
 
     return await here.database.read(work)
 
@@ -127,8 +128,8 @@ async def expert_told_of(here: Gateway, ending: str) -> str:
     return await here.database.read(work)
 
 
-def _question(tx: Tx, here: Gateway, workspace: Path, approval: Approval) -> Question:
-    report = question_report(tx, here.home, approval)
+def question_of(tx: Tx, home: Home, workspace: Path, approval: Approval) -> Question:
+    report = question_report(tx, home, approval)
     arguments: Any = report.approval["arguments"]
     learns = approval.kind == "learning" and isinstance(arguments, dict)
     return Question(

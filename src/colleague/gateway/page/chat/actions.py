@@ -19,8 +19,8 @@ from colleague.gateway.page.chat.routes import conversation_page, sessions_page
 from colleague.gateway.page.chat.slash import CommandAnswer, PageCommands
 from colleague.gateway.page.chat.tree import session_path
 from colleague.gateway.page.chat.uploads import SentForm, SentFormDep, attached_content
+from colleague.gateway.page.decision_form import decision_of
 from colleague.gateway.page.form import FormDep
-from colleague.gateway.page.inbox import decision_of
 from colleague.gateway.page.render import HEADERS, page
 from colleague.gateway.page.visitor import Visitor, VisitorDep
 from colleague.home import Home
@@ -142,7 +142,7 @@ async def decide(
     seen = await here.service.approval(id)
     visitor.require_decider(seen["expert"])
     try:
-        said = await decide_in(here, id, decision_of(seen, form, visitor))
+        said = await decide_in(here, id, decision_of(seen, form, visitor.name))
         problem = said.refusal.message if said.refusal is not None else ""
     except UsageError as error:
         problem = _sentence(error)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from colleague.errors import NotFound
-from colleague.experts.runs.redacted_report import approval_report
 from colleague.gateway.gateway import Gateway
 from colleague.gateway.page.chat.items import ShownItem, shown_item
 from colleague.gateway.page.chat.tree import SessionNode, session_name, session_path, session_tree
+from colleague.gateway.page.inbox_list import Question, question_of
 from colleague.gateway.page.visitor import Visitor
 from colleague.home import Home
-from colleague.run_document import ApprovalDocument
 from colleague.session_document import ArchiveDocument, ItemDocument, SessionDocument
 from colleague.session_key import SessionKey
 from colleague.sessions.messages import require_session
@@ -43,7 +43,7 @@ class ShownConversation:
 
     session: SessionDocument
     items: Sequence[ShownItem]
-    questions: Sequence[ApprovalDocument]
+    questions: Sequence[Question]
     tree: Sequence[SessionNode]
     archives: Sequence[ArchiveDocument]
     older: int | None
@@ -74,6 +74,7 @@ class ConversationReader:
     """Reads one session, by its key or label."""
 
     home: Home
+    workspace: Path
     session: str
     default_mode: str
 
@@ -90,7 +91,9 @@ class ConversationReader:
         return ShownConversation(
             session=session_document(tx, entry),
             items=_shown(tx, item_documents(tx, items)),
-            questions=[approval_report(tx, self.home, each) for each in questions_of(tx, entry.key)],
+            questions=[
+                question_of(tx, self.home, self.workspace, each) for each in questions_of(tx, entry.key)
+            ],
             tree=session_tree(tx),
             archives=archives,
             older=items[0].position if len(items) == limit else None,
@@ -111,7 +114,8 @@ def _shown(tx: Tx, items: Sequence[ItemDocument]) -> list[ShownItem]:
 
 
 def reader_of(here: Gateway, session: str) -> ConversationReader:
-    return ConversationReader(here.home, session, here.live.settings.messages.queue.mode)
+    settings = here.live.settings
+    return ConversationReader(here.home, settings.workspace, session, settings.messages.queue.mode)
 
 
 async def read_conversation(
