@@ -17,6 +17,7 @@ from colleague.agent.browser.browser_tool import BrowserTools
 from colleague.agent.browser.browsers import Browsers
 from colleague.agent.canvas.canvas_tool import CanvasTools
 from colleague.agent.commands.command_tools import CommandTools
+from colleague.agent.commands.left_containers import end_left_containers
 from colleague.agent.commands.running_commands import RunningCommands, end_left_commands
 from colleague.agent.conversation import Result
 from colleague.agent.events import Bus
@@ -55,6 +56,7 @@ from colleague.plugins.skill_folders import plugin_skill_folders
 from colleague.protected import require_safe_workspace
 from colleague.runtime.gateway_tool import GatewayTools
 from colleague.runtime.run_events import RunWatchers
+from colleague.sandbox.backends import docker_backends
 from colleague.sessions.proposals_tool import ProposalTools
 from colleague.sessions.session_tools import SessionTools
 from colleague.store.announce import announce_all
@@ -289,6 +291,7 @@ async def _served(
         )
         for left in await end_left_commands(database, alone=settings.experts.database is None):
             log.warning("a command of before was ended; what it did is not known: %s", plain(left)[:200])
+        await end_left_containers(docker_backends(home, settings, environ))
         await main.mend_files()
         await experts.mend_files()
         await remove_leftovers(database, settings.workspace)
