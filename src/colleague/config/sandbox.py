@@ -17,6 +17,7 @@ from colleague.config.section import (
     Section,
     Variable,
     keys,
+    restricts,
     works,
 )
 from colleague.config.tool_lists import ToolLists
@@ -32,10 +33,13 @@ class SandboxPrune(Section):
 
 
 class SandboxDocker(Section):
-    passed_over = keys("containerPrefix workdir readOnlyRoot tmpfs capDrop setupCommand memorySwap ulimits binds")
+    passed_over = keys(
+        "containerPrefix workdir readOnlyRoot tmpfs capDrop setupCommand memorySwap ulimits binds"
+    )
 
     image: str = works(
-        default="debian:bookworm-slim", description="The image, which is never pulled by itself. It needs bash."
+        default="debian:bookworm-slim",
+        description="The image, which is never pulled by itself. It needs bash.",
     )
     network: str | None = works(
         default=None, description="The network of containers that have one; Docker's own when not set."
@@ -67,7 +71,7 @@ class SandboxBrowser(Section):
 
 
 class Sandbox(Section):
-    passed_over = keys("perSession sessionToolsVisibility ssh")
+    passed_over = keys("perSession ssh")
 
     mode: Literal["off", "non-main", "all"] = works(
         default="off", description="Which sessions run in a sandbox."
@@ -88,10 +92,16 @@ class Sandbox(Section):
     )
     backend: Literal["auto", "bubblewrap", "docker"] = works(
         default="auto",
-        description="What confines: bubblewrap, which auto is as well and which needs Linux; or docker, which "
+        description="What confines: bubblewrap (or auto), which needs Linux; or docker, which "
         "needs a Docker daemon. Where it is missing, nothing of a sandboxed session starts.",
     )
+    session_tools_visibility: Literal["spawned", "all"] = restricts(
+        default="all",
+        description="Which sessions the session tools of a sandboxed one reach. Only all can be kept so far.",
+    )
     docker: SandboxDocker = Field(default_factory=SandboxDocker, description="Containers, with docker.")
-    browser: SandboxBrowser = Field(default_factory=SandboxBrowser, description="The browser of sessions in it.")
+    browser: SandboxBrowser = Field(
+        default_factory=SandboxBrowser, description="The browser of its sessions."
+    )
     tools: ToolLists = Field(default_factory=ToolLists, description="Tools inside a sandbox.")
     prune: SandboxPrune = Field(default_factory=SandboxPrune, description="When sandboxes are removed.")

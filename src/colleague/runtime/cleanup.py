@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import re
+from collections.abc import Collection
 
 from sqlalchemy import select
 
@@ -58,10 +59,13 @@ async def remove_unused_media(home: Home, database: Database, clock: Clock) -> i
 
 
 async def remove_idle_sandboxes(
-    home: Home, database: Database, settings: Settings, clock: Clock
+    home: Home, database: Database, settings: Settings, clock: Clock, *, named: Collection[str] = ()
 ) -> list[str]:
-    """Removes the own folders of sandboxes that sandbox.prune names, never one that a run or command needs."""
-    names = await asyncio.to_thread(_idle_sandboxes, home, settings, clock.now() / 1000)
+    """Removes the own folders of sandboxes that sandbox.prune names, or those of these names; never one that
+    a run or a command needs."""
+    names = dict.fromkeys(named, "a person said so")
+    if not named:
+        names = await asyncio.to_thread(_idle_sandboxes, home, settings, clock.now() / 1000)
     if not names:
         return []
     keys = await database.read(working_sessions)

@@ -28,7 +28,7 @@ def backend_of(
 
 def sandboxing_agents(settings: Settings) -> list[str]:
     """The ids of the agents that have sandboxed sessions."""
-    known = dict.fromkeys(["main", *(each.id for each in settings.agents.list)])
+    known = dict.fromkeys(["main", *(each.id for each in settings.agents.all)])
     return [each for each in known if sandbox_settings(settings, each).mode != "off"]
 
 

@@ -95,7 +95,7 @@ def _machine(*, network: bool) -> list[str]:
 
 
 def bubblewrap_problem() -> str:
-    """Why programs cannot be confined here; empty when they can. What was mended is found without a restart."""
+    """Why programs cannot be confined here; empty when they can. A cure needs no restart."""
     program = shutil.which("bwrap")
     if program is None:
         return "bubblewrap is not installed"

@@ -176,9 +176,7 @@ def left_containers(docker: Docker) -> dict[str, str]:
         return {}
     shown = f'{{{{.Names}}}}{_SEPARATOR}{{{{.Label "{OWNER_LABEL}"}}}}'
     wanted = f"label={HOME_LABEL}={docker.home}"
-    done = _asked(
-        program, docker.client_environment, "ps", "--all", "--filter", wanted, "--format", shown
-    )
+    done = _asked(program, docker.client_environment, "ps", "--all", "--filter", wanted, "--format", shown)
     lines = (line.partition(_SEPARATOR) for line in done.stdout.splitlines())
     return {name: owner for name, _, owner in lines if name}
 
@@ -188,9 +186,7 @@ def remove_container(docker: Docker, name: str) -> None:
     _asked(program, docker.client_environment, "rm", "--force", "--volumes", name)
 
 
-def _asked(
-    program: str, environment: Mapping[str, str], *arguments: str
-) -> subprocess.CompletedProcess[str]:
+def _asked(program: str, environment: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [program, *arguments],
         env=dict(environment),

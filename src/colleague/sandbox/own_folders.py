@@ -68,7 +68,7 @@ def own_folders(home: Home, settings: Settings) -> list[OwnFolder]:
 
 
 def _roots(home: Home, settings: Settings) -> list[Path]:
-    agents = ["main", *(each.id for each in settings.agents.list)]
+    agents = ["main", *(each.id for each in settings.agents.all)]
     return list(dict.fromkeys(sandboxes(home, sandbox_settings(settings, each)) for each in agents))
 
 

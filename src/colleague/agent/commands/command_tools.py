@@ -49,9 +49,7 @@ class CommandTools:
         sandbox = sandbox_of(self.home, settings, run.session_key)
         outside = place
         if sandbox is not None:
-            backend = backend_of(
-                self.home, settings, entry.agent_id, self.environ, owner=self.commands.owner
-            )
+            backend = backend_of(self.home, settings, entry.agent_id, self.environ, owner=self.commands.owner)
             await asyncio.to_thread(require_sandbox, sandbox, backend, run.session_key)
             place = self._inside(place, sandbox, backend, settings)
         rules = ExecRules(own, place.finder)
