@@ -55,6 +55,7 @@ from colleague.plugins.plugin_set import PluginSet, open_plugins
 from colleague.plugins.skill_folders import plugin_skill_folders
 from colleague.protected import require_safe_workspace
 from colleague.runtime.gateway_tool import GatewayTools
+from colleague.runtime.process_restart import ProcessRestart
 from colleague.runtime.run_events import RunWatchers
 from colleague.sandbox.backends import docker_backends
 from colleague.sessions.proposals_tool import ProposalTools
@@ -84,6 +85,7 @@ class ProcessParts(NamedTuple):
     plugins: PluginSet
     browsers: Browsers
     commands: RunningCommands
+    restart: ProcessRestart
     plugin_skills: Sequence[Path] = ()
 
 
@@ -218,6 +220,7 @@ async def open_host(
     *,
     wait_seconds: float = LOCK_SECONDS,
     accepts: bool = True,
+    restart: ProcessRestart | None = None,
 ) -> AsyncIterator[Host]:
     """Opens a home for work. On SQLite this takes the home's lock, so every earlier worker is dead.
 
@@ -238,7 +241,8 @@ async def open_host(
             if accepts:
                 await accept_all(database, settings)
             held = frozenset[str]() if accepts else await held_servers(database, settings)
-            async with remembered(home, clock), _served(home, settings, environ, database, held) as host:
+            served = _served(home, settings, environ, database, held, restart)
+            async with remembered(home, clock), served as host:
                 yield host
         finally:
             await database.close()
@@ -251,6 +255,7 @@ async def _served(
     environ: Mapping[str, str],
     database: Database,
     held: Collection[str],
+    restart: ProcessRestart | None,
 ) -> AsyncIterator[Host]:
     async def late(key: str, answer: ToolAnswer) -> None:
         await record_late_answer(database, key, answer)
@@ -266,7 +271,7 @@ async def _served(
         RunningCommands(database) as commands,
     ):
         skills = await asyncio.to_thread(plugin_skill_folders, home, settings)
-        parts = ProcessParts(plugins, browsers, commands, skills)
+        parts = ProcessParts(plugins, browsers, commands, restart or ProcessRestart(), skills)
         history = SessionHistory(database)
         main = MainAgent(
             home,
@@ -342,7 +347,7 @@ def _more_tools(
         ImageTools(home, environ, database, ExpertRestrictions(home, settings)),
         SpeechTools(home, parts.plugins.speech_providers),
         CanvasTools(database),
-        GatewayTools(home, database),
+        GatewayTools(home, database, environ, parts.restart),
         BrowserTools(home, parts.browsers),
         parts.plugins.tools,
     )
