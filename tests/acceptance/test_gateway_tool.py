@@ -78,6 +78,7 @@ def test_a_gateway_restarts_after_a_yes_and_goes_on(colleague: Colleague) -> Non
             time.sleep(0.1)
         assert after["pid"] == before["pid"]
         assert "restarts as soon as this turn is over" in last_call(colleague)["result"]["text"]
+        colleague.ok("session", "reset", "main")
         assert turn(colleague, "status").code == 0
         document = json.loads(last_call(colleague)["result"]["text"])
         assert document["gateway"]["started_at"] == after["started_at"]
