@@ -16,7 +16,7 @@ from tests.integration.store.databases import Opener
 class BrokenStage(Stage):
     tries: int = 0
 
-    async def assemble(self, run: Run) -> RunSpec:  # noqa: ARG002 - it never gets so far
+    async def assemble(self, run: Run) -> RunSpec:
         self.tries += 1
         raise TypeError("a text that may be anybody's secret")
 
