@@ -59,7 +59,8 @@ class TestWithoutEffect:
 
     def test_other_agents(self, tmp_path: Path) -> None:
         text = """{agents: {
-          list: [{id: 'main', identity: {avatar: 'a'}}, {id: 'b', sandbox: {sessionToolsVisibility: 'spawned'}}],
+          list: [{id: 'main', identity: {avatar: 'a'}},
+            {id: 'b', sandbox: {sessionToolsVisibility: 'spawned'}}],
           entries: {c: {sandbox: {sessionToolsVisibility: 'spawned'}}}}}"""
         settings = load(tmp_path, text)
         assert [str(each).rpartition(f"{tmp_path}/")[2] for each in without_effect(settings)] == [
