@@ -15,12 +15,12 @@ from tests.forked import forked_command
 from tests.office import Office
 
 SCRIPT = "replies: [{when: /./, text: hello}]"
-KEY = "agents.defaults.sandbox.backend"
-ALL = ', sandbox: { backend: "docker" }'
+KEY = "agents.defaults.sandbox.sessionToolsVisibility"
+ALL = ', sandbox: { sessionToolsVisibility: "spawned" }'
 AGENTS = "  agents: {{ defaults: {{ model: 'script/play.yaml'{} }} }},"
-PLACE = f"colleague.json:2:{AGENTS.format(ALL).index('backend:') + 1}"
+PLACE = f"colleague.json:2:{AGENTS.format(ALL).index('sessionToolsVisibility:') + 1}"
 """Where a file that restricts says so."""
-THEIRS = "{agents: {defaults: {sandbox: {backend: 'docker'}}}}"
+THEIRS = "{agents: {defaults: {sandbox: {sessionToolsVisibility: 'spawned'}}}}"
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ class TestRestrictions:
         assert (said.code, said.out) == (1, "")
         assert said.err.startswith(f"✗ {colleague.home}/{PLACE}: ")
         assert f": {KEY} restricts agents, and nothing enforces it yet\n" in said.err
-        assert said.err.endswith(f'  remove {KEY}, or set it to "auto"\n')
+        assert said.err.endswith(f'  remove {KEY}, or set it to "all"\n')
         assert runs(colleague) == 1
 
     def test_whatever_begins_a_run_is_refused(self, colleague: Colleague) -> None:
@@ -115,10 +115,12 @@ class TestRestrictions:
         said = colleague("agent", "hi")
         assert said.code == 1
         assert f"{colleague.home}/openclaw.json:1:32: {KEY} restricts agents" in said.err
-        cure = '{ agents: { defaults: { sandbox: { backend: "auto" } } } }'
+        cure = '{ agents: { defaults: { sandbox: { sessionToolsVisibility: "all" } } } }'
         assert f"put {cure} in colleague.json, which wins over openclaw.json" in said.err
         file = colleague.home / "colleague.json"
-        file.write_text(file.read_text().replace("play.yaml'", "play.yaml', sandbox: { backend: 'auto' }"))
+        file.write_text(
+            file.read_text().replace("play.yaml'", "play.yaml', sandbox: { sessionToolsVisibility: 'all' }")
+        )
         assert colleague.ok("agent", "hi").out == "hello\n"
         assert (colleague.home / "openclaw.json").read_text() == THEIRS
 
@@ -163,10 +165,14 @@ class TestMainAgent:
         assert "agents.list[1]" not in said.out
 
     def test_its_restrictions_count(self, colleague: Colleague, home: Path) -> None:
-        (home / "openclaw.json").write_text("{agents: {list: [{id: 'main', sandbox: {backend: 'docker'}}]}}")
+        (home / "openclaw.json").write_text(
+            "{agents: {list: [{id: 'main', sandbox: {sessionToolsVisibility: 'spawned'}}]}}"
+        )
         said = colleague("agent", "hi")
         assert said.code == 1
-        assert "openclaw.json:1:41: agents.list[0].sandbox.backend restricts agents" in said.err
+        assert (
+            "openclaw.json:1:41: agents.list[0].sandbox.sessionToolsVisibility restricts agents" in said.err
+        )
         assert "put agents.list without it in colleague.json" in said.err
 
 
@@ -184,7 +190,7 @@ class TestCheck:
         assert said.out.splitlines() == [
             "✗ Nothing starts with these: they restrict agents, and nothing enforces them yet.",
             f"  {colleague.home}/{PLACE}: {KEY}",
-            f'    remove {KEY}, or set it to "auto"',
+            f'    remove {KEY}, or set it to "all"',
             "! These have no effect yet. They may stay in the file; do not rely on them.",
             f"  {file}:3:54: channels has no effect yet, apart from groups.*.tools",
             "! These are not known, or count for nothing.",
@@ -273,7 +279,7 @@ def test_a_running_gateway_begins_no_run_under_a_new_restriction(colleague: Coll
             assert time.monotonic() < deadline
         assert said.out == ""
         assert f"{PLACE}: {KEY} restricts agents, and nothing enforces it yet" in said.err
-        assert f'remove {KEY}, or set it to "auto"' in said.err
+        assert f'remove {KEY}, or set it to "all"' in said.err
         shown = f"Settings: no run begins; nothing enforces {KEY} (colleague config check)"
         assert shown in colleague.ok("status").out
         write(colleague)

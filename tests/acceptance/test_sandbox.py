@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from colleague.config.settings import McpSandbox
 from colleague.sandbox.bubblewrap import bubblewrap_problem
-from tests.conftest import Colleague
-from tests.office import calls
+from colleague.sandbox.server_sandbox import ServerSandbox
+from tests.conftest import ROOT, Colleague
+from tests.office import SERVER, calls
 
 pytestmark = pytest.mark.skipif(
     bool(bubblewrap_problem()), reason=bubblewrap_problem() or "there is a sandbox"
@@ -95,7 +100,7 @@ def test_a_folder_of_its_own(colleague: Colleague) -> None:
     assert "made" in texts(made)[1]
     assert made[2]["is_error"]
     assert texts(made)[4] == "more\n[exit code 0]"
-    [folder] = (colleague.home / "state/sandboxes").iterdir()
+    folder = colleague.home / "state/sandboxes/agent-main"
     assert (folder / "made.txt").read_text() == "made\n"
     assert not (colleague.home / "workspace/made.txt").exists()
 
@@ -146,15 +151,63 @@ def test_without_bubblewrap_nothing_starts(colleague: Colleague, tmp_path: Path)
     assert "apt-get install bubblewrap" in said.err
 
 
-def test_a_backend_that_is_not_there(colleague: Colleague) -> None:
-    colleague.home.mkdir(parents=True)
-    sandbox = {"mode": "all", "backend": "docker"}
-    file = colleague.home / "colleague.json"
-    file.write_text(json.dumps({"agents": {"defaults": {"sandbox": sandbox}}}))
-    file.chmod(0o600)
-    said = colleague("agent", "Hello.")
+def test_a_variable_loads_no_code_outside(colleague: Colleague, tmp_path: Path) -> None:
+    """bubblewrap itself never sees what a call puts into the environment."""
+    if shutil.which("gcc") is None:
+        pytest.skip("no compiler")
+    (tmp_path / "evil.c").write_text(
+        '#include <fcntl.h>\n__attribute__((constructor)) void f(){open("%s", O_CREAT|O_WRONLY,0600);}\n'
+        % (tmp_path / "escaped")
+    )
+    evil = tmp_path / "evil.so"
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", evil, tmp_path / "evil.c"], check=True)
+    [made] = turn(colleague, run("printenv LD_PRELOAD", env={"LD_PRELOAD": str(evil)}), mode="all")
+    assert str(evil) in texts([made])[0]
+    assert not (tmp_path / "escaped").exists()
+
+
+def test_a_full_folder_ends_what_fills_it(colleague: Colleague) -> None:
+    fill = "for i in $(seq 1 3000); do head -c 1M /dev/zero > f$i; sleep 0.01; done; echo all"
+    made = turn(colleague, run(fill), run("rm -f f*; echo freed"), mode="all", diskMb=20)
+    assert "filled the folder of the sandbox to its limit" in texts(made)[0]
+    assert texts(made)[1] == "freed\n[exit code 0]"
+
+
+def test_the_prompt_says_it(colleague: Colleague) -> None:
+    turn(colleague, run("pwd"), mode="all")
+    said = colleague.ok("prompt").out
+    assert "## Sandbox" in said
+    assert "Commands know its folder as /workspace" in said
+    assert "Your files are in the folder of your sandbox" in said
+    turn(colleague, run("pwd"), mode="off")
+    assert "## Sandbox" not in colleague.ok("prompt").out
+
+
+def test_list_and_prune(colleague: Colleague) -> None:
+    turn(colleague, run("echo made > made.txt"), mode="all", prune={"idleHours": 1, "maxAgeDays": 0})
+    [found] = colleague.ok("sandbox", "list", "--json").json
+    assert (found["name"], found["in_use"], found["due"], found["bytes"]) == ("agent-main", False, None, 5)
+    assert "Nothing is to be removed" in colleague.ok("sandbox", "prune").out
+    record = colleague.home / "state/sandboxes/agent-main.sandbox.json"
+    document = json.loads(record.read_text())
+    record.write_text(json.dumps({**document, "used_at": document["used_at"] - 3601}))
+    assert "not used for 1 hours" in colleague.ok("sandbox", "list").out
+    assert "would remove agent-main" in colleague.ok("sandbox", "prune", "--dry-run").out
+    assert colleague.ok("sandbox", "prune", "--json").json["removed"] == ["agent-main"]
+    assert not (colleague.home / "state/sandboxes/agent-main").exists()
+    assert colleague.ok("sandbox", "list", "--json").json == []
+    said = colleague("sandbox", "prune", "agent-main")
+    assert said.code == 2
+    assert "there is no sandbox" in said.err
+
+
+def test_doctor_tries_it(colleague: Colleague) -> None:
+    turn(colleague, run("pwd"), mode="all")
+    assert "sandbox: bubblewrap confines" in colleague("doctor").out
+    said = colleague("doctor", PATH="/nowhere")
     assert said.code == 1
-    assert "sandbox.backend restricts agents, and nothing enforces it yet" in said.err
+    assert "bubblewrap is not installed; nothing of sandboxed sessions starts" in said.out
+    assert "apt-get install bubblewrap" in said.out + said.err
 
 
 def test_explain_says_what_and_why(colleague: Colleague) -> None:
@@ -166,3 +219,37 @@ def test_explain_says_what_and_why(colleague: Colleague) -> None:
     assert found["folder"] == f"{colleague.home}/workspace"
     assert "the workspace, to read" in colleague.ok(*asked).out
     assert "bubblewrap is not installed" in colleague(*asked, PATH="/nowhere").out
+
+
+def test_an_mcp_server_in_a_sandbox_of_its_own(colleague: Colleague, tmp_path: Path) -> None:
+    """It sees the folders that are named, and no others."""
+    read = [sys.prefix, sys.base_prefix, str(ROOT)]
+    server = {"command": sys.executable, "args": [str(SERVER), "--database", "/workspace/office.sqlite"]}
+    confined = {"read": read, "network": False}
+    settings = {"mcp": {"servers": {"office": {**server, "sandbox": confined}}}}
+    colleague.home.mkdir(parents=True)
+    file = colleague.home / "colleague.json"
+    file.write_text(json.dumps(settings))
+    file.chmod(0o600)
+    assert colleague.ok("mcp", "probe", "office").code == 0
+    assert (colleague.home / "state/sandboxes/mcp-office/office.sqlite").exists()
+    settings["mcp"]["servers"]["office"]["sandbox"] = {"read": [str(tmp_path / "gone")]}
+    file.write_text(json.dumps(settings))
+    said = colleague("mcp", "probe", "office")
+    assert said.code == 1
+    assert "which does not exist" in said.err + said.out
+
+
+def test_what_a_confined_server_cannot_see(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.txt"
+    secret.write_text("secret")
+    sandbox = ServerSandbox(McpSandbox(), tmp_path / "own")
+    look = (
+        f"cat {secret}; echo > /dev/tcp/127.0.0.1/9 && echo network; touch made; ls /proc | grep -c '^[0-9]'"
+    )
+    line = sandbox.wrapped(["bash", "-c", look], os.environ["PATH"], None)
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert "secret" not in done.stdout.replace("secret.txt", "")
+    assert "network" not in done.stdout
+    assert (tmp_path / "own/made").exists()
+    assert int(done.stdout.split()[-1]) < 10

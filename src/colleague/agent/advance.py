@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -13,7 +14,7 @@ from colleague.agent.exits import Completed, Failed, Waiting
 from colleague.agent.hook_points import about_run, tell_answered, with_agent_start
 from colleague.agent.loop import converse, remaining_seconds, too_long
 from colleague.agent.models.connections import Connections
-from colleague.agent.run_spec import Assembler, CannotAssemble, RunEndHooks, RunSpec
+from colleague.agent.run_spec import Assembler, CannotAssemble, Retries, RunEndHooks, RunSpec
 from colleague.agent.session import Session
 from colleague.agent.streaming.answer import without_tags
 from colleague.agent.tracing.tracer import Tracer
@@ -27,7 +28,14 @@ from colleague.silent_answer import shown_answer
 from colleague.store.cancel import close_calls, start_over
 from colleague.store.claims import Taken, end_run, retry_later
 from colleague.store.run import Outcome, Run, fenced
-from colleague.store.tx import Database, Tx
+from colleague.store.tx import Database, Fenced, Tx
+from colleague.store.worker import is_outside_trouble
+
+log = logging.getLogger(__name__)
+
+_PREPARING = "it could not be prepared, by an error of Colleague itself"
+_OUR_ERROR = CannotAssemble("", retries=Retries(max_attempts=3), on_failure="dead_letter")
+"""What an error in our own code means for a run, whose own policy is not known then."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,12 @@ class Advancer:
         except ColleagueError as error:
             _raise_shortage(error)
             await self._fail(taken, CannotAssemble(""), Failed(_sentence(error), retry=False))
+            return
+        except Exception as error:
+            if isinstance(error, Fenced) or is_outside_trouble(error):
+                raise
+            log.exception("run %s could not be prepared", taken.run.id)
+            await self._fail(taken, _OUR_ERROR, Failed(f"{_PREPARING} ({type(error).__name__}); see the log"))
             return
         await self._work(taken, run_spec)
 

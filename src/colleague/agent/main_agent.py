@@ -61,6 +61,7 @@ from colleague.main_names import MAIN_AGENT, MAIN_CHANNEL
 from colleague.mcp.errors import McpError
 from colleague.mcp.servers import Servers
 from colleague.protected import programs, protected_paths, require_safe_workspace
+from colleague.sandbox.prompt_text import sandbox_text
 from colleague.sandbox.session_sandbox import SessionSandbox, sandbox_of
 from colleague.session_document import PromptDocument, PromptMode
 from colleague.session_key import SessionKey
@@ -124,6 +125,7 @@ class MainAgent:
         tools = [] if inputs.disable_tools else await self._tools(run, entry, skills)
         toolbox = self._policy(run, entry, turn.origin).toolbox(tools)
         thinking = Thinking.of(self.settings, nearest_level(level) if level else None)
+        sandbox = sandbox_of(self.home, self.settings, run.session_key)
         made = TurnPrompt(
             self.settings,
             entry,
@@ -135,6 +137,8 @@ class MainAgent:
             skills=skills.snapshot.prompt,
             first=bootstrap is not None,
             reasoning_tags=_writes_reasoning(model, inputs.reasoning or entry.reasoning_level or "off"),
+            sandbox=sandbox_text(sandbox),
+            own_folder=sandbox is not None and sandbox.has_own_folder,
         )
         spec = RunSpec(
             owner=MAIN_AGENT,
@@ -285,6 +289,7 @@ class MainAgent:
         skills = await session_skills(agent._skill_finder, agent.settings, entry)
         tools = agent._policy(run, entry, origin).toolbox(await agent._tools(run, entry, skills)).specs
         level = nearest_level(entry.thinking_level) if entry.thinking_level else None
+        sandbox = sandbox_of(self.home, agent.settings, entry.key)
         made = TurnPrompt(
             agent.settings,
             entry,
@@ -294,6 +299,8 @@ class MainAgent:
             Thinking.of(agent.settings, level).level,
             skills=skills.snapshot.prompt,
             first=BootstrapOnce.of(agent.settings.workspace) is not None,
+            sandbox=sandbox_text(sandbox),
+            own_folder=sandbox is not None and sandbox.has_own_folder,
             wanted_mode=mode,
         )
         return {**with_schemas(made.report, tools), "session": entry.key, "prompt": made.prompt.text}

@@ -13,7 +13,7 @@ from colleague.agent.tools.tree import Root
 from colleague.config import Settings
 from colleague.home import Home
 from colleague.protected import protected_paths
-from colleague.sandbox.bubblewrap import PATH
+from colleague.sandbox.backend import PATH
 from colleague.sandbox.session_sandbox import is_sandboxed
 from colleague.session_key import SessionKey
 from colleague.skills.collection import load_skills

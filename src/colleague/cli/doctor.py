@@ -84,7 +84,7 @@ async def _collect(given: object, tell: object) -> list[DoctorCheck]:
     except ColleagueError as error:
         return [*found, DoctorCheck("settings", "error", error.message, error.hint)]
     found += [*_clock(place), *_settings(place, settings), *_web(settings), *_traces(place)]
-    found += [*_plugins(place, settings), *_skills(place, settings)]
+    found += [*_sandbox(place, settings), *_plugins(place, settings), *_skills(place, settings)]
     for part in (_database, _model, _servers, _experts, _gateway):
         if callable(tell):
             tell(f"Looking at {part.__name__.strip('_')}")
@@ -179,6 +179,26 @@ def _web(settings: Settings) -> Iterator[DoctorCheck]:
         yield DoctorCheck("web search", "warning", error.message, error.hint)
     if missing := missing_browser():
         yield DoctorCheck("browser", "ok", f"not offered to agents: {missing}")
+
+
+def _sandbox(home: Home, settings: Settings) -> Iterator[DoctorCheck]:
+    """Whether what the settings confine can be confined: each backend in use is really tried."""
+    import os
+
+    from colleague.sandbox.backends import backend_of, sandboxing_agents
+
+    backends = {
+        (backend := backend_of(home, settings, each, os.environ)).name: backend
+        for each in sandboxing_agents(settings)
+    }
+    for name, backend in backends.items():
+        if problem := backend.problem():
+            message = f"{problem}; nothing of sandboxed sessions starts"
+            yield DoctorCheck("sandbox", "error", message, backend.cure)
+        else:
+            yield DoctorCheck("sandbox", "ok", f"{name} confines")
+    if not backends:
+        yield DoctorCheck("sandbox", "ok", "off: sandbox.mode")
 
 
 def _workspace(home: Home, settings: Settings) -> Iterator[DoctorCheck]:

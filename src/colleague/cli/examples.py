@@ -54,6 +54,8 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "trigger fire": ('colleague trigger fire my-expert new_email --payload \'{"id": "m1"}\'',),
     "run show": ("colleague run show 1a2b3c4d", "colleague run show 1a2b3c4d --json"),
     "state restore": ("colleague state restore my-expert pipeline.md 3",),
+    "sandbox list": ("colleague sandbox list", "colleague sandbox list --json"),
+    "sandbox prune": ("colleague sandbox prune --dry-run", "colleague sandbox prune agent-main"),
     "sandbox explain": ("colleague sandbox explain", "colleague sandbox explain --session agent:main:main"),
     "db backup": ("colleague db backup copy.sqlite",),
     "approve": ("colleague approve 73f6fd53", "colleague approve 73f6fd53 1544da53"),

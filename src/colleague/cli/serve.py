@@ -42,6 +42,7 @@ def serve(
     from colleague.cli.client import note_without_effect, opened
     from colleague.gateway.listening import Listening
     from colleague.gateway.serve import serve_until_signalled
+    from colleague.runtime.process_restart import execute_again
 
     place, settings = opened(home)
     note_without_effect(settings)
@@ -52,7 +53,9 @@ def serve(
         with place.working(wait_seconds=0):
             forget_database(place, settings)
     with _printing(quiet=quiet, as_json=log_json) as say:
-        asyncio.run(serve_until_signalled(place, settings, listening, say))
+        restarts = asyncio.run(serve_until_signalled(place, settings, listening, say))
+    if restarts:
+        execute_again()
 
 
 def worker(quiet: QuietOption = False, log_json: LogJsonOption = False, home: HomeOption = None) -> None:

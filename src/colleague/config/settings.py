@@ -194,6 +194,15 @@ class ToolFilter(Section):
     exclude: Names = works(default=(), description="Not these tools.")
 
 
+class McpSandbox(Section):
+    enabled: Flag = works(
+        default=True, description="Whether the local server runs in a sandbox of its own; needs bubblewrap."
+    )
+    network: Flag = works(default=False, description="Whether it reaches the network.")
+    read: Names = works(default=(), description="Folders it may read, such as the one its program is in.")
+    write: Names = works(default=(), description="Folders it may change.")
+
+
 class McpServer(Section):
     renamed: ClassVar[Mapping[str, str]] = {"type": "transport", "workingDirectory": "cwd"}
     passed_over = keys(
@@ -217,6 +226,9 @@ class McpServer(Section):
     supports_parallel_tool_calls: Flag = works(default=False, description="Whether calls may run at once.")
     tool_filter: ToolFilter = Field(default_factory=ToolFilter, description="Which of its tools are used.")
     roots: Names = works(default=(), description="Folders it is told of as its roots; none when not set.")
+    sandbox: McpSandbox | None = Field(
+        default=None, description="Confines a local server to what is named here; not confined when not set."
+    )
 
     @model_validator(mode="after")
     def _check_way(self) -> McpServer:

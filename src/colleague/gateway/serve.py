@@ -38,6 +38,7 @@ from colleague.logs import write_log_summaries
 from colleague.runtime.background import BackgroundServices
 from colleague.runtime.gateway_file import announced, only_gateway, path_of
 from colleague.runtime.host import Host, open_host
+from colleague.runtime.process_restart import ProcessRestart
 from colleague.runtime.run_events import RunWatchers
 from colleague.threads import started_pool
 
@@ -64,6 +65,8 @@ class Stop:
     asked: asyncio.Event = field(default_factory=asyncio.Event)
     at_once: Callable[[], None] = lambda: os._exit(1)
     give_back: Callable[[], Awaitable[None]] | None = None
+    restarts: bool = False
+    """Whether it is to start again once it has ended."""
     _ending: asyncio.Future[None] | None = None
 
     def __call__(self) -> None:
@@ -73,6 +76,12 @@ class Stop:
             self.at_once()
         else:
             self._ending = asyncio.ensure_future(self._end_soon(self.give_back))
+
+    def and_restart(self) -> None:
+        """Ends gently, unless it ends already, and starts again."""
+        if not self.asked.is_set():
+            self.restarts = True
+            self.asked.set()
 
     async def _end_soon(self, give_back: Callable[[], Awaitable[None]]) -> None:
         try:
@@ -142,7 +151,7 @@ async def serve(
     with only_gateway(home), contextlib.closing(listening.open()) as opened:
         live.listening = replace(listening, port=opened.getsockname()[1])
         async with (
-            open_host(home, settings, environ, clock) as host,
+            open_host(home, settings, environ, clock, restart=ProcessRestart(stop.and_restart)) as host,
             _opened(home, host, live, environ, clock, limits) as gateway,
         ):
             stop.give_back = gateway.services.worker.give_back_all
@@ -240,8 +249,10 @@ async def _watch_loop(metrics: Metrics) -> None:
 
 async def serve_until_signalled(
     home: Home, settings: Settings, listening: Listening, say: Callable[[str], None]
-) -> None:
-    """As a command does it. A second signal ends the process at once; everything is in the store."""
+) -> bool:
+    """As a command does it. A second signal ends the process at once; everything is in the store.
+
+    Whether it is to start again."""
 
     def at_once() -> None:
         path_of(home).unlink(missing_ok=True)
@@ -251,6 +262,7 @@ async def serve_until_signalled(
     with stop.on_signals():
         _import_model_layer()
         await serve(home, settings, listening, stop, on_ready=lambda ready: say(str(ready)))
+    return stop.restarts
 
 
 async def work_until_signalled(home: Home, settings: Settings, say: Callable[[str], None]) -> None:

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from colleague.config.secret import Secret, is_telling, resolve
+from colleague.errors import ConfigError
 from colleague.mcp.launch_digest import launch_digest
 from colleague.redaction import HIDDEN, Redactor
+from colleague.sandbox.server_sandbox import ServerSandbox
 
 if TYPE_CHECKING:
     from colleague.config.settings import McpServer
@@ -50,31 +52,47 @@ class Launch:
         return f"mcp.servers.{self.name}"
 
 
-def prepare(name: str, server: McpServer, environ: Mapping[str, str]) -> Launch:
-    """Raises ConfigError when a ${NAME} is not set."""
+def prepare(
+    name: str, server: McpServer, environ: Mapping[str, str], *, sandboxes: Path | None = None
+) -> Launch:
+    """Raises ConfigError when a ${NAME} is not set. `sandboxes` holds the own folders of confined servers."""
     key = f"mcp.servers.{name}"
 
     def value(text: str | Secret, at: str) -> str:
         return resolve(text, environ, key=f"{key}.{at}")
 
-    env = {each: value(text, f"env.{each}") for each, text in server.env.items()}
+    own = {each: value(text, f"env.{each}") for each, text in server.env.items()}
     headers = {each: value(text, f"headers.{each}") for each, text in server.headers.items()}
     url = value(server.url or "", "url")
+    env = safe_environment(environ) | own
+    cwd = Path(value(server.cwd, "cwd")).expanduser() if server.cwd else None
+    command = [value(server.command or "", "command"), *(value(text, "args") for text in server.args)]
+    if sandbox := _sandbox(name, server, sandboxes):
+        command, cwd = sandbox.wrapped(command, env.get("PATH"), cwd), None
     return Launch(
         name=name,
         protocol=server.protocol,
         where=server.command or plain_url(server.url or ""),
-        redact=Redactor(_secrets(server, environ, env | headers, url)),
-        command=value(server.command or "", "command"),
-        args=tuple(value(text, "args") for text in server.args),
-        env=safe_environment(environ) | env,
-        cwd=Path(value(server.cwd, "cwd")).expanduser() if server.cwd else None,
+        redact=Redactor(_secrets(server, environ, own | headers, url)),
+        command=command[0],
+        args=tuple(command[1:]),
+        env=env,
+        cwd=cwd,
         url=url,
         headers=headers,
         start_seconds=server.connection_timeout_ms / 1000,
         roots=tuple(_root(value(text, "roots")) for text in server.roots),
         digest=launch_digest(server, environ),
     )
+
+
+def _sandbox(name: str, server: McpServer, sandboxes: Path | None) -> ServerSandbox | None:
+    wanted = server.sandbox
+    if wanted is None or not wanted.enabled or not server.command:
+        return None
+    if sandboxes is None:
+        raise ConfigError("it is to run in a sandbox, and there is no place for one")
+    return ServerSandbox(wanted, sandboxes / f"mcp-{name}")
 
 
 def _root(path: str) -> str:

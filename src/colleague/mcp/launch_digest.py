@@ -30,6 +30,7 @@ def launch_digest(server: McpServer, environ: Mapping[str, str]) -> str:
         "url": _filled(server.url, environ),
         "env": _written(server.env),
         "headers": _written(server.headers),
+        **_confined(server),
     }
     return _digest(found)
 
@@ -49,8 +50,14 @@ def entry_digest(server: McpServer) -> str:
         "demo": server.demo,
         "include": sorted(server.tool_filter.include),
         "exclude": sorted(server.tool_filter.exclude),
+        **_confined(server),
     }
     return _digest(found)
+
+
+def _confined(server: McpServer) -> dict[str, Any]:
+    """Nothing for a server without a sandbox, so that it stays the one that was accepted."""
+    return {} if server.sandbox is None else {"sandbox": server.sandbox.model_dump(mode="json")}
 
 
 def _filled(text: str | None, environ: Mapping[str, str]) -> str | None:

@@ -80,6 +80,8 @@ class ServerContext:
     logs: Path
     pace: Pace
     on_late: OnLate | None = None
+    sandboxes: Path | None = None
+    """Where confined servers have folders of their own."""
 
 
 class Server:
@@ -234,7 +236,9 @@ class Server:
 
     async def _open(self) -> Connection:
         try:
-            launch = prepare(self.name, self._settings, self._around.environ)
+            launch = await asyncio.to_thread(
+                prepare, self.name, self._settings, self._around.environ, sandboxes=self._around.sandboxes
+            )
         except ConfigError as error:
             raise diagnosis.misconfigured(self.name, error) from None
         await asyncio.to_thread(load_library)

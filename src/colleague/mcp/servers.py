@@ -44,7 +44,9 @@ class Servers:
         pace: Pace = Pace(),  # noqa: B008 - frozen
     ) -> None:
         self._records = PidFile(folder)
-        self._around = ServerContext(dict(environ), self._records, logs, pace, on_late)
+        self._around = ServerContext(
+            dict(environ), self._records, logs, pace, on_late, folder.parent / "sandboxes"
+        )
         self._wanted = dict(settings.mcp.servers)
         self._held = frozenset(held)
         self._made: dict[str, tuple[McpServer, bool]] = {}

@@ -15,7 +15,7 @@ from colleague.errors import DatabaseUnavailable
 from colleague.experts.workspace.snapshots import digests_in_use, forget_snapshots
 from colleague.home import Home
 from colleague.run_event import RunEvent
-from colleague.runtime.cleanup import remove_old_scratch, remove_unused_media
+from colleague.runtime.cleanup import remove_idle_sandboxes, remove_old_scratch, remove_unused_media
 from colleague.runtime.host import AssemblerByKind, Host, kind_limits, sender_with
 from colleague.store.claims import Taken
 from colleague.store.session_retention import archive_child, idle_children
@@ -149,6 +149,7 @@ class BackgroundServices:
             await self.host.database.write(lambda tx: end_removed(tx, self.registry))
             await self._archive_children()
             await remove_unused_media(self.home, self.host.database, self.clock)
+            await remove_idle_sandboxes(self.home, self.host.database, self.settings, self.clock)
             needed = await self.host.database.read(digests_in_use)
             await asyncio.to_thread(forget_snapshots, self.home, needed, self.clock.now())
             await asyncio.sleep(CLEANUP_EVERY)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import re
+from collections.abc import Collection
 
 from sqlalchemy import select
 
@@ -17,6 +18,8 @@ from colleague.experts.expert import Expert, discover
 from colleague.experts.workspace.scratch import forget_scratch, scratchpad_path
 from colleague.experts.workspace.workspace import Workspace
 from colleague.home import Home
+from colleague.sandbox.own_folders import due, names_in_use, own_folders, remove_folder, remove_rest
+from colleague.store.commands import running_commands
 from colleague.store.run import Run, get_run
 from colleague.store.tables import inbox, is_open, runs, session_items, sql_literal
 from colleague.store.tx import Database, Tx
@@ -53,6 +56,42 @@ async def remove_unused_media(home: Home, database: Database, clock: Clock) -> i
     if gone:
         log.info("removed %d pictures that nothing names any more", gone)
     return gone
+
+
+async def remove_idle_sandboxes(
+    home: Home, database: Database, settings: Settings, clock: Clock, *, named: Collection[str] = ()
+) -> list[str]:
+    """Removes the own folders of sandboxes that sandbox.prune names, or those of these names; never one that
+    a run or a command needs."""
+    names = dict.fromkeys(named, "a person said so")
+    if not named:
+        names = await asyncio.to_thread(_idle_sandboxes, home, settings, clock.now() / 1000)
+    if not names:
+        return []
+    keys = await database.read(working_sessions)
+    return await asyncio.to_thread(_remove_sandboxes, home, settings, names, keys)
+
+
+def _idle_sandboxes(home: Home, settings: Settings, now: float) -> dict[str, str]:
+    remove_rest(home, settings)
+    found = {each.name: due(each, settings, now) for each in own_folders(home, settings)}
+    return {name: why for name, why in found.items() if why}
+
+
+def _remove_sandboxes(home: Home, settings: Settings, names: dict[str, str], keys: list[str]) -> list[str]:
+    used = names_in_use(home, settings, keys)
+    idle = [each for each in own_folders(home, settings) if each.name in names and each.name not in used]
+    gone = [each.name for each in idle if remove_folder(each)]
+    for each in gone:
+        log.info("removed the sandbox %s with its files: %s", each, names[each])
+    return gone
+
+
+def working_sessions(tx: Tx) -> list[str]:
+    """Sessions with a run that has not ended, or a command that runs."""
+    keys = [row.session_key for row in tx.all(select(runs.c.session_key).where(is_open()).distinct())]
+    keys += [each.session_key for each in running_commands(tx)]
+    return [each for each in dict.fromkeys(keys) if each]
 
 
 def media_in_use(tx: Tx) -> set[str]:

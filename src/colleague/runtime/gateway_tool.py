@@ -1,21 +1,26 @@
-"""The tool with which an agent sees how the runtime that it lives in stands."""
+"""The tool with which an agent sees how the runtime that it lives in stands, and asks for a restart."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+import sys
+from asyncio.subprocess import DEVNULL, PIPE
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from colleague import __version__
+from colleague.agent.gate import Verdict
 from colleague.agent.prompt.workspace_files import file_problems
-from colleague.agent.tool import Tool, ToolOutput, ToolRequest, ToolSpec
+from colleague.agent.tool import Tool, ToolOutput, ToolRequest, ToolSpec, refused
 from colleague.agent.tools.arguments import parameters
-from colleague.config import Settings
-from colleague.config.status import without_effect
+from colleague.config import Settings, load_settings
+from colleague.config.status import require_enforced, without_effect
+from colleague.errors import ColleagueError, UsageError
 from colleague.home import Home
 from colleague.runtime.gateway_file import running_gateway
+from colleague.runtime.process_restart import ProcessRestart
 from colleague.session_key import SessionKey
 from colleague.store.overview import (
     count_dead_letters,
@@ -31,9 +36,19 @@ from colleague.store.tx import Database, Tx
 
 _DESCRIPTION = (
     "How the runtime that you live in stands: version, gateway, runs, waiting questions, dead letters, what "
-    "was not delivered, spend of today, and problems that a person should look at. It changes nothing: a "
-    "person restarts it, and runs `colleague doctor` for the whole check."
+    "was not delivered, spend of today, and problems that a person should look at. status changes nothing; "
+    "doctor checks settings, database, models, servers, experts and sandbox, each with its cure; restart "
+    "asks a person, then ends what is under way in order and starts again, where everything goes on."
 )
+_ACTIONS = ("status", "doctor", "restart")
+_DOCTOR_SECONDS = 120
+
+
+def gateway_verdict(arguments: dict[str, Any]) -> Verdict:
+    """Looking is free; a restart asks."""
+    if arguments.get("action") == "restart":
+        return Verdict("ask", "confirm", "it ends what is under way and starts the runtime again")
+    return Verdict("allow", "auto")
 
 
 @dataclass(frozen=True)
@@ -42,11 +57,13 @@ class GatewayTools:
 
     home: Home
     database: Database
+    environ: Mapping[str, str]
+    restart: ProcessRestart
 
     async def tools(self, run: Run, entry: SessionEntry, settings: Settings) -> Sequence[Tool]:  # noqa: ARG002
         if SessionKey.parse(entry.key).is_subagent:
             return ()
-        return (GatewayTool(self.home, self.database, settings),)
+        return (GatewayTool(self.home, self.database, settings, self.environ, self.restart),)
 
 
 @dataclass(frozen=True)
@@ -56,16 +73,58 @@ class GatewayTool:
     home: Home
     database: Database
     settings: Settings
+    environ: Mapping[str, str]
+    restart: ProcessRestart
 
     spec = ToolSpec(
         name="gateway",
         description=_DESCRIPTION,
-        parameters=parameters(action={"type": "string", "enum": ["status"], "description": "What to do."}),
-        read_only=True,
-        repeatable=True,
+        parameters=parameters(
+            action={"type": "string", "enum": list(_ACTIONS), "description": "status when not given."}
+        ),
+        own_verdict=gateway_verdict,
     )
 
-    async def call(self, request: ToolRequest) -> ToolOutput:  # noqa: ARG002 - there is one action
+    async def call(self, request: ToolRequest) -> ToolOutput:
+        action = request.arguments.get("action") or "status"
+        if action == "restart":
+            return await self._restart()
+        return await (self._doctor() if action == "doctor" else self._status())
+
+    async def _restart(self) -> ToolOutput:
+        """Not with settings that the new process could not start with."""
+        try:
+            if self.restart.problem:
+                raise UsageError(f"it is not restarted: {self.restart.problem}")
+            require_enforced(await asyncio.to_thread(load_settings, self.home))
+        except ColleagueError as error:
+            return refused(error)
+        self.restart.ask()
+        return ToolOutput(
+            "The runtime restarts as soon as this turn is over. Whatever is queued, runs or waits goes on "
+            "afterwards; commands in the background end.",
+            source="gateway",
+        )
+
+    async def _doctor(self) -> ToolOutput:
+        """The same check that a person runs, in a process of its own."""
+        line = [sys.executable, "-m", "colleague", "doctor", "--json", "--home", str(self.home.root)]
+        process = await asyncio.create_subprocess_exec(
+            *line, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=dict(self.environ)
+        )
+        try:
+            async with asyncio.timeout(_DOCTOR_SECONDS):
+                out, err = await process.communicate()
+        except TimeoutError:
+            return refused(UsageError("the check took too long", hint="a person runs: colleague doctor"))
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        text = (out or err).decode(errors="replace").strip()
+        return ToolOutput(text, is_error=not out, source="gateway")
+
+    async def _status(self) -> ToolOutput:
         running = await asyncio.to_thread(running_gateway, self.home)
         document = {
             "version": __version__,

@@ -17,6 +17,7 @@ from colleague.agent.browser.browser_tool import BrowserTools
 from colleague.agent.browser.browsers import Browsers
 from colleague.agent.canvas.canvas_tool import CanvasTools
 from colleague.agent.commands.command_tools import CommandTools
+from colleague.agent.commands.left_containers import end_left_containers
 from colleague.agent.commands.running_commands import RunningCommands, end_left_commands
 from colleague.agent.conversation import Result
 from colleague.agent.events import Bus
@@ -54,7 +55,9 @@ from colleague.plugins.plugin_set import PluginSet, open_plugins
 from colleague.plugins.skill_folders import plugin_skill_folders
 from colleague.protected import require_safe_workspace
 from colleague.runtime.gateway_tool import GatewayTools
+from colleague.runtime.process_restart import ProcessRestart
 from colleague.runtime.run_events import RunWatchers
+from colleague.sandbox.backends import docker_backends
 from colleague.sessions.proposals_tool import ProposalTools
 from colleague.sessions.session_tools import SessionTools
 from colleague.store.announce import announce_all
@@ -82,6 +85,7 @@ class ProcessParts(NamedTuple):
     plugins: PluginSet
     browsers: Browsers
     commands: RunningCommands
+    restart: ProcessRestart
     plugin_skills: Sequence[Path] = ()
 
 
@@ -216,6 +220,7 @@ async def open_host(
     *,
     wait_seconds: float = LOCK_SECONDS,
     accepts: bool = True,
+    restart: ProcessRestart | None = None,
 ) -> AsyncIterator[Host]:
     """Opens a home for work. On SQLite this takes the home's lock, so every earlier worker is dead.
 
@@ -236,7 +241,8 @@ async def open_host(
             if accepts:
                 await accept_all(database, settings)
             held = frozenset[str]() if accepts else await held_servers(database, settings)
-            async with remembered(home, clock), _served(home, settings, environ, database, held) as host:
+            served = _served(home, settings, environ, database, held, restart)
+            async with remembered(home, clock), served as host:
                 yield host
         finally:
             await database.close()
@@ -249,6 +255,7 @@ async def _served(
     environ: Mapping[str, str],
     database: Database,
     held: Collection[str],
+    restart: ProcessRestart | None,
 ) -> AsyncIterator[Host]:
     async def late(key: str, answer: ToolAnswer) -> None:
         await record_late_answer(database, key, answer)
@@ -264,7 +271,7 @@ async def _served(
         RunningCommands(database) as commands,
     ):
         skills = await asyncio.to_thread(plugin_skill_folders, home, settings)
-        parts = ProcessParts(plugins, browsers, commands, skills)
+        parts = ProcessParts(plugins, browsers, commands, restart or ProcessRestart(), skills)
         history = SessionHistory(database)
         main = MainAgent(
             home,
@@ -289,6 +296,7 @@ async def _served(
         )
         for left in await end_left_commands(database, alone=settings.experts.database is None):
             log.warning("a command of before was ended; what it did is not known: %s", plain(left)[:200])
+        await end_left_containers(docker_backends(home, settings, environ))
         await main.mend_files()
         await experts.mend_files()
         await remove_leftovers(database, settings.workspace)
@@ -339,7 +347,7 @@ def _more_tools(
         ImageTools(home, environ, database, ExpertRestrictions(home, settings)),
         SpeechTools(home, parts.plugins.speech_providers),
         CanvasTools(database),
-        GatewayTools(home, database),
+        GatewayTools(home, database, environ, parts.restart),
         BrowserTools(home, parts.browsers),
         parts.plugins.tools,
     )

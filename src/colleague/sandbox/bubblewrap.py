@@ -5,49 +5,79 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
+from colleague.sandbox.backend import (
+    INSIDE,
+    ConfinedCommand,
+    InsideCommand,
+    inside_environment,
+    place_inside,
+)
 from colleague.sandbox.session_sandbox import SessionSandbox
 
-INSIDE = "/workspace"
-PATH = "/usr/local/bin:/usr/bin:/bin"
 INSTALL = "install the package bubblewrap (apt-get install bubblewrap), or set sandbox.mode to off"
 _PROGRAMS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _SETTINGS = ("ld.so.cache", "alternatives", "localtime", "ssl", "ca-certificates", "passwd", "group")
 _NETWORK = ("resolv.conf", "hosts", "nsswitch.conf")
+_TRY_SECONDS = 20
+_working: set[str] = set()
+"""Programs that have made a sandbox in this process."""
 
 
-def bubblewrap_arguments(
-    sandbox: SessionSandbox,
-    command: Sequence[str],
-    *,
-    folder: str,
-    hidden: Sequence[Path] = (),
-    read_only: Sequence[Path] = (),
-    mounts: Sequence[tuple[Path, str]] = (),
-) -> list[str]:
-    """The command line that runs `command` inside. `hidden` and `read_only` are places in its folder;
-    `mounts` are folders elsewhere, to read, with what they are called inside."""
-    work = str(sandbox.folder.resolve())
-    arguments = [
-        *("bwrap", "--unshare-all", "--die-with-parent", "--cap-drop", "ALL", "--hostname", "sandbox"),
-        *(("--share-net",) if sandbox.network else ()),
-        *_machine(network=sandbox.network),
+@dataclass(frozen=True)
+class Bubblewrap:
+    """Each command gets a sandbox of its own around the session's folder. The limits hold for a process."""
+
+    name = "bubblewrap"
+    cure = INSTALL
+
+    def problem(self) -> str:
+        return bubblewrap_problem()
+
+    def confine(self, sandbox: SessionSandbox, command: InsideCommand) -> ConfinedCommand:
+        options = [
+            *isolation(network=sandbox.network),
+            *("--size", str(sandbox.tmp_mb << 20), "--tmpfs", "/tmp"),  # noqa: S108 - its own
+            *_folder(sandbox, command),
+        ]
+        program, *rest = command.arguments
+        return ConfinedCommand(
+            program=shutil.which("bwrap") or "bwrap",
+            arguments=["bwrap", *options, "--chdir", command.folder, "--", command.program or program, *rest],
+            environment={},
+            unseen_arguments=["--clearenv", *variables(inside_environment(command.environment))],
+            limits={"RLIMIT_AS": sandbox.memory_mb << 20, "RLIMIT_FSIZE": sandbox.file_mb << 20},
+        )
+
+
+def isolation(*, network: bool) -> list[str]:
+    """Options that take everything away and give the machine's programs back, to read."""
+    return [
+        *("--unshare-all", "--die-with-parent", "--cap-drop", "ALL", "--hostname", "sandbox"),
+        *(("--share-net",) if network else ()),
+        *_machine(network=network),
         *("--proc", "/proc", "--dev", "/dev"),
-        *("--size", str(sandbox.tmp_mb << 20), "--tmpfs", "/tmp"),  # noqa: S108 - its own
-        *("--bind" if sandbox.is_writable else "--ro-bind", work, INSIDE),
     ]
-    for place, inside in mounts:
-        arguments += ["--ro-bind-try", str(place), inside]
-    for place in read_only:
-        if inside := _inside(work, place):
-            arguments += ["--ro-bind", str(place), inside]
-    for place in hidden:
-        if inside := _inside(work, place):
-            arguments += ["--tmpfs", inside] if place.is_dir() else ["--ro-bind", os.devnull, inside]
-    return [*arguments, "--chdir", folder, "--", *command]
+
+
+def variables(environment: Mapping[str, str]) -> Iterator[str]:
+    for name, value in environment.items():
+        yield from ("--setenv", name, value)
+
+
+def _folder(sandbox: SessionSandbox, command: InsideCommand) -> Iterator[str]:
+    yield from ("--bind" if sandbox.is_writable else "--ro-bind", str(sandbox.folder.resolve()), INSIDE)
+    for place, inside in command.mounts:
+        yield from ("--ro-bind-try", str(place), inside)
+    for place in command.read_only:
+        if inside := place_inside(sandbox, place):
+            yield from ("--ro-bind", str(place), inside)
+    for place in command.hidden:
+        if inside := place_inside(sandbox, place):
+            yield from ("--tmpfs", inside) if place.is_dir() else ("--ro-bind", os.devnull, inside)
 
 
 def _machine(*, network: bool) -> list[str]:
@@ -64,28 +94,20 @@ def _machine(*, network: bool) -> list[str]:
     return arguments
 
 
-def _inside(work: str, place: Path) -> str:
-    """What a place in the folder is called inside; empty when it is elsewhere, or does not exist."""
-    real = str(place.resolve())
-    return f"{INSIDE}{real[len(work) :]}" if real.startswith(f"{work}/") and place.exists() else ""
-
-
-def inside_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Without what names places that do not exist inside."""
-    gone = {"TMPDIR", "SHELL", "LOGNAME", "USER"}
-    kept = {name: value for name, value in environment.items() if name not in gone}
-    return {**kept, "PATH": PATH, "HOME": "/tmp", "PWD": INSIDE}  # noqa: S108 - its own
-
-
-@cache
 def bubblewrap_problem() -> str:
-    """Why programs cannot be confined here; empty when they can."""
+    """Why programs cannot be confined here; empty when they can. A cure needs no restart."""
     program = shutil.which("bwrap")
     if program is None:
         return "bubblewrap is not installed"
+    if program in _working:
+        return ""
     tried = [program, "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--proc", "/proc", "true"]
-    done = subprocess.run(tried, capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(tried, capture_output=True, text=True, check=False, timeout=_TRY_SECONDS)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"bubblewrap cannot be run: {error}"
     if done.returncode == 0:
+        _working.add(program)
         return ""
     said = done.stderr.strip().splitlines()
     return f"this machine does not let bubblewrap make a sandbox: {said[-1] if said else done.returncode}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypedDict
 
-from colleague.sandbox.bubblewrap import INSIDE, bubblewrap_problem
+from colleague.sandbox.backend import INSIDE
+from colleague.sandbox.backends import backend_of
 from colleague.sandbox.session_sandbox import sandbox_of, sandbox_settings
 from colleague.session_key import SessionKey
 
@@ -21,6 +23,7 @@ class SandboxDocument(TypedDict):
     reason: str
     backend: str | None
     problem: str | None
+    cure: str | None
     workspace_access: str | None
     folder: str
     inside: str | None
@@ -28,9 +31,12 @@ class SandboxDocument(TypedDict):
     memory_mb: int | None
     file_mb: int | None
     tmp_mb: int | None
+    disk_mb: int | None
 
 
-def explain_sandbox(home: Home, settings: Settings, session_key: str) -> SandboxDocument:
+def explain_sandbox(
+    home: Home, settings: Settings, session_key: str, environ: Mapping[str, str]
+) -> SandboxDocument:
     agent_id = SessionKey.parse(session_key).agent_id
     settings = settings.for_agent(agent_id)
     found = sandbox_of(home, settings, session_key)
@@ -39,17 +45,20 @@ def explain_sandbox(home: Home, settings: Settings, session_key: str) -> Sandbox
         why = "and this is the main session" if mode == "non-main" else "so its commands are not confined"
         reason = f"sandbox.mode is {mode}, {why}"
         return _document(session_key, reason, folder=str(settings.workspace))
+    backend = backend_of(home, settings, agent_id, environ)
     return {
         **_document(session_key, found.reason, folder=str(found.folder)),
         "sandboxed": True,
-        "backend": "bubblewrap",
-        "problem": bubblewrap_problem() or None,
+        "backend": backend.name,
+        "problem": (problem := backend.problem()) or None,
+        "cure": backend.cure if problem else None,
         "workspace_access": found.access,
         "inside": INSIDE,
         "network": found.network,
         "memory_mb": found.memory_mb,
         "file_mb": found.file_mb,
         "tmp_mb": found.tmp_mb,
+        "disk_mb": found.disk_mb if found.has_own_folder else None,
     }
 
 
@@ -60,6 +69,7 @@ def _document(session: str, reason: str, *, folder: str) -> SandboxDocument:
         "reason": reason,
         "backend": None,
         "problem": None,
+        "cure": None,
         "workspace_access": None,
         "folder": folder,
         "inside": None,
@@ -67,4 +77,5 @@ def _document(session: str, reason: str, *, folder: str) -> SandboxDocument:
         "memory_mb": None,
         "file_mb": None,
         "tmp_mb": None,
+        "disk_mb": None,
     }

@@ -27,6 +27,11 @@ class SessionSandbox:
     memory_mb: int = 2048
     file_mb: int = 1024
     tmp_mb: int = 256
+    disk_mb: int = 4096
+
+    @property
+    def has_own_folder(self) -> bool:
+        return self.access == "none"
 
     @property
     def is_writable(self) -> bool:
@@ -66,6 +71,7 @@ def sandbox_of(home: Home, settings: Settings, session_key: str) -> SessionSandb
         memory_mb=chosen.memory_mb,
         file_mb=chosen.file_mb,
         tmp_mb=chosen.tmp_mb,
+        disk_mb=chosen.disk_mb,
     )
 
 

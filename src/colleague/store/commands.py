@@ -8,7 +8,9 @@ from typing import Literal
 from colleague.store.tables import commands
 from colleague.store.tx import Tx
 
-CommandStatus = Literal["running", "exited", "ended", "timeout", "processes", "failed", "lost", "uncertain"]
+CommandStatus = Literal[
+    "running", "exited", "ended", "timeout", "processes", "disk", "failed", "lost", "uncertain"
+]
 
 
 @dataclass(frozen=True)

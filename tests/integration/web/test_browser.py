@@ -7,19 +7,22 @@ import socket
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from colleague.agent.browser import downloads
 from colleague.agent.browser.browser_tool import BrowserTool, browser_verdict
-from colleague.agent.browser.browsers import Browsers, missing_browser
+from colleague.agent.browser.browsers import BrowserPlace, Browsers, missing_browser
 from colleague.agent.browser.filter_proxy import FilterProxy
 from colleague.agent.pictures.media import MediaRef, load_picture
 from colleague.agent.tool import ToolOutput, ToolRequest
 from colleague.agent.web.addresses import AddressRules
 from colleague.config.web import WebFetch
 from colleague.home import Home
+from colleague.sandbox.bubblewrap import bubblewrap_problem
 from tests.integration.web.site import Site, page, redirect, site
 from tests.integration.web.test_web_fetch import dripping, endless
 
@@ -34,12 +37,14 @@ Browse = Callable[..., Awaitable[ToolOutput]]
 
 
 @asynccontextmanager
-async def browsing(home: Path, *allowed: str, seconds: int = 60) -> AsyncIterator[Browse]:
+async def browsing(
+    home: Path, *allowed: str, seconds: int = 60, top: Path | None = None
+) -> AsyncIterator[Browse]:
     async with Browsers() as browsers:
 
         async def browse(action: str, session: str = "agent:main:main", **arguments: Any) -> ToolOutput:
             settings = WebFetch(allow_private=allowed, timeout_seconds=seconds)
-            tool = BrowserTool(Home(home), browsers, session, settings)
+            tool = BrowserTool(Home(home), browsers, session, settings, top)
             return await tool.call(ToolRequest("run", "call", "key", {"action": action, **arguments}))
 
         yield browse
@@ -140,6 +145,96 @@ def test_a_name_that_changes_its_address_wins_nothing(monkeypatch: pytest.Monkey
     answer, here = asyncio.run(go())
     assert answer.startswith(b"HTTP/1.1 403 ")
     assert (asked, here.asked) == (["changing.example"], [])
+
+
+FILE = page(b"a,b\n1,2\n", "text/csv", Content_Disposition='attachment; filename="evil.csv"')
+
+
+def test_downloads_stay_in_the_folder_of_the_session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(downloads, "MOST_BYTES", 10_000)
+    big = page(b"x" * 20_000, "application/zip", Content_Disposition="attachment; filename=big.zip")
+    links = page("<a href='/file'>Get</a>")
+    top = tmp_path / "workspace"
+
+    async def go() -> None:
+        answers = {"file": FILE, "links": links, "big": big}
+        async with site(**answers) as here, browsing(tmp_path, here.host, top=top) as browse:
+            said = await browse("open", url=here.url("/file"))
+            assert "Downloaded downloads/evil.csv (8 bytes)" in said.text, said.text
+            assert "larger than 10,000 bytes" in (await browse("open", url=here.url("/big"))).text
+            assert "Downloaded" not in (await browse("open", url=here.url("/links"))).text
+            said = await browse("click", page=here.url("/links"), element=1, label="Get")
+            deadline = asyncio.get_running_loop().time() + 60
+            while "Downloaded" not in said.text and asyncio.get_running_loop().time() < deadline:
+                said = await browse("read")
+            assert "downloads/evil-2.csv" in said.text, "the first one is not overwritten"
+
+    asyncio.run(go())
+    found = sorted(str(each.relative_to(top)) for each in top.rglob("*"))
+    assert found == ["downloads", "downloads/evil-2.csv", "downloads/evil.csv"]
+
+
+def test_no_link_leads_a_download_out(tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    top, file = tmp_path / "top", tmp_path / "file"
+    top.mkdir()
+    file.write_text("x")
+    (top / "downloads").symlink_to(tmp_path / "outside")
+    with pytest.raises(OSError, match="downloads"):
+        downloads.keep_file(file, top, "a.txt")
+    (top / "downloads").unlink()
+    (top / "downloads").mkdir()
+    (top / "downloads/a.txt").symlink_to(tmp_path / "outside/a.txt")
+    assert downloads.keep_file(file, top, "a.txt") == "downloads/a-2.txt"
+    assert not list((tmp_path / "outside").iterdir())
+
+
+@pytest.mark.skipif(bool(bubblewrap_problem()), reason=bubblewrap_problem() or "there is a sandbox")
+def test_a_confined_browser_sees_nothing_of_the_machine(tmp_path: Path) -> None:
+    """Its process has another root and another network; the address rules hold as outside."""
+    (tmp_path / "secret.html").write_text("secret")
+
+    async def go() -> None:
+        answers = {"outer": page("outside", Set_Cookie="who=ada"), "file": FILE}
+        async with site(**answers) as here, Browsers() as browsers:
+            place = BrowserPlace("agent:main:a", AddressRules.of((here.host,)), confined=True)
+            seen = await browsers.page(place)
+            await seen.goto(here.url("/outer"))
+            assert "outside" in await seen.content()
+            refused = await seen.goto("http://127.0.0.1:8099/")
+            assert refused is not None
+            assert refused.status == 403
+            with pytest.raises(Exception, match="Download is starting"):
+                await seen.goto(here.url("/file"))
+            [told] = await browsers.told_downloads(place, 60, expects=True)
+            assert told == "evil.csv was not downloaded: this session cannot write files."
+            with pytest.raises(Exception, match="ERR_FILE_NOT_FOUND"):
+                await seen.goto(f"file://{tmp_path}/secret.html")
+            other = await browsers.page(replace(place, session="agent:main:b"))
+            assert len({each.process for each in browsers._profiles}) == 2, "each has a process of its own"
+            await other.goto(here.url("/outer"))
+            last = [each for each in here.asked if each.startswith("GET /outer")][-1]
+            assert "who=ada" not in last
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize(
+    ("suggested", "kept"),
+    [
+        ("report.pdf", "report.pdf"),
+        ("../../etc/passwd", "passwd"),
+        ("..\\..\\boot.ini", "boot.ini"),
+        (".bashrc", "bashrc"),
+        ("a\nb;$(rm -rf).txt", "a_b__(rm -rf).txt"),
+        ("...", "download"),
+        ("", "download"),
+        ("x" * 300 + ".tar.gz", "x" * 97 + ".gz"),
+        ("Übersicht 1.csv", "Übersicht 1.csv"),
+    ],
+)
+def test_names_of_downloads(suggested: str, kept: str) -> None:
+    assert downloads.safe_name(suggested) == kept
 
 
 def test_looking_is_free_and_acting_asks() -> None:

@@ -80,7 +80,7 @@ def test_the_three_lists_hold_every_key_once() -> None:
     assert all(lists.values())
     assert {"gateway.port", "mcp.servers.*.toolFilter.exclude"} <= set(lists["works"])
     assert {"channels"} <= set(lists["not yet"])
-    assert "agents.defaults.sandbox.backend" in lists["restricts"]
+    assert "agents.defaults.sandbox.sessionToolsVisibility" in lists["restricts"]
 
 
 STATUS = ("works", "not yet", "restricts")
@@ -104,8 +104,9 @@ class TestUntrueIsFoundOut:
         ("name", "said"),
         [
             (
-                ("Sandbox", "backend"),
-                "agents.defaults.sandbox.backend is marked restricts, and Sandbox.backend is read",
+                ("Sandbox", "session_tools_visibility"),
+                "agents.defaults.sandbox.sessionToolsVisibility is marked restricts, "
+                "and Sandbox.session_tools_visibility is read",
             ),
         ],
     )

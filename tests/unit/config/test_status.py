@@ -48,9 +48,9 @@ class TestWithoutEffect:
         assert idle(load(tmp_path, "{skills: {allowBundled: null}, tools: {exec: {ask: null}}}")) == []
 
     def test_what_is_below_a_key_with_a_status_belongs_to_it(self, tmp_path: Path) -> None:
-        text = "{agents: {defaults: {sandbox: {docker: {image: {name: 'x'}}}}}}"
+        text = "{channels: {slack: {sandbox: {name: 'x'}}}}"
         settings = load(tmp_path, text)
-        assert idle(settings) == ["agents.defaults.sandbox.docker"]
+        assert idle(settings) == ["channels"]
         assert restricting(settings) == []
 
     def test_a_part_that_has_an_effect_is_said(self, tmp_path: Path) -> None:
@@ -59,13 +59,17 @@ class TestWithoutEffect:
 
     def test_other_agents(self, tmp_path: Path) -> None:
         text = """{agents: {
-          list: [{id: 'main', identity: {avatar: 'a'}}, {id: 'b', sandbox: {backend: 'docker'}}],
-          entries: {c: {sandbox: {backend: 'docker'}}}}}"""
+          list: [{id: 'main', identity: {avatar: 'a'}},
+            {id: 'b', sandbox: {sessionToolsVisibility: 'spawned'}}],
+          entries: {c: {sandbox: {sessionToolsVisibility: 'spawned'}}}}}"""
         settings = load(tmp_path, text)
         assert [str(each).rpartition(f"{tmp_path}/")[2] for each in without_effect(settings)] == [
             "colleague.json:2:42: agents.list[0].identity.avatar has no effect yet",
         ]
-        assert restricting(settings) == ["agents.list[1].sandbox.backend", "agents.entries.c.sandbox.backend"]
+        assert restricting(settings) == [
+            "agents.list[1].sandbox.sessionToolsVisibility",
+            "agents.entries.c.sandbox.sessionToolsVisibility",
+        ]
 
 
 class TestRestrictions:
@@ -84,22 +88,22 @@ class TestRestrictions:
         require_enforced(load(tmp_path, text))
 
     def test_in_an_included_file(self, tmp_path: Path) -> None:
-        (tmp_path / "more.json5").write_text("{\n  backend: 'docker' }")
+        (tmp_path / "more.json5").write_text("{\n  sessionToolsVisibility: 'spawned' }")
         text, key = (
             "{agents: {defaults: {sandbox: {$include: './more.json5'}}}}",
-            "agents.defaults.sandbox.backend",
+            "agents.defaults.sandbox.sessionToolsVisibility",
         )
         [found] = unenforced(load(tmp_path, text))
         assert str(found).startswith(f"{tmp_path}/more.json5:2:3: {key} restricts agents")
-        assert found.cure == f'remove {key}, or set it to "auto"'
+        assert found.cure == f'remove {key}, or set it to "all"'
         [found] = unenforced(load(tmp_path, theirs=text))
-        cure = '{ agents: { defaults: { sandbox: { backend: "auto" } } } }'
+        cure = '{ agents: { defaults: { sandbox: { sessionToolsVisibility: "all" } } } }'
         assert found.cure.startswith(f"put {cure} in colleague.json")
 
     def test_the_cure_works(self, tmp_path: Path) -> None:
         theirs = """{
-          agents: {defaults: {sandbox: {backend: 'docker'}},
-            entries: {'a/b': {sandbox: {backend: 'docker'}}}}}"""
+          agents: {defaults: {sandbox: {sessionToolsVisibility: 'spawned'}},
+            entries: {'a/b': {sandbox: {sessionToolsVisibility: 'spawned'}}}}}"""
         found = unenforced(load(tmp_path, theirs=theirs))
         assert len(found) == 2
         for each in found:
@@ -107,7 +111,9 @@ class TestRestrictions:
             assert each.key not in restricting(load(tmp_path, ours, theirs)), each.cure
 
     def test_many_are_one_error(self, tmp_path: Path) -> None:
-        entries = ", ".join(f"p{number}: {{sandbox: {{backend: 'docker'}}}}" for number in range(30))
+        entries = ", ".join(
+            f"p{number}: {{sandbox: {{sessionToolsVisibility: 'spawned'}}}}" for number in range(30)
+        )
         with pytest.raises(ConfigError) as caught:
             require_enforced(load(tmp_path, f"{{agents: {{entries: {{{entries}}}}}}}"))
         lines = caught.value.message.splitlines()
@@ -115,12 +121,16 @@ class TestRestrictions:
         assert lines[-1] == "and 10 more: colleague config check"
 
     def test_settings_that_no_file_holds(self) -> None:
-        settings = Settings.model_validate({"agents": {"defaults": {"sandbox": {"backend": "docker"}}}})
+        settings = Settings.model_validate(
+            {"agents": {"defaults": {"sandbox": {"sessionToolsVisibility": "spawned"}}}}
+        )
         with pytest.raises(
-            ConfigError, match=r"^agents\.defaults\.sandbox\.backend restricts agents"
+            ConfigError, match=r"^agents\.defaults\.sandbox\.sessionToolsVisibility restricts agents"
         ) as caught:
             require_enforced(settings)
-        assert caught.value.hint == 'remove agents.defaults.sandbox.backend, or set it to "auto"'
+        assert (
+            caught.value.hint == 'remove agents.defaults.sandbox.sessionToolsVisibility, or set it to "all"'
+        )
 
 
 class TestMainAgent:

@@ -7,6 +7,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from colleague.agent.web.addresses import AddressRules
@@ -69,8 +70,8 @@ class FilterProxy:
     most_bytes: int
 
     @asynccontextmanager
-    async def serving(self) -> AsyncIterator[str]:
-        """Its address, while the block lasts."""
+    async def serving(self, door: Path | None = None) -> AsyncIterator[str]:
+        """Its address, while the block lasts: a port of this machine, or a Unix socket at `door`."""
         open_now: set[asyncio.Task[None]] = set()
 
         def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -78,9 +79,13 @@ class FilterProxy:
             open_now.add(task)
             task.add_done_callback(open_now.discard)
 
-        server = await asyncio.start_server(begin, "127.0.0.1", 0, limit=_LONGEST_HEAD)
+        if door is None:
+            server = await asyncio.start_server(begin, "127.0.0.1", 0, limit=_LONGEST_HEAD)
+        else:
+            server = await asyncio.start_unix_server(begin, door, limit=_LONGEST_HEAD)
         try:
-            yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+            name = server.sockets[0].getsockname()
+            yield str(door) if door else f"http://127.0.0.1:{name[1]}"
         finally:
             server.close()
             for task in open_now:

@@ -20,6 +20,8 @@ from colleague.agent.tool import Tool
 from colleague.config import Settings
 from colleague.home import Home
 from colleague.protected import programs, protected_paths
+from colleague.sandbox.backend import SandboxBackend
+from colleague.sandbox.backends import backend_of
 from colleague.sandbox.session_sandbox import SessionSandbox, sandbox_of
 from colleague.store.run import Run
 from colleague.store.session_entry import SessionEntry
@@ -47,8 +49,9 @@ class CommandTools:
         sandbox = sandbox_of(self.home, settings, run.session_key)
         outside = place
         if sandbox is not None:
-            require_sandbox(sandbox)
-            place = self._inside(place, sandbox, settings)
+            backend = backend_of(self.home, settings, entry.agent_id, self.environ, owner=self.commands.owner)
+            await asyncio.to_thread(require_sandbox, sandbox, backend, run.session_key)
+            place = self._inside(place, sandbox, backend, settings)
         rules = ExecRules(own, place.finder)
         where = CONFINED[sandbox.network] if sandbox else UNCONFINED
         return (
@@ -61,11 +64,13 @@ class CommandTools:
         found = finder.of_session(settings, run.session_key)
         return CommandSkills.of(found, skill_conditions(settings, self.environ, run.session_key))
 
-    def _inside(self, place: CommandPlace, sandbox: SessionSandbox, settings: Settings) -> CommandPlace:
+    def _inside(
+        self, place: CommandPlace, sandbox: SessionSandbox, backend: SandboxBackend, settings: Settings
+    ) -> CommandPlace:
         """Other people's files are not there; packages, programs and skills are only read."""
         hidden = [*protected_paths(self.home, settings), *self.restrictions.closed_paths()]
         skills = settings.workspace / "skills"
         read_only = [*programs(settings), *self.restrictions.read_only_folders(), skills]
-        confine = SandboxedCommands(sandbox, hidden, read_only, place.skills)
+        confine = SandboxedCommands(sandbox, backend, hidden, read_only, place.skills)
         environ = inside_path(self.environ)
         return replace(place, workspace=sandbox.folder, environ=environ, path_prepend=(), confine=confine)

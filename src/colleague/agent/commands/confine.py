@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,14 +9,8 @@ from pathlib import Path
 from colleague.agent.commands.command_skills import CommandSkills
 from colleague.agent.commands.order import CommandOrder
 from colleague.agent.run_spec import CannotAssemble
-from colleague.sandbox.bubblewrap import (
-    INSIDE,
-    INSTALL,
-    PATH,
-    bubblewrap_arguments,
-    bubblewrap_problem,
-    inside_environment,
-)
+from colleague.sandbox.backend import INSIDE, PATH, InsideCommand, SandboxBackend
+from colleague.sandbox.own_folders import note_use
 from colleague.sandbox.session_sandbox import SessionSandbox
 
 
@@ -26,29 +19,35 @@ class SandboxedCommands:
     """Makes an order one for the sandbox. `hidden` and `read_only` are places in its folder."""
 
     sandbox: SessionSandbox
+    backend: SandboxBackend
     hidden: Sequence[Path] = ()
     read_only: Sequence[Path] = ()
     skills: CommandSkills = field(default_factory=CommandSkills)
 
     def __call__(self, order: CommandOrder) -> CommandOrder:
-        program, *rest = order.arguments
-        command = [self._inside(order.program), *rest]
-        arguments = bubblewrap_arguments(
-            self.sandbox,
-            command,
+        command = InsideCommand(
+            program=self._inside(order.program),
+            arguments=order.arguments,
             folder=self._inside(order.folder),
+            environment=order.environment,
+            terminal=order.terminal,
             hidden=self.hidden,
             read_only=self.read_only,
             mounts=self.skills.mounts,
+            processes=order.processes,
         )
-        limits = {"RLIMIT_AS": self.sandbox.memory_mb << 20, "RLIMIT_FSIZE": self.sandbox.file_mb << 20}
+        confined = self.backend.confine(self.sandbox, command)
         return replace(
             order,
-            program=shutil.which("bwrap") or program,
-            arguments=arguments,
+            program=confined.program,
+            arguments=confined.arguments,
+            unseen_arguments=confined.unseen_arguments,
             folder="/",
-            environment=inside_environment(order.environment),
-            limits={**order.limits, **limits},
+            environment=confined.environment,
+            limits={**order.limits, **confined.limits},
+            watched_folder=str(self.sandbox.folder.resolve()) if self.sandbox.has_own_folder else "",
+            folder_bytes=self.sandbox.disk_mb << 20,
+            afterwards=confined.afterwards,
         )
 
     def _inside(self, path: str) -> str:
@@ -58,15 +57,15 @@ class SandboxedCommands:
         return self.skills.inside(path) or path
 
 
-def require_sandbox(sandbox: SessionSandbox) -> None:
+def require_sandbox(sandbox: SessionSandbox, backend: SandboxBackend, session_key: str) -> None:
     """Raises CannotAssemble where programs cannot be confined: nothing of the session starts then."""
-    problem = bubblewrap_problem()
+    problem = backend.problem()
     if problem:
         raise CannotAssemble(
-            f"this session runs in a sandbox ({sandbox.reason}), and {problem}", hint=INSTALL
+            f"this session runs in a sandbox ({sandbox.reason}), and {problem}", hint=backend.cure
         )
-    if sandbox.access == "none":
-        sandbox.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if sandbox.has_own_folder:
+        note_use(sandbox, session_key)
 
 
 def inside_path(environ: Mapping[str, str]) -> dict[str, str]:

@@ -25,5 +25,13 @@ class CommandOrder:
     no_new_privileges: bool = True
     """Whether setuid programs run as whoever starts them. A setuid sandbox needs its own privileges."""
 
+    unseen_arguments: Sequence[str] = field(default=(), repr=False)
+    """Put before the others, through a descriptor: `--args N` makes the program read them from there."""
+    watched_folder: str = ""
+    """The command is ended when it fills this folder to more than `folder_bytes`."""
+    folder_bytes: int = 0
+    afterwards: Sequence[str] = ()
+    """A program that is run once everything has ended, such as the one that removes a container."""
+
     def to_json(self) -> str:
         return json.dumps(asdict(self))

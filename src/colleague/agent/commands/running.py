@@ -29,7 +29,7 @@ _CHUNK = 64 * 1024
 _DRAIN_SECONDS = 1.0
 _ROWS, _COLUMNS = 40, 120
 
-EndReason = Literal["exited", "ended", "timeout", "processes", "failed", "lost"]
+EndReason = Literal["exited", "ended", "timeout", "processes", "disk", "failed", "lost"]
 
 
 @dataclass(frozen=True)

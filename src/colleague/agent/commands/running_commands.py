@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 from collections.abc import Sequence
@@ -76,6 +77,11 @@ class RunningCommands:
         self._database = database
         self._by_session: dict[str, list[SessionCommand]] = {}
         self._owner = identify(os.getpid()) or ProcessId(os.getpid(), "")
+
+    @property
+    def owner(self) -> str:
+        """This process, for what is told apart by who started it."""
+        return owner_text(self._owner)
 
     async def __aenter__(self) -> RunningCommands:
         return self
@@ -162,6 +168,19 @@ class RunningCommands:
         """Those of other processes, and from before a restart."""
         rows = await self._database.read(lambda tx: commands_of_session(tx, session_key))
         return [each for each in rows if ProcessId(each.owner_pid, each.owner_started) != self._owner]
+
+
+def owner_text(process: ProcessId) -> str:
+    return json.dumps([process.pid, process.started, machine()])
+
+
+def is_left(owner: str) -> bool:
+    """Whether the process that `owner_text` names has ended. Those of other machines are not known."""
+    try:
+        pid, started, where = json.loads(owner)
+    except ValueError:
+        return False
+    return bool(where == machine()) and not ProcessId(pid, started).alive
 
 
 async def end_left_commands(database: Database, *, alone: bool) -> list[str]:

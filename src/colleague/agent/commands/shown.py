@@ -13,6 +13,7 @@ _REASONS = {
     "ended": "was ended",
     "timeout": "took too long and was ended; what it did until then stays done",
     "processes": "started too many processes and was killed",
+    "disk": "filled the folder of the sandbox to its limit and was killed: remove files first",
     "failed": "could not be started",
     "lost": "was lost: how it ended is not known",
     "uncertain": "was ended when the runtime stopped: what it did until then is not known",

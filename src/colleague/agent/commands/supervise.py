@@ -15,6 +15,7 @@ import os
 import resource
 import select
 import signal
+import subprocess
 import sys
 import termios
 import time
@@ -25,6 +26,7 @@ PR_SET_NO_NEW_PRIVS = 38
 LOOK_SECONDS = 0.1
 ASK_SECONDS = 1.0
 KILL_SECONDS = 30.0
+FOLDER_SECONDS = 1.0
 
 
 def main() -> None:
@@ -40,8 +42,9 @@ def main() -> None:
     if child == 0:
         _become(order, status)
     _let_go_of_streams()
-    reason, code = _watch(child, control, woken, order["processes"])
-    code = _end_all(child, code, ask=reason != "processes")
+    reason, code = _watch(child, control, woken, order)
+    code = _end_all(child, code, ask=reason not in ("processes", "disk"))
+    _run_afterwards(order)
     with contextlib.suppress(OSError):
         os.write(status, json.dumps({"reason": reason, "code": code}).encode() + b"\n")
 
@@ -91,12 +94,24 @@ def _become(order: dict[str, Any], status: int) -> None:
             _prctl(PR_SET_NO_NEW_PRIVS)
         _limit(order)
         os.chdir(order["folder"])
-        os.execve(order["program"], order["arguments"], order["environment"])  # noqa: S606
+        os.execve(order["program"], _arguments(order), order["environment"])  # noqa: S606
     except (OSError, ValueError) as error:
         told = {"reason": "failed", "error": getattr(error, "strerror", None) or str(error)}
         os.write(status, json.dumps(told).encode() + b"\n")
     finally:
         os._exit(127)
+
+
+def _arguments(order: dict[str, Any]) -> list[str]:
+    """What nobody else may see is read by the program from a file without a name."""
+    first, *rest = order["arguments"]
+    if not order["unseen_arguments"]:
+        return [first, *rest]
+    unseen = os.memfd_create("arguments")
+    os.write(unseen, b"".join(os.fsencode(each) + b"\0" for each in order["unseen_arguments"]))
+    os.lseek(unseen, 0, os.SEEK_SET)
+    os.set_inheritable(unseen, True)
+    return [first, "--args", str(unseen), *rest]
 
 
 def _limit(order: dict[str, Any]) -> None:
@@ -108,8 +123,54 @@ def _limit(order: dict[str, Any]) -> None:
         resource.setrlimit(limit, (value, value))
 
 
-def _watch(child: int, control: int, woken: int, most: int) -> tuple[str, int | None]:
+class FolderWatch:
+    """Looks now and then whether a folder is too full. A command may always make it smaller."""
+
+    def __init__(self, folder: str, most: int) -> None:
+        self._folder = folder
+        self._most = max(most, folder_size(folder)) if folder else 0
+        self._next = time.monotonic() + FOLDER_SECONDS
+
+    def is_too_full(self) -> bool:
+        if not self._folder or time.monotonic() < self._next:
+            return False
+        began = time.monotonic()
+        size = folder_size(self._folder)
+        took = time.monotonic() - began
+        self._next = time.monotonic() + max(FOLDER_SECONDS, 20 * took)
+        return size > self._most
+
+
+def folder_size(folder: str) -> int:
+    """Bytes on the disk, with everything below; links are not followed."""
+    size, look = 0, [folder]
+    while look:
+        with contextlib.suppress(OSError), os.scandir(look.pop()) as entries:
+            for each in entries:
+                with contextlib.suppress(OSError):
+                    size += each.stat(follow_symlinks=False).st_blocks * 512
+                    if each.is_dir(follow_symlinks=False):
+                        look.append(each.path)
+    return size
+
+
+def _run_afterwards(order: dict[str, Any]) -> None:
+    if not order["afterwards"]:
+        return
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+        subprocess.run(
+            order["afterwards"],
+            env=order["environment"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=KILL_SECONDS,
+        )
+
+
+def _watch(child: int, control: int, woken: int, order: dict[str, Any]) -> tuple[str, int | None]:
     """Waits for the first reason to end, and the command's exit code when that is it."""
+    folder = FolderWatch(order["watched_folder"], order["folder_bytes"])
     while True:
         ready, _, _ = select.select([control, woken], [], [], LOOK_SECONDS)
         asked = False
@@ -120,8 +181,10 @@ def _watch(child: int, control: int, woken: int, most: int) -> tuple[str, int | 
             return "exited", code
         if asked or (control in ready and not os.read(control, 1)):
             return "ended", None
-        if len(descendants()) > most:
+        if len(descendants()) > order["processes"]:
             return "processes", None
+        if folder.is_too_full():
+            return "disk", None
 
 
 def _reap(child: int) -> int | None:

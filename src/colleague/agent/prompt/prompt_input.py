@@ -33,6 +33,7 @@ class PromptInput:
     skills: str = ""
     docs: str = ""
     sandbox: str = ""
+    own_folder: bool = False
     owners: Sequence[str] = ()
     voice: str = ""
 

@@ -128,9 +128,10 @@ def model_aliases(given: PromptInput) -> str:
 
 def workspace(given: PromptInput) -> str:
     repository = given.settings.agents.defaults.repo_root
+    where = "the folder of your sandbox" if given.own_folder else given.settings.workspace
     return _section(
         "Workspace",
-        f"Your files are in {given.settings.workspace}. Paths that you give to tools are relative to it, and "
+        f"Your files are in {where}. Paths that you give to tools are relative to it, and "
         "nothing outside it can be reached. Files in its folders are not shown here: read one when another "
         "file, or the task, names it.",
         f"The repository that this is about is {repository}." if repository else "",

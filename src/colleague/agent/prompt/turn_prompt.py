@@ -42,6 +42,10 @@ class TurnPrompt:
     first: bool = False
     """Whether BOOTSTRAP.md is told."""
     reasoning_tags: bool = False
+    sandbox: str = ""
+    """What is said of the session's sandbox."""
+    own_folder: bool = False
+    """Whether its files are not those of the workspace."""
     wanted_mode: PromptMode | None = None
     """The mode of the session when not set: `minimal` for sub-agents, `full` for all others."""
 
@@ -66,6 +70,8 @@ class TurnPrompt:
             extra=self.extra,
             skills=self.skills if any(tool.name == "read" for tool in self.tools) else "",
             reasoning_tags=self.reasoning_tags,
+            sandbox=self.sandbox,
+            own_folder=self.own_folder,
         )
 
     @cached_property
