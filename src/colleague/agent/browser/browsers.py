@@ -14,8 +14,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from colleague.agent.browser.filter_proxy import FilterProxy
-from colleague.agent.web.addresses import AddressRules
 from colleague.errors import ColleagueError
+from colleague.web_addresses import AddressRules
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext, Page

@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from colleague.agent.web.addresses import AddressRules
 from colleague.errors import ColleagueError
+from colleague.web_addresses import AddressRules
 
 _HEAD_SECONDS = 30
 _CONNECT_SECONDS = 20
