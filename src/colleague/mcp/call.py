@@ -47,6 +47,8 @@ class McpCall:
     """The transport has taken it."""
     refused: str = ""
     """Why it surely did not reach the tool."""
+    needs_login: bool = False
+    """A person has to log in at the server first."""
     trouble: str = ""
     """What went wrong on the way, when it may have reached the tool."""
     abandoned: bool = False

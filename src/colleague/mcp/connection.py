@@ -16,7 +16,7 @@ from colleague.mcp import diagnosis
 from colleague.mcp.answer import ToolAnswer, read_answer
 from colleague.mcp.call import IDEMPOTENCY_KEY, McpCall, OnLate, under_way
 from colleague.mcp.elicitation import GivenAnswer, InputRequired
-from colleague.mcp.errors import CallNotSent, ServerDown, Unknown
+from colleague.mcp.errors import CallNotSent, LoginNeeded, ServerDown, Unknown
 from colleague.mcp.held_calls import HeldCalls
 from colleague.mcp.input_rounds import CannotAnswer, ask_next, next_round, with_answer
 from colleague.mcp.launch import Launch
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     )
 
     from colleague.mcp.http import HttpConnection
+    from colleague.mcp.oauth import NewLogin, StoredLogin
     from colleague.mcp.stdio import StdioServer
 
 LATE_SECONDS = 15 * 60.0
@@ -66,6 +67,7 @@ class ConnectionContext:
     log: ServerLog
     records: PidFile
     on_late: OnLate | None = None
+    login: StoredLogin | NewLogin | None = None
 
 
 class Connection:
@@ -251,9 +253,15 @@ class Connection:
         except TimeoutError:
             what = f"did not list its tools within {seconds:g} s"
         except MCPError as error:
+            if getattr(self._server, "needs_login", False):
+                raise self._login_needed() from None
             reason = getattr(self._server, "problem", "") or await self._end_text(error)
             what = self._launch.redact(f"did not list its tools: {reason}")
         raise diagnosis.down(self._launch.name, what, hint)
+
+    def _login_needed(self) -> LoginNeeded:
+        problem = getattr(self._server, "problem", "")
+        return diagnosis.login_needed(self._launch.name, self._launch.where, problem)
 
     async def call(self, call: McpCall, seconds: float) -> ToolAnswer:
         """Sends a call once and waits for its answer. Ends in an answer, NotSent or Unknown."""
@@ -364,6 +372,8 @@ class Connection:
 
     async def _judged(self, call: McpCall, error: MCPError) -> ToolAnswer:
         """An error of the protocol: the server's answer, or the end of the connection."""
+        if call.needs_login:
+            raise self._login_needed()
         if call.refused:
             raise self._not_sent(call, f"{self._launch.where} {call.refused}")
         if not call.written:
@@ -452,7 +462,7 @@ def _transport(parts: ConnectionContext, on_lost: Callable[[], None]) -> StdioSe
         return StdioServer(parts.launch, parts.log, parts.records, on_lost)
     from colleague.mcp.http import HttpConnection
 
-    return HttpConnection(parts.launch, on_lost)
+    return HttpConnection(parts.launch, on_lost, parts.login)
 
 
 def _quieten() -> None:

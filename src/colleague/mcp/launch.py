@@ -45,6 +45,11 @@ class Launch:
     """The fingerprint of all that, without the values of secrets."""
 
     @property
+    def sends_credentials(self) -> bool:
+        """Whether the settings say what to send; then no login is made."""
+        return any(name.lower() == "authorization" for name in self.headers)
+
+    @property
     def key(self) -> str:
         """Where its settings are."""
         return f"mcp.servers.{self.name}"

@@ -13,6 +13,7 @@ from colleague.config.secret import Secret, resolve
 from colleague.errors import ConfigError
 
 if TYPE_CHECKING:
+    from colleague.config.section import Section
     from colleague.config.settings import McpServer
 
 
@@ -49,7 +50,7 @@ def entry_digest(server: McpServer) -> str:
         "demo": server.demo,
         "include": sorted(server.tool_filter.include),
         "exclude": sorted(server.tool_filter.exclude),
-    }
+    } | _set("oauth", server.oauth)
     return _digest(found)
 
 
@@ -59,6 +60,12 @@ def _filled(text: str | None, environ: Mapping[str, str]) -> str | None:
         return text and resolve(text, environ)
     except ConfigError:
         return text
+
+
+def _set(name: str, section: Section) -> dict[str, Any]:
+    """Only what is set counts: a key that came with a later version changes no fingerprint."""
+    found = section.model_dump(mode="json", exclude_defaults=True)
+    return {name: found} if found else {}
 
 
 def _written(values: Mapping[str, Secret]) -> dict[str, list[str]]:

@@ -1,0 +1,35 @@
+"""Settings of MCP servers beside how to reach them: logins."""
+
+from __future__ import annotations
+
+from pydantic import model_validator
+
+from colleague.config.secret import Secret
+from colleague.config.section import Int, Names, Section, keys, works
+
+
+class McpOAuth(Section):
+    passed_over = keys("redirectUrl clientMetadataUrl")
+
+    client_id: str | None = works(
+        default=None, description="Our id at the authorization server; we register ourselves when not set."
+    )
+    client_secret: Secret | None = works(default=None, description="The secret of that id, best as ${NAME}.")
+    issuer: str | None = works(
+        default=None, description="The only authorization server that is used; needed with a clientSecret."
+    )
+    scope: str | None = works(
+        default=None, description="Rights to ask for; what the server names when not set."
+    )
+    callback_port: Int = works(
+        default=0, description="The port on 127.0.0.1 that the browser comes back to; any when 0."
+    )
+    allow_private: Names = works(
+        default=(), description="Hosts of the authorization server that may have a private address."
+    )
+
+    @model_validator(mode="after")
+    def _check_secret(self) -> McpOAuth:
+        if self.client_secret is not None and not (self.client_id and self.issuer):
+            raise ValueError("clientSecret needs clientId, and issuer: the server that the secret is for")
+        return self
