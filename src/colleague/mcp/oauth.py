@@ -24,6 +24,7 @@ from mcp.shared.auth import (
 from pydantic import AnyUrl
 
 from colleague.config.secret import resolve
+from colleague.errors import ColleagueError
 from colleague.mcp.login_record import LoginRecord, LoginStore, address_of
 from colleague.mcp.oauth_requests import LoginTrouble, OAuthRequests
 
@@ -37,6 +38,7 @@ NEEDED = "needs a login"
 ENDED = "needs a login: the last one has ended"
 REFUSED = "needs a login: it refuses the token of the last one"
 MORE_RIGHTS = "needs a login with more rights"
+_POST = "client_secret_post"
 _ADDRESS = "http://127.0.0.1/callback"
 
 
@@ -55,7 +57,7 @@ class _NoStorage:
 
 
 class StoredLogin(httpx2.Auth):
-    """Sends the token of the last login, and renews it. It never asks a person: `problem` says why it has to be."""
+    """Sends the token of the last login, and renews it. It asks nobody; `problem` says why somebody must."""
 
     requires_response_body = False
 
@@ -117,7 +119,7 @@ class StoredLogin(httpx2.Auth):
 
 
 def _problem(response: httpx2.Response, record: LoginRecord | None) -> tuple[str | None, str]:
-    """Why a person has to log in; None when the response does not tell. With it, the rights that are wanted."""
+    """Why a person has to log in; None when the response does not tell. And the rights wanted."""
     if response.status_code == 401:
         return (REFUSED if record else NEEDED), ""
     if response.status_code == 403 and extract_field_from_www_auth(response, "error") == "insufficient_scope":
@@ -212,13 +214,13 @@ class NewLogin(OAuthClientProvider):
         metadata = OAuthClientMetadata(
             redirect_uris=[AnyUrl(person.redirect_uri)],
             client_name="Colleague",
-            token_endpoint_auth_method="none",
         )
         super().__init__(launch.url, metadata, _NoStorage(), self._visit, person.came_back)
         self._client, self._store, self._requests, self._person = client, store, requests, person
         self._before = store.read(launch.url)
         self.context.client_info = client.known(person.redirect_uri)
         self.asked, self.problem = False, ""
+        self._failure: Exception | None = None
 
     async def _initialize(self) -> None:
         """A login begins anew: nothing of the last one is used."""
@@ -227,7 +229,12 @@ class NewLogin(OAuthClientProvider):
     async def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """The library's flow; only the request itself goes to the MCP server by the client."""
+        """The library's flow, once; only the request itself goes to the MCP server by the client."""
+        if self._failure is not None:
+            raise self._failure
+        if self.problem:
+            yield request
+            return
         flow = super().async_auth_flow(request)
         try:
             outgoing = await anext(flow)
@@ -237,6 +244,9 @@ class NewLogin(OAuthClientProvider):
         except StopAsyncIteration:
             if response.status_code == 401:
                 self.problem = REFUSED
+        except (OAuthFlowError, ColleagueError) as error:
+            self._failure = error
+            raise
         finally:
             await flow.aclose()
 
@@ -280,7 +290,7 @@ class NewLogin(OAuthClientProvider):
             self.context.oauth_metadata and self.context.oauth_metadata.token_endpoint_auth_methods_supported
         )
         if self.context.client_info and known and "client_secret_basic" not in known:
-            self.context.client_info.token_endpoint_auth_method = "client_secret_post"
+            self.context.client_info.token_endpoint_auth_method = _POST
 
     async def _visit(self, address: str) -> None:
         self.asked = True

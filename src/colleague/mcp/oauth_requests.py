@@ -63,9 +63,10 @@ class OAuthRequests:
 
     def _check_scheme(self, url: httpx2.URL) -> None:
         plain = url.scheme == "http" and self._rules.allows(url.host, _port(url))
+        where = url.copy_with(query=None, userinfo=b"")
         if (url.scheme != "https" and not plain) or url.userinfo:
             raise LoginTrouble(
-                f"the server sends the login to {url.copy_with(query=None, userinfo=b'')}, which is not https",
+                f"the server sends the login to {where}, which is not https",
                 hint=f"if that is right, name {url.host} in {self._key}",
             )
 

@@ -57,7 +57,7 @@ class RedirectListener:
     def take(self, address: str) -> str:
         """An address that the browser was sent to; a sentence for whoever sent it."""
         try:
-            found = {key: values for key, values in parse_qs(urlsplit(address).query).items()}
+            found = parse_qs(urlsplit(address).query)
         except ValueError:
             found = {}
         if any(len(values) > 1 for values in found.values()):
