@@ -26,6 +26,7 @@ from colleague.agent.tool import (
     DelegatingTool,
     InputNeeded,
     NotSent,
+    PersonNeeded,
     PreparedTool,
     SessionTool,
     Tool,
@@ -395,10 +396,17 @@ async def _made(
         await _repeat_if_safe(session, call, tool, json.loads(call.arguments), number)
         return
     except NotSent as error:
-        await _end(session, call, "not_run", Result(str(error)), error=True)
+        await _not_run(session, call, error)
         return
     failpoint("call.done")
     await _finish(session, call, tool.spec, number, output)
+
+
+async def _not_run(session: Session, call: Call, error: NotSent) -> None:
+    """In a conversation the agent says what a person has to do; any other run ends with it."""
+    await _end(session, call, "not_run", Result(str(error)), error=True)
+    if isinstance(error, PersonNeeded) and not session.run_spec.parks:
+        raise Failed(str(error), retry=False)
 
 
 async def _give_input(session: Session, call: Call) -> None:
@@ -425,7 +433,7 @@ async def _delegate(session: Session, call: Call, tool: DelegatingTool, request:
         _tell_start(session, call, request.arguments)
         result = await session.conversation.delegate(call, handover)
     except NotSent as error:
-        await _end(session, call, "not_run", Result(str(error)), error=True)
+        await _not_run(session, call, error)
         return
     failpoint("call.started")
     if result is not None:
@@ -448,7 +456,7 @@ async def _read(session: Session, call: Call, tool: Tool, request: ToolRequest) 
         await _repeat_if_safe(session, call, tool, request.arguments, number)
         return
     except NotSent as error:
-        await _end(session, call, "not_run", Result(str(error)), error=True)
+        await _not_run(session, call, error)
         return
     failpoint("call.done")
     if session.hooks.has(ToolResultPersist.hook):

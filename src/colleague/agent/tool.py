@@ -98,6 +98,10 @@ class NotSent(Exception):
     """The call never left: surely nothing happened."""
 
 
+class PersonNeeded(NotSent):
+    """The call never left, and no further try helps before a person has done something."""
+
+
 class InputNeeded(Exception):
     """The tool is at work and asks a person. `schema` is of the answer; with `url` a visit is asked for.
 

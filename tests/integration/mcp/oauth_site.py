@@ -105,7 +105,7 @@ class Site:
             "client_secret": "client-secret-1",
             "client_secret_expires_at": 0,
         }
-        given["token_endpoint_auth_method"] = "client_secret_post"
+        given["token_endpoint_auth_method"] = "client_secret_post"  # noqa: S105
         if self.registered_uri:
             given["redirect_uris"] = [self.registered_uri]
         return JSONResponse(given, status_code=201)
