@@ -50,14 +50,16 @@ def log_in(home: Home, name: str, server: McpServer, *, browser: bool, as_json: 
 
 
 def _visit(address: str, issuer: str, name: str, *, browser: bool) -> None:
+    import threading
     import webbrowser
 
     note(f"{name} sends the login to {plain(issuer or address)}")
-    if browser and webbrowser.open(address):
+    if browser:
+        # Some browsers end only with their window, and the page that they come back to is ours.
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         note(f"Log in with the browser that opens. If none does: {plain(address)}")
-        return
-    note(f"Log in with a browser at: {plain(address)}")
-    if not browser:
+    else:
+        note(f"Log in with a browser at: {plain(address)}")
         note("On another machine: log in, then paste here the address that the browser ends at.")
 
 
