@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Coroutine
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sqlalchemy import update
@@ -19,6 +20,7 @@ from colleague.agent.exits import Completed, Failed, Waiting
 from colleague.agent.gate import Verdict
 from colleague.agent.hook_points import persisted, refused_by_plugin, tell_call_made
 from colleague.agent.render import MAY_HAVE_HAPPENED
+from colleague.agent.sampling import sample_for_server
 from colleague.agent.session import Session
 from colleague.agent.streaming.answer import without_tags
 from colleague.agent.tool import (
@@ -509,7 +511,10 @@ def _request(session: Session, call: Call, arguments: dict[str, Any]) -> ToolReq
         session.tell("tool_execution_update", call_id=call.id, text=text)
 
     given = earlier_inputs(session, call)
-    return ToolRequest(session.run_id, call.id, call.id, arguments, progress, given=given)
+    sampling = partial(sample_for_server, session, call.id)
+    return ToolRequest(
+        session.run_id, call.id, call.id, arguments, progress, given=given, on_sampling=sampling
+    )
 
 
 async def _repeat_if_safe(

@@ -52,6 +52,7 @@ class ServedTool(AskingTool):
                 on_progress=progress,
                 answer=answer,
                 given=[(each.digest, _answer(each)) for each in request.given],
+                on_sampling=request.on_sampling,
             )
         except InputRequired as asked:
             raise _needed(spec.server, asked) from None

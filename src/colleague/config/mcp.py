@@ -1,11 +1,11 @@
-"""Settings of MCP servers beside how to reach them: logins."""
+"""Settings of MCP servers beside how to reach them: logins, and what they may ask of a model."""
 
 from __future__ import annotations
 
 from pydantic import model_validator
 
 from colleague.config.secret import Secret
-from colleague.config.section import Int, Names, Section, keys, works
+from colleague.config.section import Flag, Int, Names, Positive, Section, keys, works
 
 
 class McpOAuth(Section):
@@ -33,3 +33,12 @@ class McpOAuth(Section):
         if self.client_secret is not None and not (self.client_id and self.issuer):
             raise ValueError("clientSecret needs clientId, and issuer: the server that the secret is for")
         return self
+
+
+class McpSampling(Section):
+    allow: Flag = works(
+        default=False,
+        description="Whether the server may ask the agent's model for texts while a tool works.",
+    )
+    max_requests: Positive = works(default=5, description="How often within one call.")
+    max_tokens: Positive = works(default=2_000, description="Tokens of each answer, at most.")

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, Field, PrivateAttr, model_validator
 from colleague.config.agents import Agents, AgentTools, ToolLayer
 from colleague.config.channel_groups import check_group_tools
 from colleague.config.file import Node, SettingsWarning
-from colleague.config.mcp import McpOAuth
+from colleague.config.mcp import McpOAuth, McpSampling
 from colleague.config.plugins import Plugins
 from colleague.config.secret import Secret, resolve
 from colleague.config.section import (
@@ -218,6 +218,7 @@ class McpServer(Section):
     supports_parallel_tool_calls: Flag = works(default=False, description="Whether calls may run at once.")
     tool_filter: ToolFilter = Field(default_factory=ToolFilter, description="Which of its tools are used.")
     roots: Names = works(default=(), description="Folders it is told of as its roots; none when not set.")
+    sampling: McpSampling = Field(default_factory=McpSampling, description="Its requests to a model.")
     oauth: McpOAuth = Field(default_factory=McpOAuth, description="Its login: colleague mcp login NAME.")
 
     @model_validator(mode="after")

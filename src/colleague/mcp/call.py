@@ -14,6 +14,7 @@ from colleague.mcp.errors import CallNotSent
 if TYPE_CHECKING:
     from colleague.mcp.answer import ToolAnswer
     from colleague.mcp.elicitation import QuestionAnswer, ServerQuestion
+    from colleague.mcp.sampling import OnSampling
 
 IDEMPOTENCY_KEY = "colleague/idempotency-key"
 
@@ -40,6 +41,11 @@ class McpCall:
     arguments: Mapping[str, Any]
     key: str
     on_progress: OnProgress | None = None
+    on_sampling: OnSampling | None = None
+    """Asks a model for the server."""
+    samples: int = 0
+    """How often the server asked a model, and how many of that are under way."""
+    sampling: int = 0
     request_id: str | int | None = None
     written: bool = False
     """The transport began to write it."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
+from colleague.config.mcp import McpSampling
 from colleague.config.secret import Secret, is_telling, resolve
 from colleague.mcp.launch_digest import launch_digest
 from colleague.redaction import HIDDEN, Redactor
@@ -41,6 +42,8 @@ class Launch:
     start_seconds: float = 30.0
     roots: tuple[str, ...] = ()
     """Folders that the server is told of, as addresses."""
+    sampling: McpSampling = field(default_factory=McpSampling)
+    """What it may ask of a model."""
     digest: str = ""
     """The fingerprint of all that, without the values of secrets."""
 
@@ -78,6 +81,7 @@ def prepare(name: str, server: McpServer, environ: Mapping[str, str]) -> Launch:
         headers=headers,
         start_seconds=server.connection_timeout_ms / 1000,
         roots=tuple(_root(value(text, "roots")) for text in server.roots),
+        sampling=server.sampling,
         digest=launch_digest(server, environ),
     )
 

@@ -39,18 +39,22 @@ def entry_digest(server: McpServer) -> str:
     """The entry as the file has it. This is what a person accepts, on whichever machine.
 
     Besides the launch it covers `demo` and `toolFilter`, which decide what may be called."""
-    found = {
-        "transport": server.protocol,
-        "command": server.command,
-        "args": list(server.args),
-        "cwd": server.cwd,
-        "url": server.url,
-        "env": _written(server.env),
-        "headers": _written(server.headers),
-        "demo": server.demo,
-        "include": sorted(server.tool_filter.include),
-        "exclude": sorted(server.tool_filter.exclude),
-    } | _set("oauth", server.oauth)
+    found = (
+        {
+            "transport": server.protocol,
+            "command": server.command,
+            "args": list(server.args),
+            "cwd": server.cwd,
+            "url": server.url,
+            "env": _written(server.env),
+            "headers": _written(server.headers),
+            "demo": server.demo,
+            "include": sorted(server.tool_filter.include),
+            "exclude": sorted(server.tool_filter.exclude),
+        }
+        | _set("oauth", server.oauth)
+        | _set("sampling", server.sampling)
+    )
     return _digest(found)
 
 

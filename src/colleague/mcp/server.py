@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from colleague.mcp.answer import ToolAnswer
     from colleague.mcp.elicitation import GivenAnswer, QuestionAnswer
     from colleague.mcp.oauth import StoredLogin
+    from colleague.mcp.sampling import OnSampling
 
 log = logging.getLogger(__name__)
 
@@ -151,9 +152,10 @@ class Server:
         on_progress: OnProgress | None = None,
         answer: GivenAnswer | None = None,
         given: Sequence[tuple[str, QuestionAnswer]] = (),
+        on_sampling: OnSampling | None = None,
     ) -> ToolAnswer:
         call = McpCall(self.name, tool, encoded(self.name, tool, arguments, key), key, on_progress)
-        call.given = list(given)
+        call.given, call.on_sampling = list(given), on_sampling
         self._check_tool(tool, [each.name for each in await self.tools()])
         seconds = self._seconds if timeout is None else timeout
         async with self._turn or contextlib.nullcontext():
