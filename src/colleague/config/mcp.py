@@ -9,12 +9,16 @@ from colleague.config.section import Flag, Int, Names, Positive, Section, keys, 
 
 
 class McpOAuth(Section):
-    passed_over = keys("redirectUrl clientMetadataUrl")
+    passed_over = keys("redirectUrl")
 
     client_id: str | None = works(
         default=None, description="Our id at the authorization server; we register ourselves when not set."
     )
     client_secret: Secret | None = works(default=None, description="The secret of that id, best as ${NAME}.")
+    client_metadata_url: str | None = works(
+        default=None,
+        description="A document of yours that describes us, as our id where the server takes one.",
+    )
     issuer: str | None = works(
         default=None, description="The only authorization server that is used; needed with a clientSecret."
     )

@@ -176,6 +176,7 @@ class LoginClient:
     client_secret: str = ""
     scope: str = ""
     issuer: str = ""
+    metadata_url: str = ""
 
     @classmethod
     def of(cls, oauth: McpOAuth, environ: Mapping[str, str], key: str) -> LoginClient:
@@ -186,7 +187,7 @@ class LoginClient:
             else ""
         )
         client_id = resolve(oauth.client_id or "", environ, key=f"{key}.oauth.clientId")
-        return cls(client_id, secret, oauth.scope or "", oauth.issuer or "")
+        return cls(client_id, secret, oauth.scope or "", oauth.issuer or "", oauth.client_metadata_url or "")
 
     def known(self, redirect_uri: str) -> OAuthClientInformationFull | None:
         """None when we have to register."""
@@ -215,7 +216,9 @@ class NewLogin(OAuthClientProvider):
             redirect_uris=[AnyUrl(person.redirect_uri)],
             client_name="Colleague",
         )
-        super().__init__(launch.url, metadata, _NoStorage(), self._visit, person.came_back)
+        super().__init__(
+            launch.url, metadata, _NoStorage(), self._visit, person.came_back, client.metadata_url or None
+        )
         self._client, self._store, self._requests, self._person = client, store, requests, person
         self._before = store.read(launch.url)
         self.context.client_info = client.known(person.redirect_uri)
