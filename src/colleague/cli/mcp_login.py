@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from typing import TYPE_CHECKING
 
 from colleague.cli.output import TICK, note, plain, say, say_hint, say_json
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from colleague.mcp.redirect_listener import RedirectListener
 
 LOGGED_IN = "logged in"
+_READ_BYTES = 65_536
 
 
 def login_state(home: Home, name: str, server: McpServer) -> str:
@@ -65,17 +65,19 @@ def _visit(address: str, issuer: str, name: str, *, browser: bool) -> None:
 
 def _read_pasted(listener: RedirectListener) -> None:
     """A line on stdin is the address that a browser elsewhere could not open."""
-    loop = asyncio.get_running_loop()
+    loop, rest = asyncio.get_running_loop(), b""
 
     def read() -> None:
-        line = sys.stdin.readline()
-        if not line:
-            loop.remove_reader(sys.stdin)
-        elif line.strip():
-            note(listener.take(line.strip()))
+        nonlocal rest
+        came = os.read(0, _READ_BYTES)
+        *lines, rest = (rest + came).split(b"\n")
+        if not came:
+            loop.remove_reader(0)
+        for line in filter(None, map(bytes.strip, lines)):
+            listener.take(line.decode(errors="replace"))
 
     try:
-        loop.add_reader(sys.stdin, read)
+        loop.add_reader(0, read)
     except (OSError, ValueError):
         return
 

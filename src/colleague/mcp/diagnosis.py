@@ -35,7 +35,7 @@ def login_needed(name: str, where: str, problem: str) -> LoginNeeded:
     return LoginNeeded(
         f"MCP server {name} cannot be used: {where} {problem}",
         server=name,
-        hint=f"run: colleague mcp login {name}",
+        hint=f"run: colleague mcp login {name}; or put a token into mcp.servers.{name}.headers",
     )
 
 
