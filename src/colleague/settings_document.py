@@ -40,7 +40,7 @@ class McpServerDocument(TypedDict):
     name: str
     transport: str
     where: str
-    state: Literal["disabled", "held", "idle", "starting", "up", "waiting", "stopped"]
+    state: Literal["disabled", "held", "idle", "starting", "up", "waiting", "needs_login", "stopped"]
     digest: str
     tools: int | None
     error: str

@@ -10,6 +10,7 @@ import json
 import time
 from collections.abc import Coroutine
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sqlalchemy import update
@@ -19,6 +20,7 @@ from colleague.agent.exits import Completed, Failed, Waiting
 from colleague.agent.gate import Verdict
 from colleague.agent.hook_points import persisted, refused_by_plugin, tell_call_made
 from colleague.agent.render import MAY_HAVE_HAPPENED
+from colleague.agent.sampling import sample_for_server
 from colleague.agent.session import Session
 from colleague.agent.streaming.answer import without_tags
 from colleague.agent.tool import (
@@ -26,6 +28,7 @@ from colleague.agent.tool import (
     DelegatingTool,
     InputNeeded,
     NotSent,
+    PersonNeeded,
     PreparedTool,
     SessionTool,
     Tool,
@@ -395,10 +398,17 @@ async def _made(
         await _repeat_if_safe(session, call, tool, json.loads(call.arguments), number)
         return
     except NotSent as error:
-        await _end(session, call, "not_run", Result(str(error)), error=True)
+        await _not_run(session, call, error)
         return
     failpoint("call.done")
     await _finish(session, call, tool.spec, number, output)
+
+
+async def _not_run(session: Session, call: Call, error: NotSent) -> None:
+    """In a conversation the agent says what a person has to do; any other run ends with it."""
+    await _end(session, call, "not_run", Result(str(error)), error=True)
+    if isinstance(error, PersonNeeded) and not session.run_spec.parks:
+        raise Failed(str(error), retry=False)
 
 
 async def _give_input(session: Session, call: Call) -> None:
@@ -425,7 +435,7 @@ async def _delegate(session: Session, call: Call, tool: DelegatingTool, request:
         _tell_start(session, call, request.arguments)
         result = await session.conversation.delegate(call, handover)
     except NotSent as error:
-        await _end(session, call, "not_run", Result(str(error)), error=True)
+        await _not_run(session, call, error)
         return
     failpoint("call.started")
     if result is not None:
@@ -448,7 +458,7 @@ async def _read(session: Session, call: Call, tool: Tool, request: ToolRequest) 
         await _repeat_if_safe(session, call, tool, request.arguments, number)
         return
     except NotSent as error:
-        await _end(session, call, "not_run", Result(str(error)), error=True)
+        await _not_run(session, call, error)
         return
     failpoint("call.done")
     if session.hooks.has(ToolResultPersist.hook):
@@ -501,7 +511,10 @@ def _request(session: Session, call: Call, arguments: dict[str, Any]) -> ToolReq
         session.tell("tool_execution_update", call_id=call.id, text=text)
 
     given = earlier_inputs(session, call)
-    return ToolRequest(session.run_id, call.id, call.id, arguments, progress, given=given)
+    sampling = partial(sample_for_server, session, call.id)
+    return ToolRequest(
+        session.run_id, call.id, call.id, arguments, progress, given=given, on_sampling=sampling
+    )
 
 
 async def _repeat_if_safe(

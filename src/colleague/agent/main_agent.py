@@ -39,7 +39,7 @@ from colleague.agent.prompt.report import is_same, with_schemas
 from colleague.agent.prompt.turn_prompt import TurnPrompt
 from colleague.agent.restrictions import DraftOnly, NoRestrictions, NothingDrafted, Restrictions
 from colleague.agent.run_spec import RunSpec
-from colleague.agent.served_tool import served_tool
+from colleague.agent.served_tool import LoginNeededTool, served_tool
 from colleague.agent.session_profile import AUTO, stay_with, wanted_profile
 from colleague.agent.session_skills import SessionSkills, SkillFinder, keep_snapshot, session_skills
 from colleague.agent.tool import Tool
@@ -58,7 +58,7 @@ from colleague.config import Settings
 from colleague.errors import ColleagueError
 from colleague.home import Home
 from colleague.main_names import MAIN_AGENT, MAIN_CHANNEL
-from colleague.mcp.errors import McpError
+from colleague.mcp.errors import LoginNeeded, McpError
 from colleague.mcp.servers import Servers
 from colleague.protected import programs, protected_paths, require_safe_workspace
 from colleague.sandbox.prompt_text import sandbox_text
@@ -362,6 +362,8 @@ class MainAgent:
     async def _of_server(self, name: str) -> list[Tool]:
         try:
             return [served_tool(self.servers, tool) for tool in await self.servers.tools(name)]
+        except LoginNeeded as error:
+            return [LoginNeededTool(error)]
         except McpError as error:
             log.warning("%s", error.message)
             return []

@@ -8,6 +8,7 @@ from colleague.agent.tool import (
     AskingTool,
     InputNeeded,
     NotSent,
+    PersonNeeded,
     ToolInput,
     ToolOutput,
     ToolRequest,
@@ -51,15 +52,45 @@ class ServedTool(AskingTool):
                 on_progress=progress,
                 answer=answer,
                 given=[(each.digest, _answer(each)) for each in request.given],
+                on_sampling=request.on_sampling,
             )
         except InputRequired as asked:
             raise _needed(spec.server, asked) from None
         except errors.Unknown as error:
             raise UnknownEnd(error.message) from None
+        except errors.LoginNeeded as error:
+            raise PersonNeeded(f"{error.message} ({error.hint})") from None
         except errors.McpError as error:
             hint = f" ({error.hint})" if error.hint else ""
             raise NotSent(f"{error.message}{hint}") from None
         return ToolOutput(answered.text, answered.is_error, f"mcp:{spec.server}/{spec.server_tool}")
+
+
+@dataclass(frozen=True)
+class LoginNeededTool:
+    """Stands for the tools of a server that a person has to log in at, so that the agent can say so."""
+
+    error: errors.LoginNeeded
+
+    @property
+    def spec(self) -> ToolSpec:
+        server = self.error.server
+        return ToolSpec(
+            name=f"{server}.login_needed",
+            description=f"Its tools cannot be used yet; tell the person: {self._text}",
+            parameters={"type": "object", "properties": {}},
+            read_only=True,
+            repeatable=True,
+            server=server,
+            server_tool="login_needed",
+        )
+
+    @property
+    def _text(self) -> str:
+        return f"{self.error.message} ({self.error.hint})"
+
+    async def call(self, request: ToolRequest) -> ToolOutput:  # noqa: ARG002 - as called
+        return ToolOutput(self._text, is_error=True)
 
 
 def _answer(given: ToolInput) -> QuestionAnswer:

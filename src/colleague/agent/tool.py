@@ -15,6 +15,7 @@ from colleague.errors import ColleagueError
 if TYPE_CHECKING:
     from colleague.agent.gate import Verdict
     from colleague.agent.run_spec import RunSpec
+    from colleague.mcp.sampling import OnSampling
     from colleague.store.tx import Tx
 
 
@@ -70,6 +71,8 @@ class ToolRequest:
     """Seconds until it is given up; what the server's settings say when not set."""
     given: tuple[ToolInput, ...] = ()
     """What a person answered to questions of an earlier send."""
+    on_sampling: OnSampling | None = None
+    """Asks a model for the tool's server, if it may."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,10 @@ class UnknownEnd(Exception):
 
 class NotSent(Exception):
     """The call never left: surely nothing happened."""
+
+
+class PersonNeeded(NotSent):
+    """The call never left, and no further try helps before a person has done something."""
 
 
 class InputNeeded(Exception):

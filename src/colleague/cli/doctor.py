@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -373,9 +373,10 @@ async def _experts(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]
     from colleague.experts.binding_checks import binding_context, check_bindings
     from colleague.experts.expert import discover
     from colleague.packages.finding import Findings
+    from colleague.plugins.report import plugin_channels
     from colleague.plugins.skill_folders import plugin_skill_folders
 
-    skills = plugin_skill_folders(home, settings)
+    channels, skills = plugin_channels(home, settings), plugin_skill_folders(home, settings)
     for expert in discover(home):
         reading = expert.read()
         findings = Findings()
@@ -389,14 +390,14 @@ async def _experts(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]
         else:
             state = "enabled" if expert.record.enabled else "disabled: its triggers are off"
             yield DoctorCheck(f"expert {expert.name}", "ok", state)
-            for checked in _broken_triggers(expert, settings):
+            for checked in _broken_triggers(expert, settings, channels):
                 yield checked
         said, command = notice(expert)
         if said:
             yield DoctorCheck(f"expert {expert.name}", "warning", said, command)
 
 
-def _broken_triggers(expert: Expert, settings: Settings) -> Iterator[DoctorCheck]:
+def _broken_triggers(expert: Expert, settings: Settings, channels: Collection[str]) -> Iterator[DoctorCheck]:
     """Of an expert whose triggers are on."""
     import os
 
@@ -404,7 +405,7 @@ def _broken_triggers(expert: Expert, settings: Settings) -> Iterator[DoctorCheck
     from colleague.triggers.registry import bind_triggers
 
     for bound_trigger in bind_triggers(expert) if expert.record.enabled else ():
-        for problem in trigger_problems(bound_trigger, settings, os.environ):
+        for problem in trigger_problems(bound_trigger, settings, os.environ, channels):
             about = f"trigger {'/'.join(bound_trigger.key)}"
             yield DoctorCheck(about, "error", problem.message, problem.cure)
 

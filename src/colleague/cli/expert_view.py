@@ -148,12 +148,14 @@ def _trigger_problems(home: Home, name: str) -> dict[str, list[TriggerProblem]]:
 
     from colleague.config import load_settings
     from colleague.experts.expert import find_expert
+    from colleague.plugins.report import plugin_channels
     from colleague.triggers.problems import trigger_problems
     from colleague.triggers.registry import bind_triggers
 
     settings = load_settings(home)
+    channels = plugin_channels(home, settings)
     found = {
-        each.trigger.name: trigger_problems(each, settings, os.environ)
+        each.trigger.name: trigger_problems(each, settings, os.environ, channels)
         for each in bind_triggers(find_expert(home, name))
     }
     return {trigger: problems for trigger, problems in found.items() if problems}

@@ -63,13 +63,16 @@ def list_(
     if as_json:
         say_json(found)
     elif found:
-        columns = ("NAME", "TRANSPORT", "WHERE", "DEMO", "ENABLED")
+        columns = ("NAME", "TRANSPORT", "WHERE", "DEMO", "ENABLED", "LOGIN")
         say_table(columns, (tuple(_cell(row[key.lower()]) for key in columns) for row in found))
         say_access(access, asked=tools)
     else:
         say_hint("No MCP servers are configured. Add one with: colleague mcp add NAME -- COMMAND")
     for name in settings.mcp.servers:
         _note_changes(place, name)
+    for row in found:
+        if row["login"] == "needs login":
+            note(f"{row['name']} needs login: colleague mcp login {row['name']}")
     for name in sorted(held):
         note(f"{name} waits for a yes and is not started: colleague mcp accept {name}")
 
@@ -94,6 +97,7 @@ def _held(home: Home, settings: Settings) -> frozenset[str]:
 
 
 def _row(home: Home, name: str, server: McpServer, held: bool) -> dict[str, Any]:
+    from colleague.cli.mcp_login import login_state
     from colleague.mcp.entries import defined_at
     from colleague.mcp.launch import shown_command
 
@@ -105,6 +109,7 @@ def _row(home: Home, name: str, server: McpServer, held: bool) -> dict[str, Any]
         "demo": server.demo,
         "enabled": server.enabled,
         "held": held,
+        "login": login_state(home, name, server),
         "defined_in": str(place.file) if place else "",
     }
 
@@ -260,9 +265,12 @@ def remove(name: ServerArgument, home: HomeOption = None) -> None:
     """Remove a server from colleague.json. Your comments in it stay."""
     from colleague.cli.output import TICK, say
     from colleague.mcp.entries import remove_entry
+    from colleague.mcp.login_record import LoginStore
 
     place, _ = _settings(home)
     still = remove_entry(place, name)
+    if not still:
+        LoginStore.of(place.state / "mcp", name).forget()
     say(f"{TICK} {name} is removed from {place.settings_file}" + (f"; {still} still has it" if still else ""))
 
 
@@ -289,6 +297,35 @@ def probe(
         _say_probed(each)
     if not all(each.ok for each in probed):
         raise typer.Exit(1)
+
+
+@app.command()
+def login(
+    name: ServerArgument,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open a browser, or only print the address.")
+    ] = True,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Log in at a remote server that asks for it (OAuth). Its tokens are kept, readable by you alone."""
+    from colleague.cli.mcp_login import log_in
+    from colleague.errors import ColleagueError
+
+    place, settings = _settings(home)
+    _names(settings, name)
+    if name in _held(place, settings):
+        raise ColleagueError(f"{name} waits for a yes", hint=f"look at it, then: colleague mcp accept {name}")
+    log_in(place, name, settings.mcp.servers[name], browser=browser, as_json=as_json)
+
+
+@app.command()
+def logout(name: ServerArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
+    """Forget the login at a server, and have its tokens revoked where that can be done."""
+    from colleague.cli.mcp_login import log_out
+
+    place, settings = _settings(home)
+    log_out(place, name, settings.mcp.servers.get(name), as_json=as_json)
 
 
 @app.command()

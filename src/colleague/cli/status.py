@@ -181,12 +181,14 @@ def _not_accepted(home: Home) -> list[dict[str, str]]:
 def _triggers(tx: Tx, home: Home, settings: Settings) -> list[dict[str, Any]]:
     import os
 
+    from colleague.plugins.report import plugin_channels
     from colleague.triggers.agent_schedules import agent_documents
     from colleague.triggers.problems import problem_finder
     from colleague.triggers.registry import TriggerRegistry
     from colleague.triggers.trigger_list import trigger_documents
 
-    triggers = trigger_documents(tx, TriggerRegistry(home), problem_finder(settings, os.environ))
+    find = problem_finder(settings, os.environ, plugin_channels(home, settings))
+    triggers = trigger_documents(tx, TriggerRegistry(home), find)
     return [*triggers, *agent_documents(tx, settings)]
 
 

@@ -39,13 +39,15 @@ def list_(
     from colleague.cli.client import opened, with_database
     from colleague.cli.output import note, say, say_json, say_table
     from colleague.cli.times import moment
+    from colleague.plugins.report import plugin_channels
     from colleague.triggers.agent_schedules import agent_documents
     from colleague.triggers.problems import problem_finder
     from colleague.triggers.registry import TriggerRegistry
     from colleague.triggers.trigger_list import trigger_documents
 
     place, settings = opened(home)
-    registry, find = TriggerRegistry(place), problem_finder(settings, os.environ)
+    registry = TriggerRegistry(place)
+    find = problem_finder(settings, os.environ, plugin_channels(place, settings))
 
     def work(tx: Tx) -> list[dict[str, Any]]:
         return [*trigger_documents(tx, registry, find, name), *agent_documents(tx, settings, name)]

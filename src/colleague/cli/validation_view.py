@@ -81,15 +81,18 @@ def _check_phase_2(home: Home, expert: Expert, package: Package, findings: Findi
     asked = tuple(name for name in bound_servers(bindings, skilled) if name in settings.mcp.servers)
     phase_2 = _Phase2(expert, bindings, asked, skilled)
     probed = _probe(home, settings, package, phase_2, findings) if asked else []
-    _check_triggers(expert, settings, probed, findings)
+    _check_triggers(home, expert, settings, probed, findings)
     return phase_2
 
 
-def _check_triggers(expert: Expert, settings: Settings, probed: Sequence[Probed], findings: Findings) -> None:
+def _check_triggers(
+    home: Home, expert: Expert, settings: Settings, probed: Sequence[Probed], findings: Findings
+) -> None:
     """What keeps a trigger from working. What was said of its tool is not said again."""
     import os
 
     from colleague.errors import ColleagueError
+    from colleague.plugins.report import plugin_channels
     from colleague.triggers.problems import served_problems, trigger_problems
     from colleague.triggers.registry import bind_triggers
 
@@ -98,8 +101,11 @@ def _check_triggers(expert: Expert, settings: Settings, probed: Sequence[Probed]
     except ColleagueError:
         return
     said = {each.code for each in findings.errors} & _TOOL_TROUBLE
+    channels = plugin_channels(home, settings)
     for each in bound_triggers:
-        found = trigger_problems(each, settings, os.environ) + served_problems(each, settings, probed)
+        found = trigger_problems(each, settings, os.environ, channels) + served_problems(
+            each, settings, probed
+        )
         for problem in found:
             if problem.code not in _SAID_OF_TOOLS or not said:
                 findings.add(problem.code, problem.at, problem.message, problem.cure)

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field, PrivateAttr, model_validator
 from colleague.config.agents import Agents, AgentTools, ToolLayer
 from colleague.config.channel_groups import check_group_tools
 from colleague.config.file import Node, SettingsWarning
+from colleague.config.mcp import McpOAuth, McpSampling
 from colleague.config.plugins import Plugins
 from colleague.config.secret import Secret, resolve
 from colleague.config.section import (
@@ -206,7 +207,7 @@ class McpSandbox(Section):
 class McpServer(Section):
     renamed: ClassVar[Mapping[str, str]] = {"type": "transport", "workingDirectory": "cwd"}
     passed_over = keys(
-        "auth oauth sslVerify ssl_verify clientCert client_cert clientKey client_key codex timeout"
+        "auth sslVerify ssl_verify clientCert client_cert clientKey client_key codex timeout"
         " connectTimeout connect_timeout supports_parallel_tool_calls"
     )
 
@@ -229,6 +230,8 @@ class McpServer(Section):
     sandbox: McpSandbox | None = Field(
         default=None, description="Confines a local server to what is named here; not confined when not set."
     )
+    sampling: McpSampling = Field(default_factory=McpSampling, description="Its requests to a model.")
+    oauth: McpOAuth = Field(default_factory=McpOAuth, description="Its login: colleague mcp login NAME.")
 
     @model_validator(mode="after")
     def _check_way(self) -> McpServer:

@@ -25,6 +25,7 @@ from colleague.runtime.background import BackgroundServices
 from colleague.runtime.host import Host
 from colleague.runtime.local_service import LocalService
 from colleague.runtime.run_events import RunWatchers
+from colleague.store.approvals import LEARNINGS
 from colleague.store.tx import Database
 from colleague.triggers.gmail.google_token import GoogleTokens
 from colleague.triggers.problems import TriggerProblem, trigger_problems
@@ -76,7 +77,9 @@ class Gateway:
         )
 
     def trigger_problems(self, bound_trigger: BoundTrigger) -> list[TriggerProblem]:
-        return trigger_problems(bound_trigger, self.live.settings, self.environ)
+        sender = self.host.sender
+        channels = {*sender.channels} - {LEARNINGS} if sender else set()
+        return trigger_problems(bound_trigger, self.live.settings, self.environ, channels)
 
     @property
     def broken_triggers(self) -> list[str]:

@@ -33,6 +33,14 @@ class Backoff:
         wait = min(self.pace.cap, self.pace.first * 2.0 ** min(self.failures - 1, 30))
         self._until = time.monotonic() + wait * random.uniform(0.8, 1.2)  # noqa: S311
 
+    def rest(self) -> None:
+        """Only a person can help: the longest wait."""
+        self._until = time.monotonic() + self.pace.cap
+
+    def reset(self) -> None:
+        """What stood in the way is gone: the next try is due now."""
+        self.failures, self._until = 0, 0.0
+
     @property
     def left(self) -> float:
         """Seconds until the next try is due."""

@@ -14,6 +14,7 @@ from colleague.mcp.errors import CallNotSent
 if TYPE_CHECKING:
     from colleague.mcp.answer import ToolAnswer
     from colleague.mcp.elicitation import QuestionAnswer, ServerQuestion
+    from colleague.mcp.sampling import OnSampling
 
 IDEMPOTENCY_KEY = "colleague/idempotency-key"
 
@@ -40,6 +41,11 @@ class McpCall:
     arguments: Mapping[str, Any]
     key: str
     on_progress: OnProgress | None = None
+    on_sampling: OnSampling | None = None
+    """Asks a model for the server."""
+    samples: int = 0
+    """How often the server asked a model, and how many of that are under way."""
+    sampling: int = 0
     request_id: str | int | None = None
     written: bool = False
     """The transport began to write it."""
@@ -47,6 +53,8 @@ class McpCall:
     """The transport has taken it."""
     refused: str = ""
     """Why it surely did not reach the tool."""
+    needs_login: bool = False
+    """A person has to log in at the server first."""
     trouble: str = ""
     """What went wrong on the way, when it may have reached the tool."""
     abandoned: bool = False

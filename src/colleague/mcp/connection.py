@@ -16,14 +16,15 @@ from colleague.mcp import diagnosis
 from colleague.mcp.answer import ToolAnswer, read_answer
 from colleague.mcp.call import IDEMPOTENCY_KEY, McpCall, OnLate, under_way
 from colleague.mcp.elicitation import GivenAnswer, InputRequired
-from colleague.mcp.errors import CallNotSent, ServerDown, Unknown
-from colleague.mcp.held_calls import HeldCalls
+from colleague.mcp.errors import CallNotSent, LoginNeeded, ServerDown, Unknown
+from colleague.mcp.held_calls import HeldCalls, asking_call
 from colleague.mcp.input_rounds import CannotAnswer, ask_next, next_round, with_answer
 from colleague.mcp.launch import Launch
 from colleague.mcp.log import ServerLog
 from colleague.mcp.mcp_tool import McpTool
 from colleague.mcp.pid_file import PidFile
 from colleague.mcp.readings import Readings
+from colleague.mcp.sampling import answer_samples, sample_or_refuse
 from colleague.mcp.tool_list import ToolList
 
 if TYPE_CHECKING:
@@ -31,13 +32,16 @@ if TYPE_CHECKING:
     from mcp.shared.exceptions import MCPError
     from mcp_types import (
         CallToolResult,
+        CreateMessageResult,
         ElicitResult,
+        ErrorData,
         InputRequiredResult,
         ListRootsResult,
         LoggingMessageNotificationParams,
     )
 
     from colleague.mcp.http import HttpConnection
+    from colleague.mcp.oauth import NewLogin, StoredLogin
     from colleague.mcp.stdio import StdioServer
 
 LATE_SECONDS = 15 * 60.0
@@ -66,6 +70,7 @@ class ConnectionContext:
     log: ServerLog
     records: PidFile
     on_late: OnLate | None = None
+    login: StoredLogin | NewLogin | None = None
 
 
 class Connection:
@@ -128,6 +133,7 @@ class Connection:
                 client_info=info,
                 message_handler=self._hear,
                 elicitation_callback=self._elicit,
+                sampling_callback=self._sampled if self._launch.sampling.allow else None,
                 list_roots_callback=self._roots if self._launch.roots else None,
                 logging_callback=self._log_message,
                 log_level="info",
@@ -251,9 +257,15 @@ class Connection:
         except TimeoutError:
             what = f"did not list its tools within {seconds:g} s"
         except MCPError as error:
+            if getattr(self._server, "needs_login", False):
+                raise self._login_needed() from None
             reason = getattr(self._server, "problem", "") or await self._end_text(error)
             what = self._launch.redact(f"did not list its tools: {reason}")
         raise diagnosis.down(self._launch.name, what, hint)
+
+    def _login_needed(self) -> LoginNeeded:
+        problem = getattr(self._server, "problem", "")
+        return diagnosis.login_needed(self._launch.name, self._launch.where, problem)
 
     async def call(self, call: McpCall, seconds: float) -> ToolAnswer:
         """Sends a call once and waits for its answer. Ends in an answer, NotSent or Unknown."""
@@ -281,6 +293,8 @@ class Connection:
         asked = asyncio.create_task(call.asked.wait())
         try:
             await asyncio.wait({task, asked}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+            while call.sampling and not task.done() and call.question is None:
+                await asyncio.wait({task, asked}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             self._abandon(call, "nobody waits for it any more")
             raise
@@ -312,6 +326,9 @@ class Connection:
     async def _elicit(self, context: object, params: Any) -> ElicitResult:  # noqa: ARG002 - as called
         return (await self._held.ask(params, self._calls)).result()
 
+    async def _sampled(self, context: object, params: Any) -> CreateMessageResult | ErrorData:  # noqa: ARG002
+        return await sample_or_refuse(asking_call(self._calls), params, self._launch.sampling, self._log)
+
     async def _send(self, call: McpCall) -> ToolAnswer:
         from mcp.shared.exceptions import MCPError
         from pydantic import ValidationError
@@ -335,7 +352,9 @@ class Connection:
             result = await self._send_request(call)
             if not isinstance(result, InputRequiredResult):
                 return read_answer(result)
-            document = next_round(result, call.round.get("rounds", 0), self._launch.roots)
+            allowed = self._launch.sampling.allow
+            document = next_round(result, call.round.get("rounds", 0), self._launch.roots, sampling=allowed)
+            await answer_samples(call, document, self._launch.sampling)
             ask_next(document)
             call.round = document
             if not document["answers"]:
@@ -364,6 +383,8 @@ class Connection:
 
     async def _judged(self, call: McpCall, error: MCPError) -> ToolAnswer:
         """An error of the protocol: the server's answer, or the end of the connection."""
+        if call.needs_login:
+            raise self._login_needed()
         if call.refused:
             raise self._not_sent(call, f"{self._launch.where} {call.refused}")
         if not call.written:
@@ -452,7 +473,7 @@ def _transport(parts: ConnectionContext, on_lost: Callable[[], None]) -> StdioSe
         return StdioServer(parts.launch, parts.log, parts.records, on_lost)
     from colleague.mcp.http import HttpConnection
 
-    return HttpConnection(parts.launch, on_lost)
+    return HttpConnection(parts.launch, on_lost, parts.login)
 
 
 def _quieten() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from colleague.errors import ConfigError
-from colleague.mcp.errors import ServerDown
+from colleague.mcp.errors import LoginNeeded, ServerDown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,6 +30,15 @@ def down(name: str, what: str, hint: str) -> ServerDown:
     return ServerDown(f"MCP server {name} {what}", server=name, hint=hint)
 
 
+def login_needed(name: str, where: str, problem: str) -> LoginNeeded:
+    """`problem` follows the address in a sentence."""
+    return LoginNeeded(
+        f"MCP server {name} cannot be used: {where} {problem}",
+        server=name,
+        hint=f"run: colleague mcp login {name}; or put a token into mcp.servers.{name}.headers",
+    )
+
+
 def unforeseen(name: str, what: str) -> ServerDown:
     return down(name, f"cannot be started now: {what}", "it is tried again by itself; the log has more")
 
@@ -46,6 +55,8 @@ async def not_started(
 
     if isinstance(server, StdioServer):
         finding = await _stdio(launch, server, log, error)
+    elif server.needs_login:
+        return login_needed(launch.name, launch.where, server.problem)
     else:
         finding = _http(launch, server, error)
     return down(launch.name, launch.redact(finding.what), finding.hint)
@@ -89,7 +100,8 @@ def _reason(error: BaseException) -> str:
 def _http(launch: Launch, server: HttpConnection, error: BaseException | None) -> Diagnosis:
     if server.problem:
         return Diagnosis(
-            f"cannot be used: {launch.where} {server.problem}", _http_hint(launch, server.status)
+            f"cannot be used: {launch.where} {server.problem}",
+            server.hint or _http_hint(launch, server.status),
         )
     if error is None:
         what = f"did not answer within {launch.start_seconds:g} s at {launch.where}"

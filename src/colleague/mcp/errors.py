@@ -21,6 +21,10 @@ class ServerDown(CallNotSent):
     """The server is not there: it is unknown, disabled, stopped, or cannot be started or reached."""
 
 
+class LoginNeeded(ServerDown):
+    """A person has to log in at the server first; nothing else helps."""
+
+
 class UnknownTool(CallNotSent):
     """The server has no such tool, or its filter hides it."""
 

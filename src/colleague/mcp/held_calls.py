@@ -31,7 +31,7 @@ class HeldCalls:
 
     async def ask(self, params: Any, calls: Collection[McpCall]) -> QuestionAnswer:
         """What a person says to a question that came over the connection."""
-        question, call = ServerQuestion.read(params), _asking(calls)
+        question, call = ServerQuestion.read(params), asking_call(calls)
         if question is None or call is None:
             return CANCEL
         if known := call.take_given(question.digest):
@@ -51,7 +51,7 @@ class HeldCalls:
                 call.answered(CANCEL)
 
 
-def _asking(calls: Collection[McpCall]) -> McpCall | None:
+def asking_call(calls: Collection[McpCall]) -> McpCall | None:
     """The protocol does not say which call a question belongs to, so it counts only when there is one."""
     under_way = [each for each in calls if not each.abandoned]
     if len(under_way) == 1:

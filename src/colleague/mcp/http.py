@@ -11,14 +11,19 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import httpx2
+from mcp.client.auth.exceptions import OAuthFlowError
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
 
+from colleague.errors import ColleagueError
 from colleague.mcp.call import under_way
 from colleague.mcp.launch import Launch
+from colleague.plain_text import plain
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
+
+    from colleague.mcp.oauth import NewLogin, StoredLogin
 
 _CONNECT_SECONDS = 10.0
 _GOODBYE_SECONDS = 3.0
@@ -30,6 +35,7 @@ _NEVER_SENT = (
     httpx2.UnsupportedProtocol,
     httpx2.LocalProtocolError,
 )
+_LONGEST_REASON = 300
 _TURNED_AWAY = frozenset([401, 403, 404, 405, 406, 413, 414, 415, 429, 431])
 """Statuses that a request gets before any tool is looked at."""
 
@@ -37,9 +43,14 @@ _TURNED_AWAY = frozenset([401, 403, 404, 405, 406, 413, 414, 415, 429, 431])
 class HttpConnection:
     """One HTTP connection to a server. `on_lost` is told when only a new connection can help."""
 
-    def __init__(self, launch: Launch, on_lost: Callable[[], None]) -> None:
-        self._launch, self._on_lost = launch, on_lost
+    def __init__(
+        self, launch: Launch, on_lost: Callable[[], None], login: StoredLogin | NewLogin | None = None
+    ) -> None:
+        self._launch, self._on_lost, self._login = launch, on_lost, login
         self.status: int | None = None
+        self.needs_login = False
+        self.hint = ""
+        """What to do about the problem, where it is known."""
         self.problem = ""
         """What went wrong last, as the end of a sentence that begins with the URL."""
 
@@ -59,10 +70,19 @@ class HttpConnection:
     def _client(self, *_: object, **__: object) -> httpx2.AsyncClient:
         """Answers also as the factory that the SSE transport asks for; our own settings count."""
         timeout = httpx2.Timeout(None, connect=min(_CONNECT_SECONDS, self._launch.start_seconds))
-        return _Client(self, headers=dict(self._launch.headers), timeout=timeout)
+        return _Client(self, headers=dict(self._launch.headers), timeout=timeout, auth=self._login)
 
     def accepted(self) -> None:
-        self.status, self.problem = None, ""
+        self.status, self.problem, self.needs_login, self.hint = None, "", False, ""
+
+    def not_logged_in(self, error: OAuthFlowError | ColleagueError) -> None:
+        """A login, or its renewal, failed: the request was not sent."""
+        if isinstance(error, ColleagueError):
+            self.problem, self.hint = f"could not be logged in to: {error.message}", error.hint
+        else:
+            self.problem = f"could not be logged in to: {_one_line(str(error))}"
+        if call := under_way.get():
+            call.refused = self.problem
 
     def failed(self, error: httpx2.TransportError) -> None:
         """A request got no response."""
@@ -80,9 +100,12 @@ class HttpConnection:
         """A request got an error status; one with a JSON-RPC error in it is the server's own answer."""
         self.status = response.status_code
         self.problem = f"answered HTTP {response.status_code}"
-        if await _is_answer(response):
+        if self._login and self._login.problem:
+            self.problem, self.needs_login = self._login.problem, True
+        elif await _is_answer(response):
             return
         if call := under_way.get():
+            call.needs_login = self.needs_login
             if response.status_code in _TURNED_AWAY:
                 call.refused = self.problem
             else:
@@ -104,6 +127,9 @@ class _Client(httpx2.AsyncClient):
         try:
             async with asyncio.timeout(seconds):
                 response = await super().send(request, **options)
+        except (OAuthFlowError, ColleagueError) as error:
+            self._server.not_logged_in(error)
+            return httpx2.Response(503, request=request)
         except httpx2.TransportError as error:
             self._server.failed(error)
             return httpx2.Response(503, request=request)
@@ -135,6 +161,11 @@ class _Body(httpx2.AsyncByteStream):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+def _one_line(text: str) -> str:
+    """Words of another server, cut to a size that a person reads."""
+    return " ".join(plain(text).split())[:_LONGEST_REASON]
 
 
 async def _is_answer(response: httpx2.Response) -> bool:

@@ -21,22 +21,29 @@ class CannotAnswer(Exception):
     """The server wants what it cannot have; the sentence is for the model."""
 
 
-def next_round(result: InputRequiredResult, rounds: int, roots: Sequence[str]) -> dict[str, Any]:
-    """What the server asked, as a document. Raises CannotAnswer."""
+def next_round(
+    result: InputRequiredResult, rounds: int, roots: Sequence[str], *, sampling: bool = False
+) -> dict[str, Any]:
+    """What the server asked, as a document; `samples` are requests to a model, if those are allowed. Raises
+    CannotAnswer."""
     if rounds >= MOST_ROUNDS:
         raise CannotAnswer(_TOO_MANY)
     open_ones: dict[str, Any] = {}
     answers: dict[str, Any] = {}
+    samples: dict[str, Any] = {}
     for key, request in (result.input_requests or {}).items():
         if request.method == "elicitation/create":
             open_ones[key] = request.params.model_dump(by_alias=True, mode="json", exclude_none=True)
         elif request.method == "roots/list":
             answers[key] = {"roots": [{"uri": each} for each in roots]}
+        elif request.method == "sampling/createMessage" and sampling:
+            samples[key] = request.params
         else:
             raise CannotAnswer(
                 "the tool did not finish: it wants a model of ours, and the settings allow none"
             )
-    return {"state": result.request_state, "open": open_ones, "answers": answers, "rounds": rounds + 1}
+    document = {"state": result.request_state, "open": open_ones, "answers": answers, "rounds": rounds + 1}
+    return {**document, "samples": samples}
 
 
 def ask_next(document: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
+from colleague.config.mcp import McpSampling
 from colleague.config.secret import Secret, is_telling, resolve
 from colleague.errors import ConfigError
 from colleague.mcp.launch_digest import launch_digest
@@ -43,8 +44,15 @@ class Launch:
     start_seconds: float = 30.0
     roots: tuple[str, ...] = ()
     """Folders that the server is told of, as addresses."""
+    sampling: McpSampling = field(default_factory=McpSampling)
+    """What it may ask of a model."""
     digest: str = ""
     """The fingerprint of all that, without the values of secrets."""
+
+    @property
+    def sends_credentials(self) -> bool:
+        """Whether the settings say what to send; then no login is made."""
+        return any(name.lower() == "authorization" for name in self.headers)
 
     @property
     def key(self) -> str:
@@ -82,6 +90,7 @@ def prepare(
         headers=headers,
         start_seconds=server.connection_timeout_ms / 1000,
         roots=tuple(_root(value(text, "roots")) for text in server.roots),
+        sampling=server.sampling,
         digest=launch_digest(server, environ),
     )
 

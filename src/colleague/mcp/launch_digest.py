@@ -13,6 +13,7 @@ from colleague.config.secret import Secret, resolve
 from colleague.errors import ConfigError
 
 if TYPE_CHECKING:
+    from colleague.config.section import Section
     from colleague.config.settings import McpServer
 
 
@@ -39,19 +40,23 @@ def entry_digest(server: McpServer) -> str:
     """The entry as the file has it. This is what a person accepts, on whichever machine.
 
     Besides the launch it covers `demo` and `toolFilter`, which decide what may be called."""
-    found = {
-        "transport": server.protocol,
-        "command": server.command,
-        "args": list(server.args),
-        "cwd": server.cwd,
-        "url": server.url,
-        "env": _written(server.env),
-        "headers": _written(server.headers),
-        "demo": server.demo,
-        "include": sorted(server.tool_filter.include),
-        "exclude": sorted(server.tool_filter.exclude),
-        **_confined(server),
-    }
+    found = (
+        {
+            "transport": server.protocol,
+            "command": server.command,
+            "args": list(server.args),
+            "cwd": server.cwd,
+            "url": server.url,
+            "env": _written(server.env),
+            "headers": _written(server.headers),
+            "demo": server.demo,
+            "include": sorted(server.tool_filter.include),
+            "exclude": sorted(server.tool_filter.exclude),
+            **_confined(server),
+        }
+        | _set("oauth", server.oauth)
+        | _set("sampling", server.sampling)
+    )
     return _digest(found)
 
 
@@ -66,6 +71,12 @@ def _filled(text: str | None, environ: Mapping[str, str]) -> str | None:
         return text and resolve(text, environ)
     except ConfigError:
         return text
+
+
+def _set(name: str, section: Section) -> dict[str, Any]:
+    """Only what is set counts: a key that came with a later version changes no fingerprint."""
+    found = section.model_dump(mode="json", exclude_defaults=True)
+    return {name: found} if found else {}
 
 
 def _written(values: Mapping[str, Secret]) -> dict[str, list[str]]:

@@ -7,7 +7,7 @@ import contextlib
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from colleague.errors import ConfigError
@@ -15,10 +15,11 @@ from colleague.mcp import diagnosis
 from colleague.mcp.backoff import Backoff, Pace
 from colleague.mcp.call import McpCall, OnLate, OnProgress, encoded
 from colleague.mcp.connection import Connection, ConnectionContext, load_library
-from colleague.mcp.errors import CallNotSent, ServerDown, UnknownTool
-from colleague.mcp.launch import prepare, shown_command
+from colleague.mcp.errors import CallNotSent, LoginNeeded, ServerDown, UnknownTool
+from colleague.mcp.launch import Launch, prepare, shown_command
 from colleague.mcp.launch_digest import launch_digest
 from colleague.mcp.log import ServerLog, log_file
+from colleague.mcp.login_record import LoginRedactor, LoginStore
 from colleague.mcp.mcp_tool import McpTool, is_used
 from colleague.mcp.pid_file import PidFile
 from colleague.mcp.tool_limits import LimitedTools, limit_tools
@@ -31,13 +32,15 @@ if TYPE_CHECKING:
     from colleague.config.settings import McpServer
     from colleague.mcp.answer import ToolAnswer
     from colleague.mcp.elicitation import GivenAnswer, QuestionAnswer
+    from colleague.mcp.oauth import StoredLogin
+    from colleague.mcp.sampling import OnSampling
 
 log = logging.getLogger(__name__)
 
 START_AGAIN_SECONDS = 30.0
 """Added to the time of a start that a caller waits for: its process, its end and a second try take some."""
 STOP_SECONDS = 60.0
-State = Literal["disabled", "held", "idle", "starting", "up", "waiting", "stopped"]
+State = Literal["disabled", "held", "idle", "starting", "up", "waiting", "needs_login", "stopped"]
 _DOWN = {
     "disabled": ("is disabled", "set mcp.servers.{}.enabled to true"),
     "held": (
@@ -104,6 +107,8 @@ class Server:
         self._listed: Sequence[McpTool] | None = None
         self._offered = LimitedTools(())
         self._record = ToolRecord.of(around.records.folder, name)
+        self._logins = LoginStore.of(around.records.folder, name)
+        self._refused_token = ""
         self._turn = asyncio.Lock() if _is_serial(settings) else None
 
     @property
@@ -149,9 +154,10 @@ class Server:
         on_progress: OnProgress | None = None,
         answer: GivenAnswer | None = None,
         given: Sequence[tuple[str, QuestionAnswer]] = (),
+        on_sampling: OnSampling | None = None,
     ) -> ToolAnswer:
         call = McpCall(self.name, tool, encoded(self.name, tool, arguments, key), key, on_progress)
-        call.given = list(given)
+        call.given, call.on_sampling = list(given), on_sampling
         self._check_tool(tool, [each.name for each in await self.tools()])
         seconds = self._seconds if timeout is None else timeout
         async with self._turn or contextlib.nullcontext():
@@ -197,12 +203,22 @@ class Server:
         if self._state in _DOWN:
             what, hint = _DOWN[self._state]
             raise diagnosis.down(self.name, what, hint.format(self.name))
+        if isinstance(self._error, LoginNeeded) and self._token != self._refused_token:
+            self._backoff.reset()
         if self._error and self._backoff.left > self._around.pace.patience:
-            raise ServerDown(
-                f"{self._error.message} (it is tried again in {self._backoff.left:.0f} s)",
-                server=self.name,
-                hint=self._error.hint,
-            )
+            raise self._resting(self._error)
+
+    def _resting(self, error: CallNotSent) -> ServerDown:
+        if isinstance(error, LoginNeeded):
+            return LoginNeeded(error.message, server=self.name, hint=error.hint)
+        message = f"{error.message} (it is tried again in {self._backoff.left:.0f} s)"
+        return ServerDown(message, server=self.name, hint=error.hint)
+
+    @property
+    def _token(self) -> str:
+        """The token of the last login, as the file has it now."""
+        record = self._logins.any()
+        return record.access if record else ""
 
     async def _keep(self) -> None:
         """Opens a link whenever one is wanted, and again when it is lost. Only `stop` ends it: whatever goes
@@ -241,10 +257,12 @@ class Server:
             )
         except ConfigError as error:
             raise diagnosis.misconfigured(self.name, error) from None
+        launch = replace(launch, redact=LoginRedactor(launch.redact, self._logins))
         await asyncio.to_thread(load_library)
         self._starts += 1
         own_log = ServerLog(self._log_file, launch.redact)
-        parts = ConnectionContext(launch, own_log, self._around.records, self._around.on_late)
+        login = self._login(launch)
+        parts = ConnectionContext(launch, own_log, self._around.records, self._around.on_late, login)
         link = Connection(parts, mode=self._mode)
         try:
             await link.open()
@@ -256,6 +274,16 @@ class Server:
             await link.open()
             self._mode = "legacy"
         return link
+
+    def _login(self, launch: Launch) -> StoredLogin | None:
+        """None for a server that is given its credentials, or none at all."""
+        if launch.protocol == "stdio" or launch.sends_credentials:
+            return None
+        from colleague.mcp.oauth import StoredLogin
+        from colleague.mcp.oauth_requests import OAuthRequests
+
+        requests = OAuthRequests(launch.key, launch.url, self._settings.oauth.allow_private)
+        return StoredLogin(launch.url, self._logins, requests)
 
     @property
     def _log_file(self) -> Path:
@@ -270,6 +298,9 @@ class Server:
         """Tried again when somebody wants it, not before the wait is over."""
         self._error, self._state = error, "waiting"
         self._backoff.failed(0)
+        if isinstance(error, LoginNeeded):
+            self._state, self._refused_token = "needs_login", self._token
+            self._backoff.rest()
         self._wanted.clear()
         for waiter in self._take_waiters():
             waiter.set_exception(error)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from colleague.mcp.answer import ToolAnswer
     from colleague.mcp.elicitation import GivenAnswer, QuestionAnswer
     from colleague.mcp.mcp_tool import McpTool
+    from colleague.mcp.sampling import OnSampling
 
 
 class Servers:
@@ -89,10 +90,12 @@ class Servers:
         on_progress: OnProgress | None = None,
         answer: GivenAnswer | None = None,
         given: Sequence[tuple[str, QuestionAnswer]] = (),
+        on_sampling: OnSampling | None = None,
     ) -> ToolAnswer:
         """Calls a tool once: an answer, or NotSent, or Unknown when it may have happened, or InputRequired
         when its server asks a person first; then the same call is made again, with the `answer`. `given` are
-        answers of an earlier send, for the case that the server asks the same.
+        answers of an earlier send, for the case that the server asks the same. `on_sampling` asks a model for
+        a server that may.
 
         With `launch_digest`, only to the server as it was configured then. `timeout` counts from the sending.
         A caller that is cancelled leaves it as unknown as a timeout does.
@@ -108,6 +111,7 @@ class Servers:
                 on_progress=on_progress,
                 answer=answer,
                 given=given,
+                on_sampling=on_sampling,
             )
 
     async def resources(self, server: str) -> list[dict[str, Any]]:

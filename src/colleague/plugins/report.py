@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from colleague.clock import iso
+from colleague.config import Settings
 from colleague.errors import NotFound
 from colleague.home import Home
 from colleague.plugins.discovery import FoundPlugin, find_plugins
@@ -24,6 +25,13 @@ def plugin_documents(home: Home, off: frozenset[str] = frozenset()) -> list[dict
     return [
         _document(name, found.get(name), records.get(name, PluginRecord()), name in off) for name in names
     ]
+
+
+def plugin_channels(home: Home, settings: Settings) -> frozenset[str]:
+    """The channels of the plugins that count, as each registered them when it was loaded last."""
+    off = frozenset(name for name, each in settings.plugins.entries.items() if not each.enabled)
+    found = plugin_documents(home, off) if settings.plugins.enabled else []
+    return frozenset(name for each in found if each["status"] == "on" for name in each["channels"])
 
 
 def _document(name: str, found: FoundPlugin | None, record: PluginRecord, off: bool) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -37,22 +37,29 @@ class TriggerProblem:
 FindProblems = Callable[[BoundTrigger], list[TriggerProblem]]
 
 
-def problem_finder(settings: Settings, environ: Mapping[str, str]) -> FindProblems:
-    return partial(trigger_problems, settings=settings, environ=environ)
+def problem_finder(
+    settings: Settings, environ: Mapping[str, str], channels: Collection[str] = ()
+) -> FindProblems:
+    return partial(trigger_problems, settings=settings, environ=environ, channels=channels)
 
 
 def trigger_problems(
-    bound_trigger: BoundTrigger, settings: Settings, environ: Mapping[str, str]
+    bound_trigger: BoundTrigger,
+    settings: Settings,
+    environ: Mapping[str, str],
+    channels: Collection[str] = (),
 ) -> list[TriggerProblem]:
-    """Everything for which it would not work when its expert is enabled; nothing is asked or started."""
+    """Everything for which it would not work when its expert is enabled; nothing is asked or started.
+
+    `channels` are those of plugins."""
     kind, found = bound_trigger.trigger.type, list(_not_ready(bound_trigger))
     if kind == "webhook":
         found += _secret_problems(bound_trigger, settings, environ)
     if kind == "webhook" and bound_trigger.trigger.preset == "gmail":
         found += _mail_problems(bound_trigger, settings)
     if kind == "channel":
-        found += _channel_problems(bound_trigger)
-    return found + list(_delivery_problems(bound_trigger))
+        found += _channel_problems(bound_trigger, channels)
+    return found + list(_delivery_problems(bound_trigger, {*CONNECTED, *channels}))
 
 
 def _not_ready(bound_trigger: BoundTrigger) -> Iterator[TriggerProblem]:
@@ -167,11 +174,11 @@ def _lookup_fault(
     return ""
 
 
-def _channel_problems(bound_trigger: BoundTrigger) -> Iterator[TriggerProblem]:
-    """Here nothing but the HTTP API brings messages; who names a channel says that something posts there."""
+def _channel_problems(bound_trigger: BoundTrigger, channels: Collection[str]) -> Iterator[TriggerProblem]:
+    """Here plugins and the HTTP API bring messages; who names a channel says that something posts there."""
     binding, name = bound_trigger.binding, bound_trigger.trigger.name
     channel = binding.channel if binding else ""
-    if channel and channel.lower() not in CHANNELS:
+    if channel and (channel.lower() not in CHANNELS or channel in channels):
         return
     what = f"the channel {channel!r} is not connected here" if channel else "no channel is connected to it"
     cure = (
@@ -182,14 +189,14 @@ def _channel_problems(bound_trigger: BoundTrigger) -> Iterator[TriggerProblem]:
     yield TriggerProblem("trigger-channel-unconnected", f"{name} gets no message: {what}", cure, at)
 
 
-def _delivery_problems(bound_trigger: BoundTrigger) -> Iterator[TriggerProblem]:
+def _delivery_problems(bound_trigger: BoundTrigger, connected: Collection[str]) -> Iterator[TriggerProblem]:
     process, package = bound_trigger.process, bound_trigger.package
-    cure = f"deliver to {' or '.join(CONNECTED)}"
-    if (channel := process.delivery.channel) not in CONNECTED:
+    cure = f"deliver to {' or '.join(sorted(connected))}, or enable a plugin that has this channel"
+    if (channel := process.delivery.channel) not in connected:
         at = process.mark("delivery", "channel")
         message = f"results of {process.name} go to the channel {channel!r}, which is not connected here"
         yield TriggerProblem("delivery-channel-unconnected", message, cure, at)
-    if (channel := package.manifest.policy.escalation.channel) not in CONNECTED:
+    if (channel := package.manifest.policy.escalation.channel) not in connected:
         at = package.manifest.mark("policy", "escalation", "channel")
         message = f"escalations go to the channel {channel!r}, which is not connected here"
         yield TriggerProblem("delivery-channel-unconnected", message, cure, at)

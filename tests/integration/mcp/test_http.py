@@ -18,6 +18,10 @@ KINDS = {
 }
 
 
+GIVEN = {"Authorization": "Bearer of-the-settings"}
+"""Credentials in the settings: no login is asked for."""
+
+
 class Remote:
     """A server on a port that stays the same over restarts."""
 
@@ -162,7 +166,7 @@ def test_a_restarted_server_turns_the_old_session_away_unsent(bench: Bench) -> N
     [(401, "credentials"), (403, "credentials"), (404, "path"), (500, "try again later")],
 )
 def test_an_http_status_is_named(bench: Bench, status: int, hint: str) -> None:
-    remote = Remote(bench, "bare")
+    remote = Remote(bench, "bare", headers=GIVEN)
 
     async def work(servers: Servers) -> None:
         with pytest.raises(ServerDown, match=f"answered HTTP {status}") as error:
@@ -222,7 +226,7 @@ def test_one_broken_request_leaves_the_others_alone_and_is_not_repeated(bench: B
     [(401, CallNotSent), (429, CallNotSent), (400, Unknown), (500, Unknown), (504, Unknown)],
 )
 def test_a_status_in_place_of_an_answer(bench: Bench, status: int, ending: type[Exception]) -> None:
-    remote = Remote(bench, "bare")
+    remote = Remote(bench, "bare", headers=GIVEN)
 
     async def work(servers: Servers) -> None:
         with pytest.raises(ending, match=f"answered HTTP {status}") as error:

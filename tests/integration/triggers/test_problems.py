@@ -63,7 +63,7 @@ class Desk:
         (folder / "bindings.yaml").write_text(json.dumps(bindings))
         write_record(self.home, CLERK, Record(enabled=True))
         [bound] = bind_triggers(find_expert(self.home, CLERK))
-        found = trigger_problems(bound, load_settings(self.home), ENVIRON)
+        found = trigger_problems(bound, load_settings(self.home), ENVIRON, more.pop("channels", ()))
         for each in found:
             assert each.message, each
             assert each.cure, each
@@ -158,6 +158,12 @@ class TestChannels:
         assert desk.codes(tick, delivery={"channel": "slack"}) == ["delivery-channel-unconnected"]
         assert desk.codes(tick, escalation={"channel": "discord"}) == ["delivery-channel-unconnected"]
         assert desk.codes(tick, delivery={"channel": "main"}) == []
+
+    def test_channels_of_plugins_are_connected(self, desk: Desk) -> None:
+        tick, pager = cron("0 8 * * *"), {"channels": {"slack"}}
+        assert desk.codes(tick, delivery={"channel": "slack"}, escalation={"channel": "slack"}, **pager) == []
+        assert desk.codes(tick, delivery={"channel": "discord"}, **pager) == ["delivery-channel-unconnected"]
+        assert desk.codes(CHANNEL, {"channel": "slack"}, **pager) == []
 
     def test_everything_at_once(self, desk: Desk) -> None:
         found = desk.codes(webhook(requires_tool="crm"), delivery={"channel": "slack"})

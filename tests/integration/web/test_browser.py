@@ -19,10 +19,10 @@ from colleague.agent.browser.browsers import BrowserPlace, Browsers, missing_bro
 from colleague.agent.browser.filter_proxy import FilterProxy
 from colleague.agent.pictures.media import MediaRef, load_picture
 from colleague.agent.tool import ToolOutput, ToolRequest
-from colleague.agent.web.addresses import AddressRules
 from colleague.config.web import WebFetch
 from colleague.home import Home
 from colleague.sandbox.bubblewrap import bubblewrap_problem
+from colleague.web_addresses import AddressRules
 from tests.integration.web.site import Site, page, redirect, site
 from tests.integration.web.test_web_fetch import dripping, endless
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from colleague.agent.tool import ToolOutput, ToolRequest
-from colleague.agent.web.addresses import AddressRules, is_public
 from colleague.agent.web.web_fetch import WebFetchTool
 from colleague.config.web import WebFetch
+from colleague.web_addresses import AddressRules, is_public
 from tests.integration.web.site import Answer, Site, page, redirect, site
 
 ARTICLE = (

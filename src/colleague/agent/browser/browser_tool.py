@@ -15,7 +15,6 @@ from colleague.agent.pictures.media import keep_picture
 from colleague.agent.pictures.picture import MOST_BYTES
 from colleague.agent.tool import Tool, ToolOutput, ToolRequest, ToolSpec, UnknownEnd, refused
 from colleague.agent.tools.arguments import Arguments, number, parameters, text
-from colleague.agent.web.addresses import AddressRules
 from colleague.agent.web.fetch import parsed_url
 from colleague.config import Settings
 from colleague.config.web import WebFetch
@@ -25,6 +24,7 @@ from colleague.sandbox.bubblewrap import bubblewrap_problem
 from colleague.sandbox.session_sandbox import sandbox_of, sandbox_settings
 from colleague.store.run import Run
 from colleague.store.session_entry import SessionEntry
+from colleague.web_addresses import AddressRules
 
 if TYPE_CHECKING:
     from playwright.async_api import Locator, Page

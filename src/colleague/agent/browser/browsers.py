@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Self
 from colleague.agent.browser.confined_browser import PORT, ConfinedBrowser
 from colleague.agent.browser.downloads import SessionDownloads
 from colleague.agent.browser.filter_proxy import FilterProxy
-from colleague.agent.web.addresses import AddressRules
 from colleague.errors import ColleagueError
+from colleague.web_addresses import AddressRules
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, Page

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from colleague.agent.web.addresses import AddressRules
 from colleague.errors import ColleagueError
+from colleague.web_addresses import AddressRules
 
 _HEAD_SECONDS = 30
 _CONNECT_SECONDS = 20

@@ -23,7 +23,6 @@ from colleague.agent.tool import SessionTool, Tool, ToolOutput, ToolRequest, Too
 from colleague.agent.toolbox import Toolbox
 from colleague.agent.tools.arguments import ArgumentError, Arguments, parameters, text
 from colleague.agent.tools.tree import Tree
-from colleague.agent.web.addresses import AddressRules
 from colleague.agent.web.fetch import FetchFailed, FetchLimits, fetch
 from colleague.config import Settings
 from colleague.errors import ColleagueError
@@ -34,6 +33,7 @@ from colleague.store.run import Run
 from colleague.store.session_entry import SessionEntry
 from colleague.store.session_items import latest_items
 from colleague.store.tx import Database
+from colleague.web_addresses import AddressRules
 
 SYSTEM = (
     "You look at a picture for another agent and answer its question about it, plainly and completely. "

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from colleague import __version__
-from colleague.agent.web.addresses import AddressRules
 from colleague.agent.web.body import ENCODINGS, Body, read_body
 from colleague.errors import ColleagueError
+from colleague.web_addresses import AddressRules
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 _HEADERS = {
@@ -109,7 +109,7 @@ async def _answer(
 ) -> AsyncIterator[tuple[int, dict[str, str], AsyncIterator[bytes]]]:
     import httpcore2
 
-    from colleague.agent.web.backend import CheckedBackend
+    from colleague.checked_backend import CheckedBackend
 
     try:
         async with (

@@ -10,12 +10,12 @@ from html import unescape
 from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
-from colleague.agent.web.addresses import AddressRules
 from colleague.agent.web.fetch import FetchFailed, FetchLimits, fetch
 from colleague.agent.web.search_provider import SearchProvider, SearchQuery, WebHit
 from colleague.config.secret import resolve
 from colleague.config.web import WebSearch
 from colleague.errors import ConfigError
+from colleague.web_addresses import AddressRules
 
 T = TypeVar("T")
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from colleague.agent.documents.extract import DocumentText
 from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec, refused
 from colleague.agent.tools.arguments import Arguments, number, parameters, text
-from colleague.agent.web.addresses import AddressRules
 from colleague.agent.web.fetch import FetchedPage, FetchLimits, fetch
 from colleague.agent.web.readable import readable
 from colleague.config.web import WebFetch
 from colleague.errors import ColleagueError
+from colleague.web_addresses import AddressRules
 
 _GOOD = range(200, 300)
 

@@ -36,7 +36,7 @@ from colleague.store.tx import Database
 log = logging.getLogger(__name__)
 
 CONNECTED = (MAIN_CHANNEL,)
-"""Where a package can deliver to: elsewhere nothing takes it yet."""
+"""Where a package can deliver to without a plugin."""
 LEARNING = "learning"
 SHORTEST_PAUSE_MS = 5_000
 

@@ -16,7 +16,7 @@ from colleague.experts.bindings import Bindings, ToolBinding
 from colleague.experts.rehearsal.sample import sample
 from colleague.experts.runs.schema_compare import offered_schema, server_tool_name
 from colleague.experts.runs.skill_tools import Served, file_operation, tool_for
-from colleague.mcp.errors import McpError
+from colleague.mcp.errors import LoginNeeded, McpError
 from colleague.mcp.mcp_tool import McpTool
 from colleague.mcp.servers import Servers
 from colleague.packages.package import Package
@@ -106,7 +106,8 @@ class BoundTools:
         except McpError as error:
             message = f"{name} is bound to {server}, which cannot be used: {error.message}"
             entry = self.settings.mcp.servers.get(server)
-            passing = entry is not None and entry.enabled
+            mends_itself = not isinstance(error, LoginNeeded)
+            passing = mends_itself and entry is not None and entry.enabled
             raise ToolUnavailable(message, hint=error.hint, passing=passing) from None
 
 

@@ -39,7 +39,7 @@ class AddressRules:
         """Where a connection to this host may go. The name is looked up once, here: whoever connects takes
         one of these addresses, so that no second answer counts. Raises AddressRefused, AddressUnknown."""
         found = await _resolved(host, port)
-        if self._is_allowed(host, port):
+        if self.allows(host, port):
             return found
         for each in found:
             if not is_public(each):
@@ -49,7 +49,8 @@ class AddressRules:
                 )
         return found
 
-    def _is_allowed(self, host: str, port: int) -> bool:
+    def allows(self, host: str, port: int) -> bool:
+        """Whether a person named this host."""
         name = host.strip("[]").rstrip(".").casefold()
         return bool(self.allowed & {name, f"{name}:{port}", f"[{name}]:{port}"})
 

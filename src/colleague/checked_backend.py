@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import httpcore2
 
-from colleague.agent.web.addresses import AddressRules
+from colleague.web_addresses import AddressRules
 
 
 class CheckedBackend(httpcore2.AsyncNetworkBackend):
