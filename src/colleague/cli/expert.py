@@ -194,8 +194,7 @@ def enable(name: ExpertArgument, home: HomeOption = None) -> None:
     Those that cannot work are named, and the exit code is 1; the others are on all the same."""
     from colleague.cli import expert_view
 
-    place, workspace = _place(home)
-    if not expert_view.enable(place, workspace, name):
+    if not expert_view.enable(_place(home)[0], name):
         raise typer.Exit(1)
 
 
@@ -203,11 +202,9 @@ def enable(name: ExpertArgument, home: HomeOption = None) -> None:
 def disable(name: ExpertArgument, home: HomeOption = None) -> None:
     """Turn an expert's triggers off."""
     from colleague.cli.output import TICK, say
-    from colleague.experts.registry import set_enabled
+    from colleague.experts.enabling import disable_expert
 
-    place, _ = _place(home)
-    with _changing(home, name):
-        set_enabled(place, name, False)
+    disable_expert(*_place(home), name)
     say(f"{TICK} {name} is disabled: its triggers are off")
 
 
@@ -268,36 +265,32 @@ def remove(
 
 
 @app.command()
-def prompt(name: ExpertArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
+def prompt(
+    name: ExpertArgument,
+    sizes: Annotated[bool, typer.Option("--sizes", help="How long each part is, without the text.")] = False,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """The system prompt the expert gets."""
     import os
 
-    from colleague.agent.prompt.assemble import prompt_tail
-    from colleague.agent.prompt.runtime_info import RuntimeInfo
     from colleague.cli.client import opened
     from colleague.cli.output import say, say_json
     from colleague.clock import wall_time_ms
-    from colleague.experts.bindings import read_bindings
-    from colleague.experts.bound_skills import bound_skills
-    from colleague.experts.runs.prompt import PromptSource, assemble_prompt
-    from colleague.experts.workspace.learnings import package_learnings
-    from colleague.experts.workspace.workspace import Workspace
-    from colleague.packages.finding import Findings
+    from colleague.experts.runs.prompt_report import expert_prompt
     from colleague.plugins.skill_folders import plugin_skill_folders
     from colleague.skills.lookup import SkillLookup
 
     place, settings = opened(home)
-    expert = _find(home, name)
-    learnings = package_learnings(Workspace.of(settings.workspace, name).learnings)
     lookup = SkillLookup.of(settings, os.environ, plugin_skill_folders(place, settings))
-    skills = bound_skills(read_bindings(expert.bindings_file, Findings()), lookup)
-    source = PromptSource(expert.load(), learnings, skills)
-    tail = prompt_tail(settings, wall_time_ms(), RuntimeInfo(name))
-    text = f"{assemble_prompt(source)}\n\n{tail}\n"
+    found = expert_prompt(settings, lookup, _find(home, name), wall_time_ms())
     if as_json:
-        say_json({"expert": name, "session": expert.label, "prompt": text})
+        say_json(found)
+    elif sizes:
+        say("\n".join(f"{each['chars']:>8,}  {each['name']}" for each in found["sections"]))
+        say(f"{found['chars']:>8,}  characters in all")
     else:
-        say(text.rstrip())
+        say(found["prompt"].rstrip())
 
 
 def _place(home: Path | None) -> tuple[Home, Path]:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colleague.cli.expert_notice import note_all
 from colleague.cli.output import CROSS, TICK, note, say, say_hint, say_json
 from colleague.experts.bindings import Bindings, read_bindings
 from colleague.experts.expert import Expert
-from colleague.experts.install import changing_expert
-from colleague.experts.registry import set_enabled
 from colleague.experts.summary import full
-from colleague.experts.workspace.workspace import Workspace, initialise_state
 from colleague.home import Home
 from colleague.packages.finding import Findings
 from colleague.packages.package import Package
@@ -109,27 +105,14 @@ def _short(text: str) -> str:
     return text if len(text) <= 100 else text[:97] + "..."
 
 
-def enable(home: Home, workspace: Path, name: str) -> bool:
-    """Only an expert that validates, with every tool bound to something that exists, may wake by itself.
-
-    Triggers that cannot work hold up no other: they are named, and False says that there are some."""
+def enable(home: Home, name: str) -> bool:
+    """Triggers that cannot work hold up no other: they are named, and False says that there are some."""
     from colleague.config import load_settings
-    from colleague.errors import PackageError
-    from colleague.experts.binding_checks import binding_context, check_bindings
+    from colleague.experts.enabling import enable_expert
     from colleague.plugins.skill_folders import plugin_skill_folders
 
-    findings = Findings()
-    with changing_expert(home, workspace, name) as expert:
-        package = expert.load()
-        settings = load_settings(home)
-        skills = plugin_skill_folders(home, settings)
-        check_bindings(expert, package, binding_context(settings, home.root, name, skills), findings)
-        if not findings.ok:
-            first = findings.errors[0]
-            hint = first.hint or f"colleague expert validate {name}"
-            raise PackageError(f"{name} cannot be enabled: {first.message}", hint=hint)
-        initialise_state(package, Workspace.of(workspace, name))
-        set_enabled(home, name, True)
+    settings = load_settings(home)
+    package = enable_expert(home, settings, name, plugin_skill_folders(home, settings))
     say(f"{TICK} {name} is enabled")
     problems = _trigger_problems(home, name)
     for trigger in package.triggers:

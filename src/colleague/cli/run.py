@@ -186,8 +186,9 @@ async def _resume(using: Client, ending: str, as_json: bool) -> int:
     require_open(document)
     await require_free(using.service, document)
     if gateway_runs(using.home):
-        shown = short(document["id"])
-        note(f"the gateway has run {shown} and goes on with it; watch: colleague run watch {shown}")
+        shown, resumed = short(document["id"]), await using.service.resume_run(document["id"])
+        does = "begins the next attempt now" if resumed else "goes on with it"
+        note(f"the gateway has run {shown} and {does}; watch: colleague run watch {shown}")
         return 0
     documents = await using.follow([document["id"]], quiet=as_json)
     return await say_documents(using.service, documents, as_json=as_json)

@@ -123,26 +123,19 @@ def diff(
 ) -> None:
     """What changed between two versions, as a unified diff."""
     from colleague.cli.output import say, say_json
+    from colleague.experts.workspace.file_history import difference
 
     def pair(tx: Tx) -> tuple[Version, Version]:
         after = _version(tx, expert, file, other)
         return _version(tx, expert, file, one or max(1, after.number - 1)), after
 
     before, after = _read(home, pair)
-    lines = _diff_lines(before, after)
+    lines = difference(before, after)
     if as_json:
         said = {"path": after.key.path, "from": before.number, "to": after.number, "diff": "\n".join(lines)}
         say_json(said)
     else:
         say("\n".join(lines) or f"{after.key.path}: versions {before.number} and {after.number} are equal")
-
-
-def _diff_lines(before: Version, after: Version) -> list[str]:
-    from difflib import unified_diff
-
-    first, second = (f"{each.key.path} version {each.number}" for each in (before, after))
-    old, new = (each.text.splitlines() for each in (before, after))
-    return list(unified_diff(old, new, first, second, lineterm=""))
 
 
 def _version(tx: Tx, expert: str, file: str, number: int | None) -> Version:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 NOT_CHECKED = "-"
 _UNREACHABLE = "server-unreachable"
-_TOOL_TROUBLE = {"tool-unbound", "server-unknown", _UNREACHABLE}
-_SAID_OF_TOOLS = {"trigger-inactive", "trigger-mail-lookup"}
 
 
 @dataclass(frozen=True)
@@ -63,52 +61,21 @@ def _expert(home: Home, target: str) -> Expert | None:
 
 
 def _check_phase_2(home: Home, expert: Expert, package: Package, findings: Findings) -> _Phase2:
+    import os
+
     from colleague.cli.client import loaded
-    from colleague.experts.binding_checks import binding_context, check_bindings
-    from colleague.experts.binding_probe import bound_servers
-    from colleague.experts.bound_skills import bound_skills
-    from colleague.plugins.skill_folders import plugin_skill_folders
+    from colleague.runtime.expert_validation import check_expert_bindings, check_expert_triggers
 
     try:
         settings = loaded(home)
     except ConfigError as error:
         findings.add("settings-invalid", Mark(home.settings_file.name), error.message, error.hint)
         return _Phase2(expert, read_bindings(expert.bindings_file, Findings()))
-    skills = plugin_skill_folders(home, settings)
-    around = binding_context(settings, home.root, expert.name, skills)
-    bindings = check_bindings(expert, package, around, findings)
-    skilled = bound_skills(bindings, around.skills)
-    asked = tuple(name for name in bound_servers(bindings, skilled) if name in settings.mcp.servers)
-    phase_2 = _Phase2(expert, bindings, asked, skilled)
-    probed = _probe(home, settings, package, phase_2, findings) if asked else []
-    _check_triggers(home, expert, settings, probed, findings)
+    checked = check_expert_bindings(home, settings, expert, package, findings)
+    phase_2 = _Phase2(expert, checked.bindings, checked.servers, checked.skills)
+    probed = _probe(home, settings, package, phase_2, findings) if checked.servers else []
+    check_expert_triggers(home, expert, settings, os.environ, probed, findings)
     return phase_2
-
-
-def _check_triggers(
-    home: Home, expert: Expert, settings: Settings, probed: Sequence[Probed], findings: Findings
-) -> None:
-    """What keeps a trigger from working. What was said of its tool is not said again."""
-    import os
-
-    from colleague.errors import ColleagueError
-    from colleague.plugins.report import plugin_channels
-    from colleague.triggers.problems import served_problems, trigger_problems
-    from colleague.triggers.registry import bind_triggers
-
-    try:
-        bound_triggers = bind_triggers(expert)
-    except ColleagueError:
-        return
-    said = {each.code for each in findings.errors} & _TOOL_TROUBLE
-    channels = plugin_channels(home, settings)
-    for each in bound_triggers:
-        found = trigger_problems(each, settings, os.environ, channels) + served_problems(
-            each, settings, probed
-        )
-        for problem in found:
-            if problem.code not in _SAID_OF_TOOLS or not said:
-                findings.add(problem.code, problem.at, problem.message, problem.cure)
 
 
 def _probe(

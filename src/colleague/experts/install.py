@@ -45,11 +45,16 @@ def changing_expert(home: Home, workspace: Path, name: str) -> Iterator[Expert]:
         write_catalogue(home, workspace)
 
 
-def install_expert(home: Home, workspace: Path, source: Source, *, name: str, progress: Progress) -> Expert:
-    """Fetches, validates and installs a package; its triggers are off until it is enabled."""
+def install_expert(
+    home: Home, workspace: Path, source: Source, *, name: str, progress: Progress, digest: str = ""
+) -> Expert:
+    """Fetches, validates and installs a package; its triggers are off until it is enabled.
+
+    `digest` is of the package that a person looked at; another one is refused."""
     with fetched(source, progress) as found:
         progress("Checking the package")
         package = require_valid(read_package(found.folder), str(source))
+        require_seen(package, digest)
         chosen = checked_name(name or folder_name(package.name))
         with changing(home):
             _refuse_double(home, chosen)
@@ -62,6 +67,12 @@ def install_expert(home: Home, workspace: Path, source: Source, *, name: str, pr
             failpoint("install.placed")
             settle(home, workspace, chosen, package)
     return find_expert(home, chosen)
+
+
+def require_seen(package: Package, digest: str) -> None:
+    """Raises PackageError when a person looked at other files than these."""
+    if digest and package.digest != digest:
+        raise PackageError(f"{package.name} is not what you looked at any more", hint="look at it again")
 
 
 def checked_name(name: str) -> str:

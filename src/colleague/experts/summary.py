@@ -52,7 +52,7 @@ def full(expert: Expert, package: Package, bindings: Bindings) -> dict[str, Any]
         "folder": str(expert.folder),
         "package": str(expert.root),
         "session": expert.label,
-        "triggers": [_trigger(trigger) for trigger in package.triggers],
+        "triggers": [trigger_document(trigger) for trigger in package.triggers],
         "tiers": dict(package.by_tier()),
         "default_tier": manifest.policy.approval.default,
         "functions": [{"name": f.name, "description": f.description} for f in package.functions],
@@ -63,7 +63,7 @@ def full(expert: Expert, package: Package, bindings: Bindings) -> dict[str, Any]
     }
 
 
-def _trigger(trigger: Trigger) -> dict[str, Any]:
+def trigger_document(trigger: Trigger) -> dict[str, Any]:
     return {
         "name": trigger.name,
         "type": trigger.type,

@@ -27,6 +27,8 @@ from colleague.gateway.api import (
     deadletters,
     deliveries,
     events,
+    expert_changes,
+    expert_files,
     experts,
     grants,
     health,
@@ -57,6 +59,8 @@ from colleague.gateway.middleware import (
 from colleague.gateway.openapi import describe
 from colleague.gateway.page import approve, assets, docs, first_visit, inbox, settings, sign_in
 from colleague.gateway.page import audit as page_audit
+from colleague.gateway.page import expert_changes as page_expert_changes
+from colleague.gateway.page import experts as page_experts
 from colleague.gateway.page import overview as page_overview
 from colleague.gateway.page import runs as page_runs
 from colleague.gateway.page.chat import actions as chat_actions
@@ -85,6 +89,8 @@ PAGE = (
     page_runs.router,
     chat_routes.router,
     chat_actions.router,
+    page_expert_changes.router,
+    page_experts.router,
     page_overview.router,
     settings.router,
     page_audit.router,
@@ -100,6 +106,8 @@ _NOUNS = (
     deadletters,
     deliveries,
     events,
+    expert_changes,
+    expert_files,
     experts,
     grants,
     media,

@@ -16,6 +16,7 @@ from colleague.gateway.limits import Limits
 from colleague.gateway.live_settings import LiveSettings, held_text
 from colleague.gateway.live_triggers import LiveTriggerRegistry
 from colleague.gateway.metrics import Metrics
+from colleague.gateway.page.background_work import BackgroundWorks
 from colleague.gateway.readiness import Readiness
 from colleague.gateway.request_origin import request_origin
 from colleague.gateway.signature_checks import SignatureChecks
@@ -50,6 +51,7 @@ class Gateway:
     metrics: Metrics = field(default_factory=Metrics)
     checks: SignatureChecks = field(default_factory=SignatureChecks)
     google: GoogleTokens = field(default_factory=GoogleTokens)
+    works: BackgroundWorks = field(default_factory=BackgroundWorks)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     started_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 

@@ -28,6 +28,7 @@ from colleague.run_event import RunEvent
 from colleague.runtime.auth_profiles import AuthProfileControl
 from colleague.runtime.decisions import decide_one
 from colleague.runtime.local_admin import LocalAdmin
+from colleague.runtime.local_expert_changes import LocalExpertChanges
 from colleague.runtime.local_sessions import LocalSessions
 from colleague.runtime.requests import (
     MOST_PENDING,
@@ -50,6 +51,7 @@ from colleague.store.audit import Change
 from colleague.store.cancel import cancel
 from colleague.store.canvases import remove_canvas
 from colleague.store.cascade import end_stopped_children
+from colleague.store.claims import retry_now
 from colleague.store.grants import revoke_grant
 from colleague.store.inbox import Sent
 from colleague.store.lookup import full_id
@@ -81,7 +83,7 @@ OFTEN = 0.3
 
 
 @dataclass(frozen=True)
-class LocalService(LocalSessions, LocalAdmin):
+class LocalService(LocalSessions, LocalAdmin, LocalExpertChanges):
     """Acts on an open database. What it changes wakes the worker by itself.
 
     With a `host` it works on the runs that are followed; without one, or when `watchers` tell what a worker
@@ -212,6 +214,18 @@ class LocalService(LocalSessions, LocalAdmin):
         change = Change("run.retry", run_id, found.expert, run_id, {"changed": sorted(changes or {})})
         await retry_run(self._audited(change), self.home, run_id, changes or {})
         return run_id
+
+    async def resume_run(self, run: str) -> bool:
+        self._require_enforced()
+        run_id = await self._run_id(run)
+
+        def work(tx: Tx) -> bool:
+            resumed = retry_now(tx, run_id)
+            if resumed:
+                self._note(tx, Change("run.resume", run_id, get_run(tx, run_id).expert, run_id))
+            return resumed
+
+        return await self.database.write(work)
 
     async def drop(self, run: str, by: str) -> None:
         def work(tx: Tx) -> None:

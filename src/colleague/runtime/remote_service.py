@@ -29,6 +29,7 @@ from colleague.runtime.gateway_file import GatewayFile, running_gateway
 from colleague.runtime.http_connection import ConnectionLost, HttpAddress, HttpRefused
 from colleague.runtime.own_token import read_own_token
 from colleague.runtime.remote_admin import RemoteAdmin
+from colleague.runtime.remote_experts import RemoteExperts
 from colleague.runtime.requests import (
     MOST_PENDING,
     AcceptedEvent,
@@ -76,7 +77,7 @@ class GatewayUnreachable(ColleagueError):
 
 
 @dataclass
-class RemoteService(RemoteAdmin):
+class RemoteService(RemoteAdmin, RemoteExperts):
     """Asks over HTTP. The gateway may be another one, on another port, from one request to the next."""
 
     home: Home
@@ -233,6 +234,9 @@ class RemoteService(RemoteAdmin):
     async def retry(self, run: str, changes: dict[str, Any] | None = None) -> str:
         answer = await self._ask("POST", f"/api/runs/{_path(run)}/retry", {"inputs": changes or {}})
         return str(answer["run_id"])
+
+    async def resume_run(self, run: str) -> bool:
+        return bool((await self._ask("POST", f"/api/runs/{_path(run)}/resume"))["resumed"])
 
     async def drop(self, run: str, by: str) -> None:
         await self._ask("POST", f"/api/deadletters/{_path(run)}/drop", {"by": by})

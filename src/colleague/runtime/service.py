@@ -12,6 +12,7 @@ from colleague.person_document import ApprovalLink
 from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.run_event import RunEvent
 from colleague.runtime.admin_service import AdminService
+from colleague.runtime.expert_service import ExpertService
 from colleague.runtime.requests import (
     AcceptedEvent,
     DecisionAnswer,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from colleague.agent.models.profile_report import ProfileDocument
 
 
-class Service(AdminService, Protocol):
+class Service(AdminService, ExpertService, Protocol):
     """Ids may be any unique ending of at least four characters. Raises ColleagueError with a sentence."""
 
     async def decide(self, requests: Sequence[DecisionRequest]) -> list[DecisionAnswer]:
@@ -133,6 +134,10 @@ class Service(AdminService, Protocol):
 
     async def retry(self, run: str, changes: dict[str, Any] | None = None) -> str:
         """Begins the next attempt of a run that ended badly; its whole id."""
+        ...
+
+    async def resume_run(self, run: str) -> bool:
+        """Ends the pause before the next attempt. False when the run does not pause."""
         ...
 
     async def drop(self, run: str, by: str) -> None:

@@ -58,6 +58,7 @@ _NOTICE: dict[Kind, str] = {
 LEARNINGS = "learnings"
 """The channel that writes approved learnings down."""
 
+MOST_LEARNINGS = 200
 FREE: tuple[Kind, ...] = ("draft", "learning")
 """Kinds that hold nobody up."""
 
@@ -201,6 +202,13 @@ def approvals_page(
     order = Order(approvals, (approvals.c.requested_at,), descending=every)
     page = order.page(tx, query, limit=limit, after=after)
     return Page([record(Approval, row) for row in page.items], page.next_after)
+
+
+def pending_learnings(tx: Tx, expert: str) -> list[Approval]:
+    """What an expert proposes to learn, the oldest first."""
+    mine = (*_conditions(learnings=True), approvals.c.expert == expert)
+    query = select(*_COLUMNS).where(*mine).order_by(approvals.c.requested_at, approvals.c.id)
+    return [record(Approval, row) for row in tx.all(query.limit(MOST_LEARNINGS))]
 
 
 def count_approvals(tx: Tx, *, every: bool = False, learnings: bool | None = None) -> int:

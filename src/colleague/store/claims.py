@@ -276,6 +276,16 @@ def next_attempt(tx: Tx, run: Run) -> None:
     _queue(tx, run.id)
 
 
+def retry_now(tx: Tx, run_id: str) -> bool:
+    """Ends the pause before a run's next attempt. False when it does not pause."""
+    run = lock_run(tx, run_id)
+    if run.status != "retrying":
+        return False
+    clear_timer(tx, "retry", run.id)
+    next_attempt(tx, run)
+    return True
+
+
 def revive(tx: Tx, run_id: str) -> None:
     """A dead letter goes to the end of its lane, with the same transcript and the next attempt."""
     run = lock_run(tx, run_id)

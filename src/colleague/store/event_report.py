@@ -112,9 +112,11 @@ def unresolved(tx: Tx, limit: int = 20) -> list[Event]:
     return [record(Event, row) for row in tx.all(query.order_by(events.c.id).limit(limit))]
 
 
-def events_page(tx: Tx, *, limit: int, after: str | None = None) -> Page[dict[str, Any]]:
-    """The newest first."""
+def events_page(tx: Tx, *, limit: int, after: str | None = None, expert: str = "") -> Page[dict[str, Any]]:
+    """The newest first; of one expert, or of all."""
     query = select(*columns_of(Event, events))
+    if expert:
+        query = query.where(events.c.expert == expert)
     page = Order(events, (), descending=True).page(tx, query, limit=limit, after=after)
     return Page([_brief(tx, record(Event, row)) for row in page.items], page.next_after)
 

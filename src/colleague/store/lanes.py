@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -63,6 +64,30 @@ def count_open(tx: Tx, lane: str) -> int:
     """The unfinished runs of a lane."""
     query = select(func.count()).select_from(runs).where(runs.c.lane == lane, is_open())
     return int(tx.execute(query).scalar_one())
+
+
+@dataclass(frozen=True)
+class OpenLane:
+    """The unfinished runs of one lane; without a lane they wait for nobody."""
+
+    lane: str | None
+    open: int
+    first: str
+    first_status: str
+
+
+def open_lanes(tx: Tx, expert: str, limit: int = 50) -> list[OpenLane]:
+    """Where an expert has unfinished runs, the longest lane first."""
+    count = func.count()
+    query = select(runs.c.lane, count).where(runs.c.expert == expert, is_open()).group_by(runs.c.lane)
+    rows: Any = tx.all(query.order_by(count.desc()).limit(limit))
+    return [OpenLane(row[0], int(row[1]), *_first(tx, expert, row[0])) for row in rows]
+
+
+def _first(tx: Tx, expert: str, lane: str | None) -> tuple[str, str]:
+    query = select(runs.c.id, runs.c.status).where(runs.c.expert == expert, runs.c.lane == lane, is_open())
+    row: Any = tx.all(query.order_by(runs.c.seq, runs.c.id).limit(1))[0]
+    return row[0], row[1]
 
 
 def free_next(tx: Tx, lane: str) -> str | None:

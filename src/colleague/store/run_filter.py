@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
-from sqlalchemy import ColumnElement, Select, select
+from sqlalchemy import ColumnElement, Select, or_, select
 
 from colleague.duration import parse_duration
 from colleague.errors import UsageError
@@ -29,13 +29,16 @@ _ORDER = Order(runs, (runs.c.created_at,), descending=True)
 @dataclass(frozen=True)
 class RunFilter:
     """`words` are statuses and outcomes, of which one must fit; `since` and `until` are times in
-    milliseconds; `error` is how the error begins."""
+    milliseconds; `error` is how the error begins.
+
+    `text` is in the id, the process, the inputs or the error; capitals make no difference."""
 
     words: tuple[str, ...] = ()
     expert: str = ""
     since: int | None = None
     until: int | None = None
     error: str = ""
+    text: str = ""
 
     def page(self, tx: Tx, *, limit: int, after: str | None = None) -> Page[Run]:
         """The newest first. Each word is asked for by itself, so that an index answers it."""
@@ -63,6 +66,9 @@ class RunFilter:
             rest.append(runs.c.created_at < self.until)
         if self.error:
             rest.append(runs.c.error.startswith(self.error, autoescape=True))
+        if self.text:
+            searched = (runs.c.id, runs.c.process, runs.c.inputs, runs.c.error)
+            rest.append(or_(*(column.icontains(self.text, autoescape=True) for column in searched)))
         for word in self._apart():
             yield [*_is(word), *rest]
 

@@ -13,6 +13,8 @@ from colleague.store.statement import dialect_insert
 from colleague.store.tables import spend
 from colleague.store.tx import Tx
 
+DAY_MS = 86_400_000
+
 
 @dataclass(frozen=True)
 class Spent:
@@ -56,12 +58,26 @@ def spent_today(tx: Tx, expert: str) -> Spent:
     return _sum(tx, (spend.c.expert == expert) & (spend.c.day == day_of(tx.now)))
 
 
+def spent_by_day(tx: Tx, expert: str, days: int) -> list[tuple[str, Spent]]:
+    """The last days, today first; a day without anything is there, too."""
+    names = [day_of(tx.now - number * DAY_MS) for number in range(days)]
+    columns = [func.sum(column) for column in columns_of(Spent, spend)]
+    which = (spend.c.expert == expert) & (spend.c.day >= names[-1])
+    rows = tx.all(select(spend.c.day, *columns).where(which).group_by(spend.c.day))
+    found = {str(row[0]): _as_spent(record(Spent, row[1:])) for row in rows}
+    return [(name, found.get(name, Spent())) for name in names]
+
+
 def day_of(now: int) -> str:
     return datetime.fromtimestamp(now / 1000, UTC).date().isoformat()
 
 
 def _sum(tx: Tx, which: ColumnElement[bool]) -> Spent:
     columns = [func.coalesce(func.sum(column), 0) for column in columns_of(Spent, spend)]
-    total = record(Spent, tx.all(select(*columns).where(which))[0])
+    return _as_spent(record(Spent, tx.all(select(*columns).where(which))[0]))
+
+
+def _as_spent(total: Spent) -> Spent:
+    """Databases have sums of integers as decimals."""
     counted = {name: int(value) for name, value in asdict(total).items() if name != "cost"}
     return Spent(cost=float(total.cost), **counted)

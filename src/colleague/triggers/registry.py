@@ -101,6 +101,10 @@ class TriggerRegistry:
     def of_type(self, kind: str) -> list[BoundTrigger]:
         return [bound_trigger for bound_trigger in self.all() if bound_trigger.trigger.type == kind]
 
+    async def renew(self) -> None:
+        """Has the next lookup read what has changed."""
+        self._looked = float("-inf")
+
     def _refresh(self) -> None:
         now = self.monotonic()
         if now - self._looked < LOOK_EVERY:

@@ -10,6 +10,7 @@ from typing import Any
 
 from colleague.run_document import RunDocument, short
 from colleague.run_event import RunEvent
+from colleague.runtime.expert_service import BindRequest, SourceRequest, UpdateRequest
 from colleague.runtime.requests import (
     DecisionAnswer,
     DecisionRequest,
@@ -430,3 +431,42 @@ class TestTools:
     async def look(self, service: Service) -> Any:
         gone = await refusal(service.tool("main", "no.such"))
         return await service.tool("main", "write"), await service.tools("main"), gone
+
+
+class TestExperts:
+    def test_looked_at_and_changed(self, served: Served) -> None:
+        found = served.run(self.work)
+        assert found["names"] == ["bookkeeper", CLERK]
+        assert found["seen"] == ("second", False, ["ledger"])
+        assert found["refused"] == (1, "bookkeeper is not what you looked at any more", "look at it again")
+        assert found["checked"] == ["tool-unbound"]
+        assert found["tools"] == {"ledger": "ledger"}
+        assert found["unbound"] == (1, "second cannot be enabled: tool 'ledger' is bound to nothing")
+        assert found["enabled"] == (True, False)
+        assert found["current"] is True
+        assert found["gone"] == "there is no expert 'second'"
+
+    async def work(self, service: Service) -> dict[str, Any]:
+        found: dict[str, Any] = {"names": [each["name"] for each in await service.experts()]}
+        asked = SourceRequest((await service.expert("bookkeeper"))["source"], name="second")
+        seen = await service.preview_source(asked)
+        found["seen"] = (seen["name"], seen["taken"], seen["tools"])
+        found["refused"] = await refusal(service.install_expert(asked, "0" * 64))
+        await service.install_expert(asked, seen["digest"])
+        found["checked"] = [each["code"] for each in (await service.check_expert("second"))["findings"]]
+        found["unbound"] = (await refusal(service.enable_expert("second")))[:2]
+        await service.bind_tool("second", BindRequest("ledger", "ledger"))
+        found["tools"] = (await service.expert("second"))["tools"]
+        enabled = await service.enable_expert("second")
+        await service.disable_expert("second")
+        found["enabled"] = (enabled["enabled"], (await service.expert("second"))["enabled"])
+        found["current"] = (await service.preview_update("second", UpdateRequest()))["current"]
+        assert (await service.expert_activity("second"))["lanes"] == []
+        assert await service.learnings("second") == {"learned": [], "proposed": []}
+        assert await service.expert_files("second") == []
+        assert (await service.bindable("second"))["servers"] == ["ledger"]
+        assert (await service.expert_prompt("second"))["sections"][0]["name"] == "Identity"
+        await service.unbind_tool("second", "ledger")
+        await service.remove_expert("second", purge=True)
+        found["gone"] = (await refusal(service.expert("second")))[1].partition(" in ")[0]
+        return found

@@ -41,9 +41,13 @@ class PromptSource:
 
 
 def assemble_prompt(source: PromptSource) -> str:
-    """Every section that has something to say, in the order an expert reads them."""
+    return "\n\n".join(prompt_sections(source))
+
+
+def prompt_sections(source: PromptSource) -> list[str]:
+    """Those that have something to say, in the order an expert reads them; each begins with its title."""
     sections = (
-        _persona(source),
+        *_persona(source),
         _section("How to Operate", source.package.orchestrator),
         _functions(source),
         _processes(source),
@@ -54,7 +58,7 @@ def assemble_prompt(source: PromptSource) -> str:
         _policy(source),
         _instructions(source),
     )
-    return "\n\n".join(section for section in sections if section)
+    return [section for section in sections if section]
 
 
 def assemble_function_prompt(
@@ -67,7 +71,7 @@ def assemble_function_prompt(
         _section(item.name, (package.root / item.path).read_text(encoding="utf-8-sig")) for item in files
     ]
     sections = (
-        _persona(PromptSource(package)),
+        *_persona(PromptSource(package)),
         _section(f"Function: {function.name}", function.body),
         _learnings(learnings),
         *knowledge,
@@ -97,7 +101,7 @@ def _nested(title: str, text: str, level: int = 3) -> str:
     )
 
 
-def _persona(source: PromptSource) -> str:
+def _persona(source: PromptSource) -> list[str]:
     """Identity first, then the rules, then whatever else the author wrote about the character."""
     files = source.package.persona
     identity = _named(files, "identity") or next((file for file in files if stem(file.path) != "rules"), None)
@@ -107,7 +111,7 @@ def _persona(source: PromptSource) -> str:
         _section("Rules", rules.text) if rules else "",
     ]
     parts += [_section(_title(file.path), file.text) for file in files if file not in (identity, rules)]
-    return "\n\n".join(part for part in parts if part)
+    return parts
 
 
 def _named(files: tuple[Persona, ...], name: str) -> Persona | None:

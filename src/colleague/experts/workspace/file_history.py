@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
+from difflib import unified_diff
 from typing import Any
 
 from sqlalchemy import func, select
@@ -75,6 +76,12 @@ def version_document(tx: Tx, home: Home, version: Version) -> dict[str, Any]:
         "run_id": version.author.run_id,
         "size": len(version.data),
     }
+
+
+def difference(before: Version, after: Version) -> list[str]:
+    """The lines of a unified diff; none when the two are equal."""
+    first, second = (f"{each.key.path} version {each.number}" for each in (before, after))
+    return list(unified_diff(before.text.splitlines(), after.text.splitlines(), first, second, lineterm=""))
 
 
 def author_of(tx: Tx, home: Home, version: Version) -> str:

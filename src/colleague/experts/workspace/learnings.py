@@ -84,6 +84,26 @@ def with_entry(folder: Path, entry: LearningEntry, most: int) -> tuple[str, str]
     return current, _joined(entry.scope, head, [*kept, _rendered(entry)])
 
 
+def scopes(folder: Path) -> list[str]:
+    """What there are learnings about, as their files say; the whole package first."""
+    files = sorted(folder.glob("*.md")) if folder.is_dir() else []
+    found = [_scope_of(path) for path in files]
+    return sorted(found, key=lambda scope: (scope != PACKAGE, scope))
+
+
+def _scope_of(path: Path) -> str:
+    """Frontmatter names it where a file's name does not say it exactly."""
+    from colleague.packages.nodes import NodeError, parse, plain
+
+    head = split_frontmatter(_read(path)).head
+    try:
+        read = plain(parse(head or "", path.name))
+    except NodeError:
+        read = None
+    written = str(read.get("scope") or "") if isinstance(read, dict) else ""
+    return written if learnings_file(written) == path.name else path.stem
+
+
 def entries(folder: Path, scope: str) -> list[LearningEntry]:
     """The entries of a scope, oldest first, as far as they can be read after a person has edited them."""
     _, blocks = _split(_read(folder / learnings_file(scope)))

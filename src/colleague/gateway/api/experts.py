@@ -1,55 +1,74 @@
-"""Experts: which there are, and what each can do."""
+"""Experts: which there are, what each can do, and how it is."""
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from fastapi import APIRouter
 
-from colleague.errors import BindingsError
-from colleague.experts.bindings import Bindings, read_bindings
-from colleague.experts.expert import Expert, discover, find_expert
-from colleague.experts.summary import brief, full
+from colleague.expert_document import (
+    BindableDocument,
+    ExpertActivity,
+    ExpertPrompt,
+    LearningsDocument,
+    ValidationDocument,
+)
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import ExpertBrief, ExpertDocument, RestoreAsked, Restored
-from colleague.home import Home
-from colleague.packages.finding import Findings
+from colleague.gateway.schemas import Asked, ExpertBrief, ExpertDocument, RestoreAsked, Restored
 
 router = APIRouter(prefix="/api", tags=["experts"])
+
+
+class CheckAsked(Asked):
+    """`probe`: the servers that its tools are bound to are started and asked."""
+
+    probe: bool = False
 
 
 @router.get("/experts", response_model=list[ExpertBrief], responses=with_token(409))
 async def list_experts(here: GatewayDep) -> list[dict[str, Any]]:
     """Every expert in the home, by name."""
-    return await asyncio.to_thread(_all, here.home)
+    return await here.service.experts()
 
 
 @router.get("/experts/{name}", response_model=ExpertDocument, responses=with_token(404, 409))
 async def show(name: str, here: GatewayDep) -> dict[str, Any]:
     """One expert: triggers, tools, tiers, processes. Private knowledge is left out."""
-    return await asyncio.to_thread(_one, here.home, name)
+    return await here.service.expert(name)
+
+
+@router.post("/experts/{name}/check", response_model=ValidationDocument, responses=with_token(404, 409))
+async def check(name: str, here: GatewayDep, asked: CheckAsked | None = None) -> ValidationDocument:
+    """What is wrong with it, and the cure."""
+    return await here.service.check_expert(name, probe=(asked or CheckAsked()).probe)
+
+
+@router.get("/experts/{name}/activity", response_model=ExpertActivity, responses=with_token(404, 409))
+async def activity(name: str, here: GatewayDep) -> ExpertActivity:
+    """Open lanes, spend against budgets, the last events."""
+    return await here.service.expert_activity(name)
+
+
+@router.get("/experts/{name}/prompt", response_model=ExpertPrompt, responses=with_token(404, 409))
+async def prompt(name: str, here: GatewayDep) -> ExpertPrompt:
+    """Its system prompt, with the size of each section."""
+    return await here.service.expert_prompt(name)
+
+
+@router.get("/experts/{name}/learnings", response_model=LearningsDocument, responses=with_token(404, 409))
+async def learnings(name: str, here: GatewayDep) -> LearningsDocument:
+    """What it has learned, and what it proposes to learn."""
+    return await here.service.learnings(name)
+
+
+@router.get("/experts/{name}/bindable", response_model=BindableDocument, responses=with_token(404, 409))
+async def bindable(name: str, here: GatewayDep) -> BindableDocument:
+    """The servers and skills that its tools can be bound to."""
+    return await here.service.bindable(name)
 
 
 @router.post("/experts/{name}/state", response_model=Restored, responses=with_token(404))
 async def restore(name: str, asked: RestoreAsked, here: GatewayDep) -> dict[str, Any]:
     """Puts a version of a file back, as a new one. `version` is null when the file has that text already."""
     return await here.service.restore(name, asked.file, asked.version)
-
-
-def _all(home: Home) -> list[dict[str, Any]]:
-    return [brief(each, each.read_manifest(), _bindings(each, strict=False)) for each in discover(home)]
-
-
-def _one(home: Home, name: str) -> dict[str, Any]:
-    expert = find_expert(home, name)
-    return full(expert, expert.load(), _bindings(expert, strict=True))
-
-
-def _bindings(expert: Expert, *, strict: bool) -> Bindings:
-    findings = Findings()
-    bindings = read_bindings(expert.bindings_file, findings)
-    if strict and findings.errors:
-        raise BindingsError(str(findings.errors[0]), hint=f"mend {expert.bindings_file.name}")
-    return bindings

@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeVar
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
 
 from colleague.errors import UsageError
 from colleague.gateway.api_error import ApiError
@@ -38,6 +39,11 @@ router = APIRouter(prefix="/api", tags=["runs"])
 _STATUS = f"One or more of {', '.join(WORDS)}, with commas between"
 _SINCE = "Accepted since: how long ago (2h), a date, or an ISO time"
 T = TypeVar("T")
+
+
+class RunResumed(BaseModel):
+    run_id: str
+    resumed: bool
 
 
 @router.post(
@@ -109,6 +115,13 @@ async def cancel(id: str, here: GatewayDep, asked: CancelAsked | None = None) ->
     done = await here.service.cancel(run_id, (asked or CancelAsked()).note)
     here.watchers.tell(run_id, "run_status")
     return RunCancelled(run_id=run_id, cancelled=done)
+
+
+@router.post("/runs/{id}/resume", response_model=RunResumed, responses=with_token(404, 409))
+async def resume(id: str, here: GatewayDep) -> RunResumed:  # noqa: A002
+    """Begin the next attempt now. `resumed` is false when the run does not pause between two attempts."""
+    run_id = await here.database.read(lambda tx: full_id(tx, runs, "run", id))
+    return RunResumed(run_id=run_id, resumed=await here.service.resume_run(run_id))
 
 
 @router.post("/runs/{id}/retry", status_code=202, response_model=RunStarted, responses=with_token(404, 409))

@@ -8,23 +8,16 @@ from fastapi import APIRouter
 
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import AcceptedDocument, Changed, FireAsked, PauseAsked, TriggerDocument
-from colleague.store.tx import Tx
-from colleague.triggers.agent_schedules import agent_documents
-from colleague.triggers.trigger_list import trigger_documents
+from colleague.gateway.schemas import AcceptedDocument, Changed, FireAsked, Name, PauseAsked, TriggerDocument
 
 router = APIRouter(prefix="/api", tags=["triggers"])
 
 
 @router.get("/triggers", response_model=list[TriggerDocument], responses=with_token())
-async def list_triggers(here: GatewayDep) -> list[dict[str, Any]]:
-    """All triggers of all experts, with what holds each of them up; then what agents planned themselves."""
-
-    def work(tx: Tx) -> list[dict[str, Any]]:
-        own = agent_documents(tx, here.live.settings)
-        return [*trigger_documents(tx, here.registry, here.trigger_problems), *own]
-
-    return await here.database.read(work)
+async def list_triggers(here: GatewayDep, expert: Name = "") -> list[dict[str, Any]]:
+    """All triggers of all experts, or of one, with what holds each of them up; then what agents planned
+    themselves."""
+    return await here.service.triggers(expert)
 
 
 @router.post(

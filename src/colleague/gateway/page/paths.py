@@ -4,7 +4,7 @@ from __future__ import annotations
 
 _TOPS = frozenset(
     (
-        *("", "approve", "chat", "docs", "inbox", "login", "logout", "news", "overview", "runs"),
+        *("", "approve", "chat", "docs", "experts", "inbox", "login", "logout", "news", "overview", "runs"),
         *("settings", "static", "welcome"),
     )
 )

@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from colleague.errors import ColleagueError
 from colleague.gateway.page.fields import ReadableField, as_json, editable_fields, readable_fields
 from colleague.gateway.page.visitor import Visitor
 from colleague.run_document import ApprovalDocument, short
@@ -27,6 +28,16 @@ HEADERS: Mapping[str, str] = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+
+
+def see(path: str) -> RedirectResponse:
+    """After a form: where what it changed can be seen."""
+    return RedirectResponse(path, 303, headers=dict(HEADERS))
+
+
+def sentence(error: ColleagueError) -> str:
+    """What is wrong, and what to do next."""
+    return f"{error.message} ({error.hint})" if error.hint else error.message
 
 
 def page(

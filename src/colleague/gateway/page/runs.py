@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated, Any
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, Response
 
 from colleague.errors import UsageError
-from colleague.gateway.gateway import GatewayDep
+from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.page.form import FormDep
-from colleague.gateway.page.render import HEADERS, page
+from colleague.gateway.page.render import page, see, sentence
+from colleague.gateway.page.run_comparison import compared_calls, compared_facts, compared_steps
+from colleague.gateway.page.timeline import RunFamily, timeline
 from colleague.gateway.page.visitor import VisitorDep
-from colleague.run_document import ApprovalDocument, RunDocument
 from colleague.store.lookup import full_id
 from colleague.store.paging import Page
 from colleague.store.report import brief_document
@@ -26,19 +26,10 @@ from colleague.store.tx import Tx
 router = APIRouter(include_in_schema=False)
 
 ON_A_PAGE = 50
+DEEPEST = 3
+"""Runs of runs are folded in so deep; the rest is behind their links."""
+MOST_CHILDREN = 20
 Short = Annotated[str, Query(max_length=200)]
-
-
-@dataclass(frozen=True)
-class TimelineEntry:
-    """One thing that happened in a run. `data` is what stands below it, one click away."""
-
-    at: str | None
-    what: str
-    text: str
-    state: str = ""
-    data: Any = None
-    took: str = ""
 
 
 @router.get("/runs")
@@ -50,29 +41,51 @@ async def list_runs(
     since: Short = "",
     until: Short = "",
     error: Short = "",
+    q: Short = "",
     after: Short = "",
 ) -> HTMLResponse:
+    """The newest first."""
     problem = ""
 
     def work(tx: Tx) -> Page[Run]:
         times = since_ms(since, tx.now), since_ms(until, tx.now)
-        wanted = RunFilter(filter_words(status), expert, *times, error)
+        wanted = RunFilter(filter_words(status), expert, *times, error, q.strip())
         start = full_id(tx, runs, "run", after) if after else None
         return wanted.page(tx, limit=ON_A_PAGE, after=start)
 
     try:
         found = await here.database.read(work)
     except UsageError as wrong:
-        found, problem = Page([]), f"{wrong.message} ({wrong.hint})" if wrong.hint else wrong.message
-    chosen = {"status": status, "expert": expert, "since": since, "until": until, "error": error}
+        found, problem = Page([]), sentence(wrong)
+    chosen = {"q": q, "status": status, "expert": expert, "since": since, "until": until, "error": error}
+    older = urlencode({**chosen, "after": found.next_after}) if found.next_after else ""
     rows = [brief_document(run) for run in found.items]
     more: dict[str, Any] = {
-        "next_after": found.next_after,
+        "older": older,
         "chosen": chosen,
         "words": WORDS,
         "problem": problem,
     }
     return page("runs.html", visitor, runs=rows, **more)
+
+
+@router.get("/runs/-/compare")
+async def compare(
+    visitor: VisitorDep,
+    here: GatewayDep,
+    run: Annotated[list[str] | None, Query(max_length=10)] = None,
+) -> HTMLResponse:
+    """Two runs side by side; of more the first two."""
+    chosen = [each for each in run or [] if each.strip()]
+    if len(chosen) < 2:
+        raise UsageError("choose two runs to compare", hint="mark them in the list")
+    one, other = [await here.service.run(each.strip()) for each in chosen[:2]]
+    data: dict[str, Any] = {
+        "facts": compared_facts(one, other),
+        "steps": compared_steps(one, other),
+        "calls": compared_calls(one, other),
+    }
+    return page("runs_compared.html", visitor, one=one, other=other, **data)
 
 
 @router.get("/runs/{id}")
@@ -97,65 +110,19 @@ async def act(id: str, visitor: VisitorDep, form: FormDep, here: GatewayDep) -> 
         here.watchers.tell(run["id"], "run_status")
     elif form.get("act") == "retry":
         await here.service.retry(run["id"])
-    return RedirectResponse(f"/runs/{run['id']}", 303, headers=dict(HEADERS))
+    elif form.get("act") == "resume":
+        await here.service.resume_run(run["id"])
+    return see(f"/runs/{run['id']}")
 
 
-async def _shown(ending: str, here: GatewayDep) -> dict[str, Any]:
+async def _shown(ending: str, here: Gateway) -> dict[str, Any]:
+    family = await run_family(here, ending)
+    return {"run": family.run, "timeline": timeline(family)}
+
+
+async def run_family(here: Gateway, ending: str, depth: int = DEEPEST) -> RunFamily:
+    """A run, its questions, and the first of the runs that it handed work to."""
     run = await here.service.run(ending)
     asked = [await here.service.approval(each) for each in run["approvals"]]
-    return {"run": run, "timeline": timeline(run, asked)}
-
-
-def timeline(run: RunDocument, asked: list[ApprovalDocument]) -> list[TimelineEntry]:
-    """Everything in the order in which it began; what has no time yet comes last."""
-    found = [TimelineEntry(run["created_at"], "event", "accepted", data=run["inputs"])]
-    found += [
-        TimelineEntry(
-            each["started_at"], "attempt", f"attempt {each['number']}", each["outcome"] or "", each["error"]
-        )
-        for each in run["attempts"]
-    ]
-    found += [
-        TimelineEntry(
-            each["started_at"],
-            "call",
-            each["operation"],
-            "failed" if each["is_error"] else each["status"],
-            {"arguments": each["arguments"], "result": each["result"]},
-            _took(each["started_at"], each["ended_at"]),
-        )
-        for each in run["calls"]
-    ]
-    found += [
-        TimelineEntry(
-            each["at"],
-            "model",
-            f"{each['model']}, {each['input_tokens'] or 0} tokens in, {each['output_tokens'] or 0} out",
-            "" if each["outcome"] == "answered" else each["outcome"],
-            each["error"],
-            f"{each['seconds']:.1f} s",
-        )
-        for each in run["model_requests"]
-    ]
-    for each in asked:
-        found.append(TimelineEntry(each["requested_at"], "question", each["operation"], each["status"]))
-        if each["decided_at"]:
-            text = f"{each['decision']} by {each['decided_by']}"
-            found.append(TimelineEntry(each["decided_at"], "decision", text, data=each["note"]))
-    told = [*([run["delivery"]] if run["delivery"] else []), *run["notices"]]
-    found += [
-        TimelineEntry(
-            each["at"], "delivery", f"{each['kind']} to {each['channel']}", each["status"], each["body"]
-        )
-        for each in told
-    ]
-    if run["ended_at"]:
-        found.append(TimelineEntry(run["ended_at"], "end", run["outcome"] or "done", data=run["error"]))
-    return sorted(found, key=lambda each: (each.at is None, each.at or ""))
-
-
-def _took(began: str | None, ended: str | None) -> str:
-    if not began or not ended:
-        return ""
-    seconds = (datetime.fromisoformat(ended) - datetime.fromisoformat(began)).total_seconds()
-    return f"{seconds:.1f} s"
+    below = run["child_runs"][:MOST_CHILDREN] if depth else []
+    return RunFamily(run, asked, [await run_family(here, each, depth - 1) for each in below])

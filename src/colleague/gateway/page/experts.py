@@ -1,0 +1,212 @@
+"""Experts on the page: the list, and one expert with how it is and what comes next."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query
+from fastapi.responses import HTMLResponse, Response
+
+from colleague.errors import ColleagueError, NotFound, UsageError
+from colleague.gateway.gateway import Gateway, GatewayDep
+from colleague.gateway.page.form import Form, FormDep
+from colleague.gateway.page.render import page, see, sentence
+from colleague.gateway.page.visitor import Visitor, VisitorDep
+from colleague.settings_document import McpServerDocument
+
+router = APIRouter(include_in_schema=False)
+
+FileName = Annotated[str, Query(max_length=1000)]
+
+
+def expert_path(name: str, below: str = "") -> str:
+    return f"/experts/{quote(name, safe='')}{below}"
+
+
+@router.get("/experts")
+async def list_experts(visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:
+    service = here.service
+    triggers, found = await service.triggers(), await service.experts()
+    rows = [
+        each | {"findings": await _findings(here, each["name"]), **_waking(triggers, each["name"])}
+        for each in found
+    ]
+    return page("experts.html", visitor, experts=rows)
+
+
+async def _findings(here: Gateway, name: str) -> list[str]:
+    """What is wrong, in sentences; of an expert that cannot be read, why."""
+    try:
+        checked = await here.service.check_expert(name)
+    except ColleagueError as error:
+        return [sentence(error)]
+    return [each["message"] for each in checked["findings"] if each["severity"] == "error"]
+
+
+def _waking(triggers: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    own = [each for each in triggers if each["expert"] == name]
+    return {
+        "next_at": min((each["next_at"] for each in own if each["next_at"]), default=None),
+        "last_at": max((each["last_at"] for each in own if each["last_at"]), default=None),
+        "paused": sum(each["paused"] for each in own),
+    }
+
+
+@router.get("/experts/{name}")
+async def show_expert(name: str, visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:
+    return await expert_page(here, visitor, name)
+
+
+async def expert_page(
+    here: Gateway, visitor: Visitor, name: str, *, problem: str = "", fired: Form | None = None
+) -> HTMLResponse:
+    """`fired` is what somebody wrote into a form that was refused, so that it is not lost."""
+    service, about = here.service, await expert_brief(here, name)
+    document, unreadable = None, ""
+    try:
+        document = await service.expert(name)
+    except ColleagueError as error:
+        unreadable = sentence(error)
+    data: dict[str, Any] = {
+        "health": await service.check_expert(name),
+        "triggers": [each | {"payload": _payload(here, each)} for each in await service.triggers(name)],
+        "activity": await service.expert_activity(name),
+        "servers": await _servers(here, about),
+    }
+    return page(
+        "expert.html",
+        visitor,
+        status=200 if not problem else 409,
+        expert=about,
+        document=document,
+        unreadable=unreadable,
+        problem=problem,
+        fired=fired or {"trigger": "", "payload": ""},
+        **data,
+    )
+
+
+async def _servers(here: Gateway, about: dict[str, Any]) -> list[McpServerDocument]:
+    """How the servers are that its tools are bound to, as far as this process has used them."""
+    bound = {server for server in about["tools"].values() if server}
+    return [each for each in await here.service.mcp_servers() if each["name"] in bound]
+
+
+async def expert_brief(here: Gateway, name: str) -> dict[str, Any]:
+    """What stands above every screen of an expert. Raises NotFound."""
+    for each in await here.service.experts():
+        if each["name"] == name:
+            return each
+    raise NotFound(f"there is no expert {name!r}")
+
+
+def _payload(here: Gateway, trigger: dict[str, Any]) -> str:
+    """A payload to begin with: every field that the trigger reads, still empty."""
+    try:
+        bound = here.registry.find(trigger["expert"], trigger["trigger"])
+    except NotFound:
+        return "{}"
+    document: dict[str, Any] = {}
+    paths = [*bound.trigger.payload_mapping.values()]
+    paths += [bound.trigger.dedupe_key] if bound.trigger.dedupe_key else []
+    for path in paths:
+        _put(document, path.text.split("."))
+    return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def _put(document: dict[str, Any], keys: list[str]) -> None:
+    for key in keys[:-1]:
+        below = document.setdefault(key, {})
+        if not isinstance(below, dict):
+            return
+        document = below
+    document.setdefault(keys[-1], "")
+
+
+@router.post("/experts/{name}/triggers/{trigger}")
+async def act(name: str, trigger: str, visitor: VisitorDep, form: FormDep, here: GatewayDep) -> Response:
+    """Pauses, resumes or fires a trigger."""
+    visitor.require_admin("change experts")
+    try:
+        if form.get("act") == "fire":
+            return await _fire(here, name, trigger, form)
+        if form.get("act") == "pause":
+            await here.service.pause(name, trigger, visitor.name)
+        elif form.get("act") == "resume":
+            await here.service.resume(name, trigger)
+    except ColleagueError as error:
+        fired = {"trigger": trigger, "payload": form.get("payload", "")}
+        return await expert_page(here, visitor, name, problem=sentence(error), fired=fired)
+    return see(expert_path(name, "#triggers"))
+
+
+async def _fire(here: Gateway, name: str, trigger: str, form: Form) -> Response:
+    accepted = await here.service.fire(name, trigger, _fired_payload(form.get("payload", "")))
+    if accepted.run_id is None:
+        return see(expert_path(name, "#events"))
+    return see(f"/runs/{accepted.run_id}")
+
+
+def _fired_payload(text: str) -> Any:
+    try:
+        payload = json.loads(text.strip() or "{}")
+        json.dumps(payload, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"the payload is no JSON: {error}", hint="correct it and fire again") from None
+    return payload
+
+
+@router.get("/experts/{name}/prompt")
+async def show_prompt(name: str, visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:
+    about = await expert_brief(here, name)
+    try:
+        prompt, problem = await here.service.expert_prompt(name), ""
+    except ColleagueError as error:
+        prompt, problem = None, sentence(error)
+    return page("expert_prompt.html", visitor, expert=about, prompt=prompt, problem=problem)
+
+
+@router.get("/experts/{name}/state")
+async def show_state(
+    name: str,
+    visitor: VisitorDep,
+    here: GatewayDep,
+    file: FileName = "",
+    version: Annotated[int, Query(ge=1, le=2**31 - 1)] | None = None,
+) -> HTMLResponse:
+    """The files of an expert, or one of them: its versions, and what each changed."""
+    about = await expert_brief(here, name)
+    if not file:
+        files = await here.service.expert_files(name)
+        return page("expert_state.html", visitor, expert=about, files=files)
+    return page("expert_file.html", visitor, expert=about, **await _file(here, name, file, version))
+
+
+async def _file(here: Gateway, name: str, file: str, version: int | None) -> dict[str, Any]:
+    shown = await here.service.file_text(name, file, version)
+    versions = await here.service.file_versions(name, file) if shown["version"] is not None else []
+    numbers = [each["version"] for each in versions]
+    number = shown["version"]
+    lines = []
+    if number is not None and number - 1 in numbers:
+        lines = (await here.service.file_difference(name, file, number - 1, number))["lines"]
+    return {"shown": shown, "versions": versions, "newest": max(numbers, default=None), "lines": lines}
+
+
+@router.post("/experts/{name}/state")
+async def restore(name: str, visitor: VisitorDep, form: FormDep, here: GatewayDep) -> Response:
+    visitor.require_admin("change experts")
+    file, version = form.get("file", ""), form.get("version", "")
+    if not version.isdecimal() or len(version) > 9:
+        raise UsageError("this form names no version", hint="load the page again")
+    await here.service.restore(name, file, int(version))
+    return see(expert_path(name, f"/state?file={quote(file, safe='')}"))
+
+
+@router.get("/experts/{name}/learnings")
+async def show_learnings(name: str, visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:
+    about = await expert_brief(here, name)
+    learnings = await here.service.learnings(name)
+    return page("expert_learnings.html", visitor, expert=about, learnings=learnings, problem="")

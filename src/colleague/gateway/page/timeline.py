@@ -1,0 +1,152 @@
+"""A run as what happened in it, one thing after another; what other sessions did for it is folded in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from colleague.main_names import MAIN_TRANSCRIPT
+from colleague.run_document import ApprovalDocument, RunDocument, short
+
+
+@dataclass(frozen=True)
+class TimelineEntry:
+    """One thing that happened in a run. `data` is what stands below it, one click away.
+
+    `session` is where it happened; `inside` is what another session did for it, or another run."""
+
+    at: str | None
+    what: str
+    text: str
+    state: str = ""
+    data: Any = None
+    took: str = ""
+    session: str = MAIN_TRANSCRIPT
+    link: str = ""
+    inside: tuple[TimelineEntry, ...] = ()
+
+
+@dataclass(frozen=True)
+class RunFamily:
+    """A run with its questions, and the runs that it handed work to."""
+
+    run: RunDocument
+    asked: Sequence[ApprovalDocument]
+    children: Sequence[RunFamily] = ()
+
+
+def timeline(family: RunFamily) -> list[TimelineEntry]:
+    """Everything in the order in which it began; what has no time yet comes last."""
+    run = family.run
+    found = [TimelineEntry(run["created_at"], "event", "accepted", data=run["inputs"])]
+    found += _attempts(run) + _model_requests(run) + _calls(run) + _questions(family.asked) + _messages(run)
+    found += [_child(each) for each in family.children]
+    if run["ended_at"]:
+        found.append(TimelineEntry(run["ended_at"], "end", run["outcome"] or "done", data=run["error"]))
+    return _in_order(_folded(found))
+
+
+def _in_order(entries: Sequence[TimelineEntry]) -> list[TimelineEntry]:
+    return sorted(entries, key=lambda each: (each.at is None, each.at or ""))
+
+
+def _folded(entries: Sequence[TimelineEntry]) -> list[TimelineEntry]:
+    """Each session within the run becomes one entry that holds what happened there."""
+    own = [each for each in entries if each.session == MAIN_TRANSCRIPT]
+    for session in dict.fromkeys(each.session for each in entries if each.session != MAIN_TRANSCRIPT):
+        inside = _in_order([each for each in entries if each.session == session])
+        counted = f"{len(inside)} {'thing' if len(inside) == 1 else 'things'}"
+        own.append(TimelineEntry(inside[0].at, "session", session, took=counted, inside=tuple(inside)))
+    return own
+
+
+def _child(family: RunFamily) -> TimelineEntry:
+    run = family.run
+    what = " · ".join(filter(None, (run["expert"], run["process"], f"run {short(run['id'])}")))
+    return TimelineEntry(
+        run["created_at"],
+        "handed over",
+        what,
+        run["outcome"] or run["status"],
+        link=f"/runs/{run['id']}",
+        inside=tuple(timeline(family)),
+    )
+
+
+def _attempts(run: RunDocument) -> list[TimelineEntry]:
+    return [
+        TimelineEntry(
+            each["started_at"], "attempt", f"attempt {each['number']}", each["outcome"] or "", each["error"]
+        )
+        for each in run["attempts"]
+    ]
+
+
+def _calls(run: RunDocument) -> list[TimelineEntry]:
+    return [
+        TimelineEntry(
+            each["started_at"],
+            "call",
+            each["operation"],
+            "failed" if each["is_error"] else each["status"],
+            {"arguments": each["arguments"], "result": each["result"]},
+            took(each["started_at"], each["ended_at"]),
+            each["session"],
+        )
+        for each in run["calls"]
+    ]
+
+
+def _model_requests(run: RunDocument) -> list[TimelineEntry]:
+    return [
+        TimelineEntry(
+            each["at"],
+            "model",
+            _usage(each),
+            "" if each["outcome"] == "answered" else each["outcome"],
+            each["error"],
+            f"{each['seconds']:.1f} s",
+            each["session"],
+        )
+        for each in run["model_requests"]
+    ]
+
+
+def _usage(request: Mapping[str, Any]) -> str:
+    tokens = f"{request['input_tokens'] or 0} tokens in, {request['output_tokens'] or 0} out"
+    money = f", ${request['cost']:.4f}" if request["cost"] else ""
+    return f"{request['model']}, {tokens}{money}"
+
+
+def _questions(asked: Sequence[ApprovalDocument]) -> list[TimelineEntry]:
+    found = []
+    for each in asked:
+        question = TimelineEntry(each["requested_at"], "question", each["operation"], each["status"])
+        found.append(question)
+        if each["decided_at"]:
+            text = f"{each['decision']} by {each['decided_by']}"
+            found.append(
+                replace(
+                    question, at=each["decided_at"], what="decision", text=text, state="", data=each["note"]
+                )
+            )
+    return found
+
+
+def _messages(run: RunDocument) -> list[TimelineEntry]:
+    told = [*([run["delivery"]] if run["delivery"] else []), *run["notices"]]
+    return [
+        TimelineEntry(
+            each["at"], "delivery", f"{each['kind']} to {each['channel']}", each["status"], each["body"]
+        )
+        for each in told
+    ]
+
+
+def took(began: str | None, ended: str | None) -> str:
+    if not began or not ended:
+        return ""
+    seconds = (datetime.fromisoformat(ended) - datetime.fromisoformat(began)).total_seconds()
+    return f"{seconds:.1f} s"

@@ -1,0 +1,67 @@
+"""Both phases of validation for an installed expert: its package, then bindings, triggers and servers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from colleague.config import Settings
+from colleague.errors import ColleagueError
+from colleague.experts.binding_checks import binding_context, check_bindings
+from colleague.experts.binding_probe import bound_servers
+from colleague.experts.bindings import Bindings
+from colleague.experts.bound_skills import BoundSkills, bound_skills
+from colleague.experts.expert import Expert
+from colleague.home import Home
+from colleague.mcp.probe import Probed
+from colleague.packages.finding import Findings
+from colleague.packages.package import Package
+from colleague.plugins.report import plugin_channels
+from colleague.plugins.skill_folders import plugin_skill_folders
+from colleague.triggers.problems import served_problems, trigger_problems
+from colleague.triggers.registry import bind_triggers
+
+UNREACHABLE = "server-unreachable"
+TOOL_TROUBLE = {"tool-unbound", "server-unknown", UNREACHABLE}
+_SAID_OF_TOOLS = {"trigger-inactive", "trigger-mail-lookup"}
+
+
+@dataclass(frozen=True)
+class CheckedBindings:
+    """The bindings of an expert, and the servers that they name and the settings know."""
+
+    bindings: Bindings
+    servers: tuple[str, ...]
+    skills: BoundSkills
+
+
+def check_expert_bindings(
+    home: Home, settings: Settings, expert: Expert, package: Package, findings: Findings
+) -> CheckedBindings:
+    around = binding_context(settings, home.root, expert.name, plugin_skill_folders(home, settings))
+    bindings = check_bindings(expert, package, around, findings)
+    skills = bound_skills(bindings, around.skills)
+    known = tuple(name for name in bound_servers(bindings, skills) if name in settings.mcp.servers)
+    return CheckedBindings(bindings, known, skills)
+
+
+def check_expert_triggers(
+    home: Home,
+    expert: Expert,
+    settings: Settings,
+    environ: Mapping[str, str],
+    probed: Sequence[Probed],
+    findings: Findings,
+) -> None:
+    """What keeps a trigger from working. What was said of its tool is not said again."""
+    try:
+        bound_triggers = bind_triggers(expert)
+    except ColleagueError:
+        return
+    said = {each.code for each in findings.errors} & TOOL_TROUBLE
+    channels = plugin_channels(home, settings)
+    for each in bound_triggers:
+        found = trigger_problems(each, settings, environ, channels) + served_problems(each, settings, probed)
+        for problem in found:
+            if problem.code not in _SAID_OF_TOOLS or not said:
+                findings.add(problem.code, problem.at, problem.message, problem.cure)

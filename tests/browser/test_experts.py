@@ -1,0 +1,99 @@
+"""Experts in a real Chromium: installed with what they may do in sight, fired, and a file put back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from colleague.experts.workspace.workspace import Workspace
+from tests.browser.test_page import SECONDS, SIZES, TOKEN
+from tests.integration.gateway.harness import House, Running
+from tests.integration.gateway.keeper import KEEPER, NOTES, furnish, keep, keeper_package
+
+SCREENS = ("", "/state", "/state?file=state/notes.md", "/learnings", "/prompt", "/setup")
+
+
+@pytest.fixture(scope="module")
+def keeping(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    house = furnish(House(tmp_path_factory.mktemp("experts") / "home").furnish())
+    with house.open() as running:
+        keep(running)
+        yield running
+
+
+@pytest.fixture(params=[("desktop", True), ("phone", False)], ids=["desktop", "phone-no-script"])
+def page(browser: Browser, keeping: Running, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """Somebody signed in. Whatever runs, or cannot load, in the page fails the test."""
+    size, scripts = request.param
+    with browser.new_context(
+        base_url=keeping.url, viewport=SIZES[size], java_script_enabled=scripts
+    ) as context:
+        opened = context.new_page()
+        opened.set_default_timeout(SECONDS)
+        problems: list[str] = []
+        opened.on("pageerror", lambda error: problems.append(str(error)))
+        opened.on("dialog", lambda dialog: problems.append(dialog.message))
+        opened.on("console", lambda line: problems.append(line.text) if line.type == "error" else None)
+        opened.goto("/login")
+        opened.get_by_label("Token of the gateway").fill(TOKEN)
+        opened.get_by_role("button", name="Sign in").click()
+        expect(opened.get_by_role("heading", name="Inbox")).to_be_attached(timeout=SECONDS)
+        yield opened
+        assert problems == []
+
+
+def test_a_state_file_is_put_back(page: Page, keeping: Running) -> None:
+    for screen in SCREENS:
+        page.goto(f"/experts/{KEEPER}{screen}")
+        width = page.viewport_size["width"] if page.viewport_size else 0
+        assert page.locator("main").bounding_box()["width"] <= width, screen  # type: ignore[index]
+    page.goto(f"/experts/{KEEPER}/state")
+    page.get_by_role("link", name=NOTES).click()
+    page.get_by_label("Versions").get_by_role("link").nth(-2).click()
+    expect(page.get_by_text("+First line")).to_be_visible(timeout=SECONDS)
+    page.get_by_role("button", name="Restore version 2").click()
+    expect(page.get_by_text("the newest")).to_be_visible(timeout=SECONDS)
+    file = Workspace.of(keeping.home.root / "workspace", KEEPER).root / NOTES
+    assert file.read_text() == "First line\n"
+
+
+def test_installed_bound_enabled_and_fired(
+    page: Page, keeping: Running, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    name = "second" if "desktop" in request.node.name else "third"
+    source = keeper_package(name=name).write(tmp_path / name)
+    page.goto("/experts")
+    page.get_by_role("link", name="Install an expert").click()
+    page.get_by_label("Source", exact=True).fill(str(source))
+    page.get_by_role("button", name="Look at it").click()
+    expect(page.get_by_text("ledger.append")).to_be_visible(timeout=SECONDS)
+    page.get_by_role("button", name=f"Install {name}").click()
+    page.get_by_label("Bind ledger to").select_option("server:ledger")
+    page.get_by_role("button", name="Bind ledger").click()
+    page.get_by_role("button", name="Turn its triggers on").click()
+    expect(page.get_by_text("Nothing is wrong")).to_be_visible(timeout=SECONDS)
+    bindings = keeping.home.expert(name) / "bindings.yaml"
+    bindings.write_text(bindings.read_text() + "model: script/play.yaml\n")
+    trigger = page.locator(".triggers li").first
+    trigger.get_by_text("Fire it by hand").click()
+    trigger.get_by_label("Payload").fill('{"id": "7"}')
+    trigger.get_by_role("button", name="Fire order").click()
+    expect(page.get_by_text("What happened")).to_be_visible(timeout=SECONDS)
+    assert keeping.ended(page.url.rpartition("/")[2])["expert"] == name
+
+
+def test_an_update_shows_what_loosens_before_it_counts(page: Page, keeping: Running) -> None:
+    version = "1.1.0" if page.viewport_size == SIZES["desktop"] else "1.2.0"
+    loosened = {"1.1.0": "auto", "1.2.0": "manual"}[version]
+    keeper_package(version, append=loosened).write(keeping.home.root / "source" / KEEPER)
+    page.goto(f"/experts/{KEEPER}/setup")
+    page.get_by_role("button", name="Look for a new version").click()
+    expect(page.get_by_text("tier of ledger.append")).to_be_visible(timeout=SECONDS)
+    assert keeping.get(f"/api/experts/{KEEPER}").json()["version"] != version
+    if loosened == "auto":
+        page.get_by_label("I accept that it may do more").check()
+    page.get_by_role("button", name=f"Update {KEEPER}").click()
+    expect(page.get_by_role("heading", name=KEEPER)).to_contain_text(version, timeout=SECONDS)
