@@ -92,9 +92,8 @@ def test_a_failure_is_not_kept(monkeypatch: pytest.MonkeyPatch, file: Path) -> N
             read(file)
 
 
-def test_it_does_not_grow_for_ever(reader: Reader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "MOST_KEPT", 3)
-    read = FileCache(reader)
+def test_it_does_not_grow_for_ever(reader: Reader, tmp_path: Path) -> None:
+    read = FileCache(reader, most=3)
     files = [tmp_path / f"{number}.yaml" for number in range(5)]
     for each in files:
         each.write_text(each.name)

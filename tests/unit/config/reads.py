@@ -92,6 +92,7 @@ NO_USE = {
     "gateway/restart_only.py": "compares",
     "mcp/launch_digest.py": "takes a fingerprint",
     "agent/models/model_list.py": "shows",
+    "runtime/local_admin.py": "shows",
     "agent/policy/group_rules.py": "acts on the tools of groups, and on nothing else of a channel",
 }
 """Files that look at settings without acting on them."""
