@@ -65,7 +65,7 @@ def news_text(message: OutboxMessage) -> str:
         what = body.get("operation") or body.get("title") or message.kind
         ask = f"colleague approval show {short(message.subject)}"
         arguments = json.dumps(body.get("arguments", {}), ensure_ascii=False)
-        head = f"{who} has a {message.kind} for you: {what} {arguments} ({ask})"
+        head = f"{who} asks you ({message.kind}): {what} {arguments} ({ask})"
         return f"{head}\n{body.get('reason') or ''}".strip()[:MOST_CHARS]
     parts = [f"{message.kind} of {who} (run {short(message.run_id)})"]
     parts += [str(body[name]) for name in ("narrative", "reason", "recommendation") if body.get(name)]

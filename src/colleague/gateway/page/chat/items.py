@@ -15,6 +15,7 @@ from colleague.gateway.page.fields import ReadableField, readable_fields
 from colleague.gateway.page.markdown import markdown_html
 from colleague.session_document import ItemCall, ItemDocument
 from colleague.silent_answer import shown_answer
+from colleague.store.main_news import SOURCE as DELIVERED
 
 LONGEST_RESULT = 20_000
 LONGEST_LINE = 120
@@ -114,12 +115,18 @@ def shown_item(item: ItemDocument, decided: Mapping[str, str] | None = None) -> 
     words = shown_answer(item["text"]).text if item["role"] == "assistant" else item["text"]
     return ShownItem(
         **common,
-        who=item["source"] or ("agent" if item["role"] == "assistant" else "event"),
+        who=_who(item),
         html=markdown_html(words) if words.strip() else None,
         reasoning=item["reasoning"],
         media=[_media(str(each)) for each in attached.get("media", ())],
         calls=[_call(each, (decided or {}).get(each["id"], "")) for each in item["calls"]],
     )
+
+
+def _who(item: ItemDocument) -> str:
+    if item["source"].startswith(DELIVERED):
+        return "delivered"
+    return item["source"] or ("agent" if item["role"] == "assistant" else "event")
 
 
 def parted(text: str) -> tuple[str, list[AttachedFile]]:
