@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 FORKED = multiprocessing.get_context("forkserver")
+"""The only user of a forkserver: there is one in a process, and the last list of what it imports counts."""
 FORKED.set_forkserver_preload(
     [
         "tests.warm",
@@ -29,6 +30,7 @@ FORKED.set_forkserver_preload(
         "tests.chaos.delegating",
         "tests.chaos.flood",
         "tests.chaos.working",
+        "tests.integration.triggers.ticking",
     ]
 )
 DOOR = Path(__file__).with_name("door.py")

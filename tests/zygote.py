@@ -21,7 +21,9 @@ from typing import NoReturn
 
 import mcp.server.mcpserver
 
-__all__ = ["mcp", "serve"]
+import tests.warm
+
+__all__ = ["mcp", "serve", "tests"]
 
 
 def serve(path: str) -> None:

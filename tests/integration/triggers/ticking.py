@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +14,9 @@ from colleague.store.sqlite import SqliteDatabase
 from colleague.store.tx import Database
 from colleague.triggers.registry import TriggerRegistry
 from colleague.triggers.scheduler import Scheduler
+from tests.forked import FORKED
 
 KILLED = -9
-_COPIES = multiprocessing.get_context("forkserver")
-_COPIES.set_forkserver_preload(["__main__", "tests.integration.triggers.ticking", "tests.chaos.warm"])
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ class Place:
 
 def tick(place: Place, kill: str = "") -> int:
     """How the process ended: 0, or KILLED when its failpoint was met."""
-    process = _COPIES.Process(target=_main, args=(place, kill))
+    process = FORKED.Process(target=_main, args=(place, kill))
     process.start()
     process.join(60)
     code = process.exitcode
