@@ -9,7 +9,7 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 
-class ModelDocument(TypedDict):
+class OfferedModel(TypedDict):
     """A model that can be named. `problem` says why it cannot be asked."""
 
     name: str

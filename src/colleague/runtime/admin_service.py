@@ -13,8 +13,8 @@ from colleague.settings_document import (
     ChannelDocument,
     IdleKey,
     McpServerDocument,
-    ModelDocument,
     ModelProbe,
+    OfferedModel,
     ServerProbe,
 )
 
@@ -56,7 +56,7 @@ class AdminService(Protocol):
         """What they decided keeps their name; their browsers are signed out."""
         ...
 
-    async def models(self) -> list[ModelDocument]:
+    async def models(self) -> list[OfferedModel]:
         """The configured and the built-in models, and which of them have a key."""
         ...
 

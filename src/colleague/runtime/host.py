@@ -294,9 +294,7 @@ async def _served(
             history=history,
             plugin_skills=parts.plugin_skills,
         )
-        for left in await end_left_commands(database, alone=settings.experts.database is None):
-            log.warning("a command of before was ended; what it did is not known: %s", plain(left)[:200])
-        await end_left_containers(docker_backends(home, settings, environ))
+        await _end_left_work(home, settings, environ, database)
         await main.mend_files()
         await experts.mend_files()
         await remove_leftovers(database, settings.workspace)
@@ -319,6 +317,15 @@ async def _served(
             kind_limits(settings),
             plugins.hooks,
         )
+
+
+async def _end_left_work(
+    home: Home, settings: Settings, environ: Mapping[str, str], database: Database
+) -> None:
+    """Ends what a process that was killed has left running."""
+    for left in await end_left_commands(database, alone=settings.experts.database is None):
+        log.warning("a command of before was ended; what it did is not known: %s", plain(left)[:200])
+    await end_left_containers(docker_backends(home, settings, environ))
 
 
 def sender_with(sender: OutboxSender, settings: Settings) -> OutboxSender:

@@ -27,8 +27,8 @@ from colleague.settings_document import (
     DoctorFinding,
     IdleKey,
     McpServerDocument,
-    ModelDocument,
     ModelProbe,
+    OfferedModel,
     ServerProbe,
 )
 from colleague.store.audit import AuditFilter, Change
@@ -103,7 +103,7 @@ class LocalAdmin(ServiceBase):
         database = self._audited(Change("person.remove", name))
         await database.write(lambda tx: remove_person(tx, name))
 
-    async def models(self) -> list[ModelDocument]:
+    async def models(self) -> list[OfferedModel]:
         found = await asyncio.to_thread(list_models, self.settings, self.environ, folder=self.home.root)
         return [
             {

@@ -16,8 +16,8 @@ from colleague.settings_document import (
     ChannelDocument,
     IdleKey,
     McpServerDocument,
-    ModelDocument,
     ModelProbe,
+    OfferedModel,
     ServerProbe,
 )
 
@@ -67,8 +67,8 @@ class RemoteAdmin(ABC):
     async def remove_person(self, name: str) -> None:
         await self._ask("DELETE", f"/api/people/{_part(name)}")
 
-    async def models(self) -> list[ModelDocument]:
-        found: list[ModelDocument] = await self._ask("GET", "/api/models")
+    async def models(self) -> list[OfferedModel]:
+        found: list[OfferedModel] = await self._ask("GET", "/api/models")
         return found
 
     async def probe_model(self, name: str) -> ModelProbe:

@@ -27,7 +27,7 @@ _NO_LINES = ("---", "+++", "@@", "+<!-- learning:", "-<!-- learning:")
 
 
 @dataclass(frozen=True)
-class Origin:
+class RunOrigin:
     """What set a run going: a trigger or a person, when, and with which inputs."""
 
     trigger: str
@@ -51,7 +51,7 @@ class QuestionReport:
     """One question with what stands around it."""
 
     approval: ApprovalDocument
-    origin: Origin
+    origin: RunOrigin
     known: KnownCall | None
 
 
@@ -61,7 +61,7 @@ def question_report(tx: Tx, home: Home, approval: Approval) -> QuestionReport:
     return QuestionReport(approval_report(tx, home, approval), _origin(tx, home, run), known)
 
 
-def _origin(tx: Tx, home: Home, run: Run) -> Origin:
+def _origin(tx: Tx, home: Home, run: Run) -> RunOrigin:
     found = tx.find(Event, events, {"id": run.event_id}) if run.event_id else []
     event = found[0] if found else None
     private = private_text_of(home, run)
@@ -70,7 +70,7 @@ def _origin(tx: Tx, home: Home, run: Run) -> Origin:
         "inputs": private.redact_document(inputs) if private else inputs,
         "at": iso(event.received_at) if event else iso(run.created_at),
     }
-    return Origin(event.trigger_name or "" if event else "", event.source if event else "", **about)
+    return RunOrigin(event.trigger_name or "" if event else "", event.source if event else "", **about)
 
 
 def _known(tx: Tx, call_id: str) -> KnownCall | None:

@@ -7,13 +7,13 @@ from fastapi import APIRouter
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.schemas import ModelAsked
-from colleague.settings_document import ChannelDocument, IdleKey, ModelDocument, ModelProbe
+from colleague.settings_document import ChannelDocument, IdleKey, ModelProbe, OfferedModel
 
 router = APIRouter(prefix="/api", tags=["connections"])
 
 
-@router.get("/models", response_model=list[ModelDocument], responses=with_token())
-async def list_models(here: GatewayDep) -> list[ModelDocument]:
+@router.get("/models", response_model=list[OfferedModel], responses=with_token())
+async def list_models(here: GatewayDep) -> list[OfferedModel]:
     return await here.service.models()
 
 

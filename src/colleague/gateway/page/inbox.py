@@ -34,7 +34,7 @@ After = Annotated[str, Query(max_length=100)]
 
 
 @dataclass(frozen=True)
-class Said:
+class DecidedOne:
     """What came of one decision, for the person who made it."""
 
     operation: str
@@ -121,7 +121,7 @@ async def settle_failed(id: str, visitor: VisitorDep, form: FormDep, here: Gatew
         else:
             await here.service.retry(run["id"], _changed_inputs(run, form))
     except ColleagueError as error:
-        return await _inbox_page(here, visitor, said=[Said(run["expert"], _sentence(error))])
+        return await _inbox_page(here, visitor, said=[DecidedOne(run["expert"], _sentence(error))])
     return _back()
 
 
@@ -140,7 +140,7 @@ async def decide_several(
     picked = {name.removeprefix(PICKED): form[name] for name in form if name.startswith(PICKED)}
     said = [
         await _decide_one(here, visitor, each, {**form, "digest": digest}) for each, digest in picked.items()
-    ] or [Said("", "nothing is picked: tick the questions that you want to decide")]
+    ] or [DecidedOne("", "nothing is picked: tick the questions that you want to decide")]
     return await _told(request, here, visitor, said, after)
 
 
@@ -166,18 +166,20 @@ async def decide(
     return await _told(request, here, visitor, [said], after)
 
 
-async def _decide_one(here: Gateway, visitor: Visitor, id: str, form: Form) -> Said:  # noqa: A002
+async def _decide_one(here: Gateway, visitor: Visitor, id: str, form: Form) -> DecidedOne:  # noqa: A002
     try:
         seen = await here.service.approval(id)
         if not visitor.may_decide(seen["expert"]):
-            return Said(seen["operation"], f"your role does not allow you to decide for {seen['expert']}")
+            return DecidedOne(
+                seen["operation"], f"your role does not allow you to decide for {seen['expert']}"
+            )
         answer = await decide_in(here, id, decision_of(seen, form, visitor.name))
     except ColleagueError as error:
-        return Said("", _sentence(error))
+        return DecidedOne("", _sentence(error))
     if answer.refusal is not None:
-        return Said(seen["operation"], answer.refusal.message)
+        return DecidedOne(seen["operation"], answer.refusal.message)
     grant = answer.grant.covers if answer.grant else ""
-    return Said(seen["operation"], decision=str(form.get("decision")), grant=grant)
+    return DecidedOne(seen["operation"], decision=str(form.get("decision")), grant=grant)
 
 
 def _told_in_place(approval: str, problem: str) -> HTMLResponse:
@@ -190,7 +192,7 @@ def _told_in_place(approval: str, problem: str) -> HTMLResponse:
 
 
 async def _told(
-    request: Request, here: Gateway, visitor: Visitor, said: list[Said], after: str
+    request: Request, here: Gateway, visitor: Visitor, said: list[DecidedOne], after: str
 ) -> HTMLResponse:
     if "hx-request" in request.headers:
         return page("inbox_items.html", visitor, inbox=await read_inbox(here, after), said=said)
@@ -198,7 +200,7 @@ async def _told(
 
 
 async def _inbox_page(
-    here: Gateway, visitor: Visitor, after: str = "", said: list[Said] | None = None
+    here: Gateway, visitor: Visitor, after: str = "", said: list[DecidedOne] | None = None
 ) -> HTMLResponse:
     about: dict[str, Any] = {
         "inbox": await read_inbox(here, after),

@@ -9,7 +9,7 @@ from typing import Any
 
 from colleague.experts.runs.question_report import (
     KnownCall,
-    Origin,
+    RunOrigin,
     learning_difference,
     question_report,
 )
@@ -41,7 +41,7 @@ class Question:
     """One question as its card shows it."""
 
     approval: ApprovalDocument
-    origin: Origin
+    origin: RunOrigin
     known: KnownCall | None
     mail: Mail | None
     difference: list[str]
