@@ -11,14 +11,19 @@ from playwright.sync_api import Browser, Page
 
 from colleague.gateway.app import PAGE
 from tests.browser.person import person
+from tests.integration.experts.package import CLERK
 from tests.integration.gateway.harness import House, Running
 from tests.integration.gateway.test_api import approvals
 from tests.waiting_inbox import fill_inbox
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
-LEFT_OUT = ("/news", "/static/{name}")
+LEFT_OUT = ("/news", "/static/{name}", "/settings/audit.csv", "/settings/audit.json")
 """No screens."""
-MORE = ("/?stay=1", "/runs?status=waiting", "/inbox/{approval}", "/inbox/failed/{run}", "/runs/{run}")
+MORE = (
+    *("/?stay=1", "/runs?status=waiting", "/inbox/{approval}", "/inbox/failed/{run}", "/runs/{run}"),
+    *(f"/experts/{{expert}}{screen}" for screen in ("", "/setup", "/prompt", "/state", "/learnings")),
+    "/docs/concepts",
+)
 """Screens whose address names something; {run}, {approval} and {expert} are things that exist."""
 SERIOUS = ("serious", "critical")
 
@@ -46,7 +51,7 @@ def page(browser: Browser, filled: Running) -> Iterator[Page]:
 @pytest.mark.parametrize("path", screens())
 def test_a_screen(page: Page, filled: Running, path: str) -> None:
     asked = approvals(filled)[0]
-    names = {"run": asked["run_id"], "approval": asked["id"], "expert": asked["expert"]}
+    names = {"run": asked["run_id"], "approval": asked["id"], "expert": CLERK}
     answer = page.goto(filled.url + path.format(**names))
     assert answer is not None
     if "<!doctype html>" not in answer.text()[:100]:
