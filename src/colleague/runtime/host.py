@@ -273,16 +273,10 @@ async def _served(
         skills = await asyncio.to_thread(plugin_skill_folders, home, settings)
         parts = ProcessParts(plugins, browsers, commands, restart or ProcessRestart(), skills)
         history = SessionHistory(database)
+        restrictions = ExpertRestrictions(home, settings)
+        tools = _more_tools(home, settings, environ, database, parts)
         main = MainAgent(
-            home,
-            settings,
-            environ,
-            database,
-            servers,
-            history,
-            ExpertRestrictions(home, settings),
-            _more_tools(home, settings, environ, database, parts),
-            parts.plugin_skills,
+            home, settings, environ, database, servers, history, restrictions, tools, parts.plugin_skills
         )
         experts = ExpertRuns(
             home,
@@ -303,9 +297,6 @@ async def _served(
             database.observers.append(plugins.hooks.tell)
         agents = AssemblerByKind(main, experts, parts)
         advancer = Advancer(database, agents, bus, connections, tracer, plugins.hooks)
-        deliveries = {name: PluginDeliveries(each) for name, each in plugins.channels.items()}
-        places = {**deliveries, **channels(settings.workspace)}
-        sender = sender_with(OutboxSender(database, places, hooks=plugins.hooks), settings)
         yield Host(
             database,
             servers,
@@ -313,7 +304,7 @@ async def _served(
             advancer,
             settings.experts.max_concurrent_runs,
             keep_ms,
-            sender,
+            _sender(database, settings, parts),
             kind_limits(settings),
             plugins.hooks,
         )
@@ -326,6 +317,12 @@ async def _end_left_work(
     for left in await end_left_commands(database, alone=settings.experts.database is None):
         log.warning("a command of before was ended; what it did is not known: %s", plain(left)[:200])
     await end_left_containers(docker_backends(home, settings, environ))
+
+
+def _sender(database: Database, settings: Settings, parts: ProcessParts) -> OutboxSender:
+    deliveries = {name: PluginDeliveries(each) for name, each in parts.plugins.channels.items()}
+    places = {**deliveries, **channels(settings.workspace)}
+    return sender_with(OutboxSender(database, places, hooks=parts.plugins.hooks), settings)
 
 
 def sender_with(sender: OutboxSender, settings: Settings) -> OutboxSender:
