@@ -120,7 +120,7 @@ def test_a_command_that_asks_a_gateway_imports_nothing_heavy(colleague: Colleagu
     colleague.ok("expert", "enable", SALES)
     model = office.play({"text": "Good morning."})
     payload = json.dumps({"messages": [{"id": "m-1", "from": "a@b.example", "subject": "s", "body": "b"}]})
-    slow = {"model": {"primary": office.play({"text": "x", "delay": 60})}}
+    slow = {"model": {"primary": office.play({"text": "x", "delay": 60}, name="slow")}}
     (colleague.home / "openclaw.json").write_text(json.dumps({"agents": {"defaults": slow}}))
     with serving(colleague):
         assert not modules_after(colleague, ["agent", "hi", "--model", model]) & HEAVY
@@ -185,7 +185,7 @@ def test_the_view_is_the_same_with_and_without_a_gateway(colleague: Colleague) -
 
 def test_the_agent_streams_the_same_with_and_without_a_gateway(colleague: Colleague) -> None:
     office = Office.open(colleague)
-    model = office.play(call("ls", "Let me look.", path="."), {"text": f"Here:\n{'word ' * 40_000}end."})
+    model = office.play(call("ls", "Let me look.", path="."), {"text": f"Here:\n{'word ' * 8_000}end."})
 
     def turn() -> Said:
         colleague.ok("session", "reset", "main")
@@ -193,7 +193,7 @@ def test_the_agent_streams_the_same_with_and_without_a_gateway(colleague: Collea
 
     alone, asked = with_and_without(colleague, turn)
     assert (alone.code, alone.out) == (asked.code, asked.out)
-    assert alone.out == f"Let me look.\nHere:\n{'word ' * 40_000}end.\n"
+    assert alone.out == f"Let me look.\nHere:\n{'word ' * 8_000}end.\n"
     assert no_ids(alone.err) == no_ids(asked.err)
     assert "\x1b" not in alone.err
     colleague.ok("session", "reset", "main")
