@@ -23,7 +23,9 @@ from colleague.runtime.service import Service
 
 if TYPE_CHECKING:
     from colleague.config import Settings, SettingsWarning
+    from colleague.hooks.runner import PluginHooks
     from colleague.runtime.local_service import LocalService
+    from colleague.runtime.working_home import DeferredHost
     from colleague.store.tx import Database
 
 T = TypeVar("T")
@@ -53,7 +55,8 @@ class Client:
         if not isinstance(service, LocalService) or service.host is None or service.watchers is not None:
             yield self
             return
-        async with service.host.working() as watchers:
+        host = await service.host.opened()
+        async with host.working() as watchers:
             yield replace(self, service=replace(service, watchers=watchers))
 
     async def follow(
@@ -229,18 +232,28 @@ async def _answers(found: GatewayFile) -> bool:
 
 @asynccontextmanager
 async def _local(home: Home, *, served: bool) -> AsyncIterator[LocalService]:
-    """Beside a gateway that does not answer, a command accepts no MCP server in passing."""
-    from colleague.cli.spinner import Spinner
+    """Stores at once what it is asked; what works on runs is opened when one is followed.
 
-    with Spinner().shown("starting"):
-        from colleague.runtime.host import open_host
-        from colleague.runtime.local_service import LocalService
-        from colleague.triggers.registry import TriggerRegistry
+    Beside a gateway that does not answer, a command accepts no MCP server in passing."""
+    from colleague.runtime.local_service import LocalService
+    from colleague.runtime.working_home import DeferredHost, open_working_home
+    from colleague.triggers.registry import TriggerRegistry
 
     settings = loaded(home)
-    wait = 0 if served else LOCK_SECONDS
-    async with open_host(home, settings, wait_seconds=wait, accepts=not served) as host:
-        yield LocalService(home, settings, host.database, TriggerRegistry(home), host=host, hooks=host.hooks)
+    async with (
+        open_working_home(home, settings, wait_seconds=0 if served else LOCK_SECONDS) as working,
+        DeferredHost(working, accepts=not served) as host,
+    ):
+        hooks = await _plugin_hooks(home, settings, host)
+        yield LocalService(home, settings, working.database, TriggerRegistry(home), host=host, hooks=hooks)
+
+
+async def _plugin_hooks(home: Home, settings: Settings, host: DeferredHost) -> PluginHooks:
+    """Plugins hear of a message before it is stored, and bring models: with one, the host is opened first."""
+    from colleague.hooks.runner import NO_HOOKS
+    from colleague.plugins.records import any_enabled
+
+    return (await host.opened()).hooks if any_enabled(home, settings) else NO_HOOKS
 
 
 @asynccontextmanager

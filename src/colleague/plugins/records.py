@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from colleague.config import Settings
 from colleague.errors import ConfigError
 from colleague.files import locked, write_atomic
 from colleague.home import Home
@@ -62,6 +63,14 @@ def read_plugin_records(home: Home) -> dict[str, PluginRecord]:
         raise ConfigError(
             f"{file} cannot be read: {error}", hint="mend or delete it; then enable your plugins again"
         ) from None
+
+
+def any_enabled(home: Home, settings: Settings) -> bool:
+    """Whether a plugin would be loaded. Records that cannot be read load none; whoever loads them says so."""
+    try:
+        return settings.plugins.enabled and any(each.enabled for each in read_plugin_records(home).values())
+    except ConfigError:
+        return False
 
 
 def change_record(home: Home, name: str, change: Callable[[PluginRecord], PluginRecord | None]) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-import os
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -33,7 +31,6 @@ from colleague.agent.web.web_access import WebAccess
 from colleague.channels.channel_list import channels_of
 from colleague.channels.message_tool import MessageTools
 from colleague.clock import Clock
-from colleague.clock_file import home_clock, remembered
 from colleague.config import Settings
 from colleague.experts.delivery.sender import OutboxSender, channels
 from colleague.experts.experts_md import refresh_catalogue
@@ -46,17 +43,16 @@ from colleague.experts.workspace.cleanup import remove_leftovers
 from colleague.home import LOCK_SECONDS, Home
 from colleague.hooks.events import SessionEnd, SessionStart
 from colleague.hooks.runner import NO_HOOKS, PluginHooks
-from colleague.logs import logging_to
 from colleague.mcp.answer import ToolAnswer
 from colleague.mcp.servers import Servers
 from colleague.plain_text import plain
 from colleague.plugins.delivery_channel import PluginDeliveries
 from colleague.plugins.plugin_set import PluginSet, open_plugins
 from colleague.plugins.skill_folders import plugin_skill_folders
-from colleague.protected import require_safe_workspace
 from colleague.runtime.gateway_tool import GatewayTools
 from colleague.runtime.process_restart import ProcessRestart
 from colleague.runtime.run_events import RunWatchers
+from colleague.runtime.working_home import WorkingHome, open_working_home
 from colleague.sandbox.backends import docker_backends
 from colleague.sessions.proposals_tool import ProposalTools
 from colleague.sessions.session_tools import SessionTools
@@ -65,10 +61,8 @@ from colleague.store.claims import KindLimits
 from colleague.store.delegations import family_of
 from colleague.store.journal import finish_call, get_call
 from colleague.store.lanes import with_earlier
-from colleague.store.open_database import open_database
 from colleague.store.outbox import waiting_announcements
 from colleague.store.run import Run, get_run
-from colleague.store.sweep import release_all
 from colleague.store.tx import Database, Tx
 from colleague.store.worker import Worker
 from colleague.triggers.cron_tool import CronTools
@@ -122,6 +116,10 @@ class Host:
     sender: OutboxSender | None = None
     limits: KindLimits = field(default_factory=dict)
     hooks: PluginHooks = NO_HOOKS
+
+    async def opened(self) -> Host:
+        """As a `HostSource`: it is open already."""
+        return self
 
     @property
     def main_agent(self) -> MainAgent | None:
@@ -225,27 +223,23 @@ async def open_host(
     """Opens a home for work. On SQLite this takes the home's lock, so every earlier worker is dead.
 
     `accepts`: a person starts this, and accepts the MCP servers of the settings by that."""
-    environ = os.environ if environ is None else environ
-    require_safe_workspace(home, settings)
-    alone = settings.experts.database is None
-    with (
-        home.working(wait_seconds=wait_seconds) if alone else contextlib.nullcontext(),
-        logging_to(home.logs),
-    ):
-        clock = clock or home_clock(home)
-        refresh_catalogue(home, settings.workspace)
-        database = open_database(home, settings, environ, clock)
-        try:
-            if alone:
-                await database.write(release_all)
-            if accepts:
-                await accept_all(database, settings)
-            held = frozenset[str]() if accepts else await held_servers(database, settings)
-            served = _served(home, settings, environ, database, held, restart)
-            async with remembered(home, clock), served as host:
-                yield host
-        finally:
-            await database.close()
+    opening = open_working_home(home, settings, environ, clock, wait_seconds=wait_seconds)
+    async with opening as working, host_of(working, accepts=accepts, restart=restart) as host:
+        yield host
+
+
+@asynccontextmanager
+async def host_of(
+    working: WorkingHome, *, accepts: bool = True, restart: ProcessRestart | None = None
+) -> AsyncIterator[Host]:
+    """What works on the runs of a home that is held already."""
+    home, settings, database = working.home, working.settings, working.database
+    refresh_catalogue(home, settings.workspace)
+    if accepts:
+        await accept_all(database, settings)
+    held = frozenset[str]() if accepts else await held_servers(database, settings)
+    async with _served(home, settings, working.environ, database, held, restart) as host:
+        yield host
 
 
 @asynccontextmanager

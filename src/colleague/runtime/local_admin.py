@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from colleague.agent.models.model_list import list_models
 from colleague.audit_document import AuditPage
@@ -44,6 +45,9 @@ from colleague.store.people import (
 from colleague.store.run_filter import since_ms
 from colleague.store.statistics import DAY_MS, overview_document, slow_decisions
 from colleague.store.tx import Tx
+
+if TYPE_CHECKING:
+    from colleague.runtime.host import Host
 
 PROBE_SECONDS = 60.0
 MOST_DECISIONS = 200
@@ -133,7 +137,7 @@ class LocalAdmin(ServiceBase):
         return _model_probe(model.name, round(reply.seconds, 2), answer=reply.text.strip())
 
     async def mcp_servers(self) -> list[McpServerDocument]:
-        return [self._server_document(each) for each in await self._servers.status()]
+        return [self._server_document(each) for each in await (await self._servers()).status()]
 
     def _server_document(self, status: ServerStatus) -> McpServerDocument:
         entry = self.settings.mcp.servers.get(status.name)
@@ -151,7 +155,7 @@ class LocalAdmin(ServiceBase):
 
     async def probe_server(self, name: str) -> ServerProbe:
         self._require_server(name)
-        [found] = await probe(self._servers, [name], lambda _: None)
+        [found] = await probe(await self._servers(), [name], lambda _: None)
         return _server_probe(found)
 
     async def server_log(self, name: str, lines: int = 200) -> list[str]:
@@ -167,7 +171,7 @@ class LocalAdmin(ServiceBase):
         return await asyncio.to_thread(read)
 
     async def channels(self) -> list[ChannelDocument]:
-        host = self.serving or self.host
+        host = await self._any_host()
         names = sorted(host.sender.channels) if host is not None and host.sender is not None else []
         found: list[ChannelDocument] = [_connected(name) for name in names]
         about = "in the settings; nothing connects to it yet"
@@ -185,9 +189,12 @@ class LocalAdmin(ServiceBase):
         """What `colleague doctor` finds; takes seconds. Commands ask it themselves."""
         return await run_doctor(self.home, self.environ)
 
-    @property
-    def _servers(self) -> Servers:
-        host = self.serving or self.host
+    async def _any_host(self) -> Host | None:
+        """The host of this process, whether or not it works on runs here."""
+        return self.serving or (await self.host.opened() if self.host else None)
+
+    async def _servers(self) -> Servers:
+        host = await self._any_host()
         if host is None:
             raise UsageError("this process works on no runs", hint="ask the gateway of this home")
         return host.servers

@@ -328,8 +328,9 @@ class LocalService(LocalSessions, LocalAdmin, LocalExpertChanges):
         if self.host is None or self.watchers is not None:
             yield self.watchers
             return
-        watchers = RunWatchers(self.host.bus)
-        working = asyncio.create_task(self.host.advance_only(run_ids))
+        host = await self.host.opened()
+        watchers = RunWatchers(host.bus)
+        working = asyncio.create_task(host.advance_only(run_ids))
         working.add_done_callback(lambda _: watchers.close())
         try:
             yield watchers

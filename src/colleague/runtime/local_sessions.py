@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass, replace
 from typing import Any, cast, get_args
 
@@ -235,7 +235,7 @@ class LocalSessions(ServiceBase):
         key = SessionKey.parse(entry.key)
         if key.kind.startswith("expert"):
             raise UsageError(f"{entry.key} is a session of an expert", hint=hint.format(key.expert))
-        agent = self.main_agent or (self.host.main_agent if self.host else None)
+        agent = self.main_agent or ((await self.host.opened()).main_agent if self.host else None)
         if agent is None:
             raise UsageError("there are no agents in this process", hint="ask the gateway of this home")
         return replace(agent, settings=self.settings), entry
@@ -322,7 +322,9 @@ class LocalSessions(ServiceBase):
             items = items_of(tx, key, after=position, limit=MOST_ITEMS)
             return SessionLook(session_document(tx, get_session(tx, key)), item_documents(tx, items))
 
-        with session_news(self.database, key) as news, self._watching() as watchers:
+        async with contextlib.AsyncExitStack() as stack:
+            news = stack.enter_context(session_news(self.database, key))
+            watchers = await stack.enter_async_context(self._watching())
             source = SessionSource(
                 look=lambda position: self.database.read(lambda tx: look(tx, position)),
                 run_events=lambda run_id: self.events(run_id, watchers),
@@ -333,13 +335,13 @@ class LocalSessions(ServiceBase):
                 async for event in events:
                     yield event
 
-    @contextlib.contextmanager
-    def _watching(self) -> Iterator[RunWatchers | None]:
+    @contextlib.asynccontextmanager
+    async def _watching(self) -> AsyncIterator[RunWatchers | None]:
         """Whoever tells what the runs of this process do."""
         if self.watchers is not None or self.host is None:
             yield self.watchers
             return
-        watchers = RunWatchers(self.host.bus)
+        watchers = RunWatchers((await self.host.opened()).bus)
         try:
             yield watchers
         finally:

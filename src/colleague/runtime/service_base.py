@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from colleague.agent.main_agent import MainAgent
 from colleague.config import Settings
 from colleague.config.status import require_enforced
 from colleague.errors import ConfigError
@@ -17,14 +16,18 @@ from colleague.home import Home
 from colleague.hooks.runner import NO_HOOKS, PluginHooks
 from colleague.origin import Origin
 from colleague.run_event import RunEvent
-from colleague.runtime.host import Host
 from colleague.runtime.run_events import LOOK_SECONDS, RunReader, RunSnapshot, RunWatchers, run_events
+from colleague.runtime.working_home import HostSource
 from colleague.store.audit import AuditedDatabase, Change, note_change
 from colleague.store.report import answers_of
 from colleague.store.run import get_run
 from colleague.store.tx import Database, Tx
 from colleague.triggers.registry import TriggerRegistry
 from colleague.user_name import user_name
+
+if TYPE_CHECKING:
+    from colleague.agent.main_agent import MainAgent
+    from colleague.runtime.host import Host
 
 Source = Literal["command", "api", "page", "chat", "link"]
 
@@ -38,7 +41,7 @@ class ServiceBase:
     database: Database
     registry: TriggerRegistry
     source: Source = "command"
-    host: Host | None = None
+    host: HostSource | None = None
     watchers: RunWatchers | None = None
     environ: Mapping[str, str] = field(default_factory=lambda: os.environ)
     unenforced: ConfigError | None = None
