@@ -186,7 +186,7 @@ class MainAgent:
         routes = resolve_routes(
             self.settings,
             self.environ,
-            run.model or chosen_model(entry),
+            run.model or entry.chosen_model,
             choice=choice,
             folder=self.home.root,
             fallbacks=self._fallbacks(run),
@@ -308,7 +308,7 @@ class MainAgent:
     def _model_name(self, entry: SessionEntry) -> str:
         """Empty when no model can be used."""
         try:
-            chosen = chosen_model(entry) or default_model(self.settings, self.environ)
+            chosen = entry.chosen_model or default_model(self.settings, self.environ)
         except ColleagueError:
             return ""
         return full_name(self.settings, chosen)
@@ -405,17 +405,6 @@ def _stored_turn(tx: Tx, run: Run) -> _StoredTurn:
 def _opened(tx: Tx, run: Run) -> SessionEntry:
     """A session that begins with this turn."""
     return open_session(tx, run.session_key, SessionKey.parse(run.session_key).agent_id)
-
-
-def chosen_model(entry: SessionEntry) -> str:
-    """What a person chose for this session; empty when it is the default."""
-    if not entry.model_override:
-        return ""
-    return (
-        f"{entry.provider_override}/{entry.model_override}"
-        if entry.provider_override
-        else entry.model_override
-    )
 
 
 def summary_model(settings: Settings, environ: Mapping[str, str], folder: Path) -> ResolvedModel | None:

@@ -49,10 +49,10 @@ class Client:
         if isinstance(self.service, RemoteService):
             yield self
             return
-        from colleague.runtime.local_service import LocalService
+        from colleague.runtime.service_base import ServiceBase
 
         service = self.service
-        if not isinstance(service, LocalService) or service.host is None or service.watchers is not None:
+        if not isinstance(service, ServiceBase) or service.host is None or service.watchers is not None:
             yield self
             return
         host = await service.host.opened()
@@ -114,11 +114,11 @@ class Client:
         """Who goes on with the runs once this command has ended; empty when nobody does."""
         if isinstance(self.service, RemoteService) or gateway_runs(self.home):
             return "the gateway"
-        from colleague.runtime.local_service import LocalService
         from colleague.runtime.presence import nobody_works
+        from colleague.runtime.service_base import ServiceBase
 
         service = self.service
-        if self.works or not isinstance(service, LocalService):
+        if self.works or not isinstance(service, ServiceBase):
             return ""
         nobody = await nobody_works(self.home, service.settings, service.database)
         return "" if nobody else "another process"
@@ -235,7 +235,7 @@ async def _local(home: Home, *, served: bool) -> AsyncIterator[LocalService]:
     """Stores at once what it is asked; what works on runs is opened when one is followed.
 
     Beside a gateway that does not answer, a command accepts no MCP server in passing."""
-    from colleague.runtime.local_service import LocalService
+    from colleague.runtime.starting_service import StartingService
     from colleague.runtime.working_home import DeferredHost, open_working_home
     from colleague.triggers.registry import TriggerRegistry
 
@@ -245,7 +245,8 @@ async def _local(home: Home, *, served: bool) -> AsyncIterator[LocalService]:
         DeferredHost(working, accepts=not served) as host,
     ):
         hooks = await _plugin_hooks(home, settings, host)
-        yield LocalService(home, settings, working.database, TriggerRegistry(home), host=host, hooks=hooks)
+        registry = TriggerRegistry(home)
+        yield StartingService(home, settings, working.database, registry, host=host, hooks=hooks).whole
 
 
 async def _plugin_hooks(home: Home, settings: Settings, host: DeferredHost) -> PluginHooks:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,21 +13,17 @@ from colleague.agent.models.profile_report import ProfileDocument
 from colleague.agent.prompt.workspace_files import file_problems
 from colleague.clock import iso
 from colleague.errors import ColleagueError
-from colleague.experts.expert import find_expert
 from colleague.experts.launch_acceptance import accept_one
-from colleague.experts.runs.inputs import find_process
-from colleague.experts.runs.invoke import Invocation, checked_inputs
-from colleague.experts.runs.model_name import model_name
-from colleague.experts.runs.redacted_report import approval_report, event_report, run_report
+from colleague.experts.runs.redacted_report import approval_report
 from colleague.experts.runs.retry import drop_dead_letter, retry_run
 from colleague.experts.workspace.restore import restore_file
 from colleague.person_document import ApprovalLink
-from colleague.run_document import ApprovalDocument, RunDocument
-from colleague.run_event import RunEvent
+from colleague.run_document import ApprovalDocument
 from colleague.runtime.auth_profiles import AuthProfileControl
 from colleague.runtime.decisions import decide_one
 from colleague.runtime.local_admin import LocalAdmin
 from colleague.runtime.local_expert_changes import LocalExpertChanges
+from colleague.runtime.local_runs import LocalRuns, accepted_event
 from colleague.runtime.local_sessions import LocalSessions
 from colleague.runtime.requests import (
     MOST_PENDING,
@@ -36,12 +31,7 @@ from colleague.runtime.requests import (
     DecisionAnswer,
     DecisionRequest,
     Refusal,
-    RunRequest,
-    require_work,
 )
-from colleague.runtime.run_events import LOOK_SECONDS, RunWatchers
-from colleague.runtime.shown_levels import levels_of
-from colleague.store.accept import Accepted, Arrival, accept
 from colleague.store.approvals import (
     AlreadyDecided,
     get_approval,
@@ -55,14 +45,10 @@ from colleague.store.claims import retry_now
 from colleague.store.grants import revoke_grant
 from colleague.store.inbox import Sent
 from colleague.store.lookup import full_id
-from colleague.store.outbox import mark_read
 from colleague.store.people import new_approval_link
 from colleague.store.run import get_run
-from colleague.store.session_entry import (
-    find_session,
-)
 from colleague.store.sweep import GRACE_MS
-from colleague.store.tables import approvals, events, grants, outbox, runs
+from colleague.store.tables import approvals, grants, runs
 from colleague.store.tx import Tx
 from colleague.triggers.errors import BadPayload
 from colleague.triggers.gmail.messages import gmail_payloads
@@ -79,16 +65,12 @@ from colleague.triggers.reminders import (
     run_now,
 )
 
-OFTEN = 0.3
-
 
 @dataclass(frozen=True)
-class LocalService(LocalSessions, LocalAdmin, LocalExpertChanges):
+class LocalService(LocalRuns, LocalSessions, LocalAdmin, LocalExpertChanges):
     """Acts on an open database. What it changes wakes the worker by itself.
 
-    With a `host` it works on the runs that are followed; without one, or when `watchers` tell what a worker
-    of this process does, it looks on. Whatever sets a run going is refused under
-    settings with a restriction that nothing enforces."""
+    Whatever sets a run going is refused under settings with a restriction that nothing enforces."""
 
     async def decide(self, requests: Sequence[DecisionRequest]) -> list[DecisionAnswer]:
         self._require_enforced()
@@ -105,33 +87,6 @@ class LocalService(LocalSessions, LocalAdmin, LocalExpertChanges):
             return DecisionAnswer(request.approval, now, refusal=refusal)
         return DecisionAnswer(request.approval, approval, grant)
 
-    async def start(self, asked: RunRequest) -> AcceptedEvent:
-        require_work(asked)
-        self._require_enforced()
-
-        def arrive() -> Arrival:
-            found = find_expert(self.home, asked.expert)
-            invoked = Invocation(self.home, found, found.load(), asked.model, asked.dry_run)
-            process = find_process(invoked.package, asked.process) if asked.process else None
-            if process is not None:
-                checked_inputs(process, asked.inputs)
-            self._preflight.check_expert(
-                found, invoked.package, process, asked.model, dry_run=bool(asked.dry_run)
-            )
-            if process is not None:
-                return invoked.process(process, asked.inputs, source=self.source)
-            return invoked.task(asked.task, source=self.source)
-
-        arrival = await asyncio.to_thread(arrive)
-        return _accepted(
-            await self.database.write(lambda tx: self._begun(tx, "run.start", accept(tx, arrival), arrival))
-        )
-
-    async def event(self, event: str) -> dict[str, Any]:
-        return await self.database.read(
-            lambda tx: event_report(tx, self.home, full_id(tx, events, "event", event))
-        )
-
     async def fire(self, expert: str, trigger: str, payload: Any) -> AcceptedEvent:
         """Raises Inactive when the trigger is not active."""
         self._require_enforced()
@@ -147,16 +102,9 @@ class LocalService(LocalSessions, LocalAdmin, LocalExpertChanges):
         arrival = await asyncio.to_thread(
             arrival_of, self.home, bound, enriched, source=self.source, dedupe_window=window
         )
-        return _accepted(
+        return accepted_event(
             await self.database.write(lambda tx: self._begun(tx, "trigger.fire", fire(tx, arrival), arrival))
         )
-
-    def _begun(self, tx: Tx, action: str, accepted: Accepted, arrival: Arrival) -> Accepted:
-        """Notes that somebody set a run going."""
-        about = {"dry_run": arrival.dry_run, "process": arrival.process}
-        subject = arrival.trigger or accepted.event_id
-        self._note(tx, Change(action, subject, arrival.expert, accepted.run_id, about))
-        return accepted
 
     async def _run_reminder(self, owner: str, name: str) -> AcceptedEvent:
         def work(tx: Tx) -> Sent:
@@ -235,11 +183,6 @@ class LocalService(LocalSessions, LocalAdmin, LocalExpertChanges):
 
         await self.database.write(work)
 
-    async def read(self, delivery: str, by: str) -> bool:
-        return await self.database.write(
-            lambda tx: bool(mark_read(tx, [full_id(tx, outbox, "delivery", delivery)], by))
-        )
-
     async def restore(self, expert: str, file: str, version: int) -> dict[str, Any]:
         change = Change("state.restore", file, expert, detail={"version": version})
         return await restore_file(self.home, self.settings, self._audited(change), expert, file, version)
@@ -295,61 +238,11 @@ class LocalService(LocalSessions, LocalAdmin, LocalExpertChanges):
         found = [f"{name}: {why}" for name, why in sorted(self.registry.problems.items())]
         return found + await asyncio.to_thread(file_problems, self.settings)
 
-    async def run(self, run: str) -> RunDocument:
-        document = await self._document(await self._run_id(run))
-        name = await asyncio.to_thread(model_name, self.home, self.settings, self.environ, document)
-        key = document["session_key"]
-        entry = await self.database.read(lambda tx: find_session(tx, key))
-        return {**document, "model": name, "levels": levels_of(self.settings, key, entry)}
-
-    async def approval(self, approval: str) -> ApprovalDocument:
-        def work(tx: Tx) -> ApprovalDocument:
-            found = get_approval(tx, full_id(tx, approvals, "approval", approval))
-            return approval_report(tx, self.home, found)
-
-        return await self.database.read(work)
-
     async def pending(self) -> list[ApprovalDocument]:
         def work(tx: Tx) -> list[ApprovalDocument]:
             return [approval_report(tx, self.home, each) for each in pending_approvals(tx, MOST_PENDING)]
 
         return await self.database.read(work)
-
-    async def follow(self, runs: Sequence[str]) -> AsyncGenerator[RunEvent]:
-        run_ids = [await self._run_id(run) for run in runs]
-        async with self._advancing(run_ids) as watchers:
-            for run_id in run_ids:
-                async for event in self._until_rest(run_id, watchers):
-                    yield event
-
-    @contextlib.asynccontextmanager
-    async def _advancing(self, run_ids: Sequence[str]) -> AsyncIterator[RunWatchers | None]:
-        """Works on these runs while the block lasts; left early, the work is stopped."""
-        if self.host is None or self.watchers is not None:
-            yield self.watchers
-            return
-        host = await self.host.opened()
-        watchers = RunWatchers(host.bus)
-        working = asyncio.create_task(host.advance_only(run_ids))
-        working.add_done_callback(lambda _: watchers.close())
-        try:
-            yield watchers
-            await working
-        finally:
-            watchers.stop_watching()
-            working.cancel()
-            await asyncio.wait({working})
-
-    async def _until_rest(self, run_id: str, watchers: RunWatchers | None) -> AsyncIterator[RunEvent]:
-        every = LOOK_SECONDS if watchers else OFTEN
-        events = self.events(run_id, watchers, look_seconds=every)
-        async with contextlib.aclosing(events):
-            async for event in events:
-                if event is None:
-                    continue
-                yield event
-                if event.is_rest:
-                    return
 
     async def holder(self, run_id: str) -> str:
         """The worker that has the run and still renews its lease; empty when nobody does, or on SQLite."""
@@ -361,16 +254,6 @@ class LocalService(LocalSessions, LocalAdmin, LocalExpertChanges):
             return str(row.worker) if row is not None and held else ""
 
         return await self.database.read(work) if self.database.shared else ""
-
-    async def _run_id(self, ending: str) -> str:
-        return await self.database.read(lambda tx: full_id(tx, runs, "run", ending))
-
-    async def _document(self, run_id: str) -> RunDocument:
-        return await self.database.read(lambda tx: run_report(tx, self.home, run_id))
-
-
-def _accepted(found: Accepted) -> AcceptedEvent:
-    return AcceptedEvent(found.event_id, found.run_id, found.duplicate)
 
 
 def _enriched(bound: BoundTrigger, payload: Any) -> Any:

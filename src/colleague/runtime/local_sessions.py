@@ -2,33 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import dataclass, replace
-from typing import Any, cast, get_args
+from typing import Any
 
-from colleague.agent.main_agent import MainAgent, chosen_model, main_tree
-from colleague.agent.pictures.message import MessagePictures
-from colleague.agent.pictures.references import references
-from colleague.config.agents import AnyLevel
+from colleague.agent.main_agent import MainAgent
 from colleague.errors import NotFound, UsageError
-from colleague.experts.expert import find_expert
-from colleague.experts.restrictions import ExpertRestrictions
-from colleague.experts.runs.expert_sessions import CHAT_CHANNELS, ExpertMessages, is_persistent
-from colleague.experts.runs.preflight import valid_bindings
-from colleague.hooks.events import BeforeReset, MessageReceived
-from colleague.main_names import MAIN_SESSION
+from colleague.hooks.events import BeforeReset
+from colleague.runtime.local_messages import LocalMessages
 from colleague.runtime.requests import (
-    AcceptedEvent,
     MessageRequest,
     SentMessage,
     TurnAnswer,
-    require_message,
 )
 from colleague.runtime.run_events import RunWatchers
-from colleague.runtime.service_base import ServiceBase, Source
 from colleague.runtime.session_events import MOST_ITEMS, SessionLook, SessionSource, session_events
 from colleague.runtime.session_news import session_news
 from colleague.runtime.turn_answer import wait_for_turn
@@ -43,30 +31,18 @@ from colleague.session_document import (
 )
 from colleague.session_event import SessionEvent
 from colleague.session_key import SessionKey
-from colleague.sessions.attachments import kept_attachments
 from colleague.sessions.changes import change, reset, stop
-from colleague.sessions.compact_command import WORD, compact_instructions
+from colleague.sessions.compact_command import WORD
 from colleague.sessions.messages import (
-    SessionMessage,
-    denied_by_policy,
     find_key,
-    queue_rule,
     require_session,
-    send_message,
 )
 from colleague.sessions.report import archive_document, hit_document, item_documents, session_document
-from colleague.sessions.resets import after_trigger
-from colleague.store.accept import skip
 from colleague.store.audit import Change
 from colleague.store.cascade import end_stopped_children
-from colleague.store.event_report import get_event
-from colleague.store.inbox import Sent, send
-from colleague.store.lanes import lock_lane
 from colleague.store.main_news import news_in, unread_among
 from colleague.store.outbox import mark_read
-from colleague.store.run import get_run
 from colleague.store.session_entry import (
-    QueueMode,
     SessionEntry,
     archives_of,
     find_session,
@@ -79,116 +55,14 @@ from colleague.store.session_search import search_items
 from colleague.store.tx import Tx
 from colleague.tool_document import ToolDocument
 
-NO_PICTURES = "experts are sent text only; the attachments were left out"
-
 
 @dataclass(frozen=True)
-class LocalSessions(ServiceBase):
-    """Saying something to a session, looking at one, changing and watching it."""
-
-    async def say(self, message: str, *, model: str = "") -> AcceptedEvent:
-        sent = await self.send(MAIN_SESSION, MessageRequest(message, model=model))
-        return AcceptedEvent(sent.event_id, sent.run_id, sent.duplicate)
-
-    async def send(self, session: str, message: MessageRequest) -> SentMessage:
-        require_message(message.text)
-        self._require_enforced()
-        key, model = await self.database.read(lambda tx: _addressed(tx, session))
-        if key.is_of_expert:
-            return await self._send_to_expert(key, message)
-        said = _session_message(message, self.source)  # what is wrong with the message itself is said first
-        self._check_model(key.agent_id, message.model or model)
-        pictures = await self._pictures(key.agent_id, message)
-        said = replace(said, attachments=pictures.to_json())
-        if self.hooks.has(BeforeReset.hook) and after_trigger(self.settings, said.text) is not None:
-            await self._tell_before_reset(session, said.sender.get("name") or self.source)
-
-        def work(tx: Tx) -> SentMessage:
-            key = find_key(tx, session)
-            return _sent(tx, str(key), send_message(tx, self.settings, key, said))
-
-        sent = await self.database.write(work)
-        self._tell_received(sent, said)
-        return replace(sent, problems=pictures.problems)
-
-    def _tell_received(self, sent: SentMessage, said: SessionMessage) -> None:
-        if sent.duplicate or sent.queued == "denied" or not self.hooks.has(MessageReceived.hook):
-            return
-        event = MessageReceived(
-            sent.session_key,
-            said.text,
-            said.source,
-            dict(said.sender),
-            dict(said.place),
-            sent.event_id,
-            sent.run_id,
-        )
-        self.hooks.tell(event)
-
-    async def _tell_before_reset(self, session: str, by: str) -> None:
-        """Only of a session in which something was said."""
-
-        def find(tx: Tx) -> SessionEntry | None:
-            return find_session(tx, str(find_key(tx, session)))
-
-        entry = await self.database.read(find)
-        if entry is not None:
-            await self.hooks.told(BeforeReset(entry.key, entry.id, by))
-
-    async def _pictures(self, agent_id: str, message: MessageRequest) -> MessagePictures:
-        if not message.attachments and not references(message.text):
-            return MessagePictures()
-        return await asyncio.to_thread(self._kept_pictures, agent_id, message)
-
-    def _kept_pictures(self, agent_id: str, message: MessageRequest) -> MessagePictures:
-        settings = self.settings.for_agent(agent_id)
-        tree = main_tree(self.home, settings, ExpertRestrictions(self.home, settings))
-        return kept_attachments(self.home, tree, message.text, message.attachments)
-
-    def _check_model(self, agent_id: str, model: str) -> None:
-        """Raises when there is no such agent, or the model cannot be used."""
-        replace(self._preflight, settings=self.settings.for_agent(agent_id)).check_model(model)
+class LocalSessions(LocalMessages):
+    """Looking at a session, changing and watching it."""
 
     async def turn_answer(self, sent: SentMessage, seconds: float) -> TurnAnswer | None:
         """How the turn of a message came out; None when that takes longer."""
         return await wait_for_turn(self.database, self.home, sent, seconds)
-
-    async def _send_to_expert(self, key: SessionKey, message: MessageRequest) -> SentMessage:
-        """A task of the expert, in a session in which people talk to it."""
-        experts = ExpertMessages(self.home, self.settings, self.environ)
-        said = await asyncio.to_thread(
-            experts.message, key, message.text, source=self.source, model=message.model
-        )
-        keys = (message.dedupe_key,) if message.dedupe_key else ()
-        inputs = await asyncio.to_thread(self._expert_inputs, key, message.text, said.arrival.inputs)
-        said = replace(said, arrival=replace(said.arrival, dedupe_keys=keys, inputs=inputs))
-
-        def work(tx: Tx) -> SentMessage:
-            self.settings.for_agent(key.agent_id)
-            lock_lane(tx, str(key))
-            entry = open_session(tx, str(key), key.agent_id)
-            denied = denied_by_policy(self.settings, key, entry, message.place.get("channel"))
-            if denied is not None:
-                return _sent(tx, str(key), Sent(skip(tx, said.arrival, denied), None, "denied"))
-            rule = queue_rule(self.settings, entry, _session_message(message, self.source))
-            return _sent(tx, str(key), send(tx, said, rule))
-
-        sent = await self.database.write(work)
-        self._tell_received(sent, _session_message(message, self.source))
-        return replace(sent, problems=(NO_PICTURES,) if message.attachments else ())
-
-    def _expert_inputs(self, key: SessionKey, text: str, inputs: str) -> str:
-        """With what a person wants to be kept when the conversation is to be shortened."""
-        kept = compact_instructions(text)
-        if kept is None:
-            return inputs
-        bindings = valid_bindings(find_expert(self.home, str(key.expert)).bindings_file)
-        if not is_persistent(bindings) and key.process not in CHAT_CHANNELS:
-            raise UsageError(
-                f"there is nothing to shorten: each message to {key.expert} is a task of its own",
-                hint="set session: persistent in its bindings.yaml for one conversation",
-            )
-        return json.dumps(json.loads(inputs) | {"compact": kept}, ensure_ascii=False)
 
     async def compact_session(self, session: str, instructions: str) -> SentMessage:
         return await self.send(session, MessageRequest(f"{WORD} {instructions}".strip()))
@@ -346,46 +220,6 @@ class LocalSessions(ServiceBase):
             yield watchers
         finally:
             watchers.stop_watching()
-
-
-def _session_message(message: MessageRequest, source: Source) -> SessionMessage:
-    modes, levels = get_args(QueueMode), get_args(AnyLevel)
-    if message.queue_mode is not None and message.queue_mode not in modes:
-        raise UsageError(f"there is no queue mode {message.queue_mode!r}", hint=f"one of: {', '.join(modes)}")
-    if message.thinking and message.thinking not in levels:
-        raise UsageError(
-            f"thinking is one of: {', '.join(levels)}", hint="leave it out for the session's own"
-        )
-    return SessionMessage(
-        text=message.text,
-        source=source,
-        sender=message.sender,
-        place=message.place,
-        model=message.model,
-        queue_mode=cast("QueueMode | None", message.queue_mode),
-        thinking=message.thinking,
-        disable_tools=message.disable_tools,
-        timeout_seconds=message.timeout_seconds,
-        extra_system_prompt=message.extra_system_prompt,
-        dedupe_key=message.dedupe_key,
-        earlier=message.earlier,
-        hidden=message.hidden,
-    )
-
-
-def _addressed(tx: Tx, session: str) -> tuple[SessionKey, str]:
-    """The key of a session, and the model that a person chose for it."""
-    key = find_key(tx, session)
-    entry = find_session(tx, str(key))
-    return key, chosen_model(entry) if entry else ""
-
-
-def _sent(tx: Tx, key: str, sent: Sent) -> SentMessage:
-    refused = sent.queued in ("dropped", "denied")
-    reason = get_event(tx, sent.event_id).reason if refused else None
-    if sent.duplicate and sent.run_id is not None:
-        key = get_run(tx, sent.run_id).session_key
-    return SentMessage(sent.event_id, sent.run_id, sent.queued, key, sent.duplicate, reason)
 
 
 def _archive(tx: Tx, entry: SessionEntry, ending: str) -> str:

@@ -1,6 +1,6 @@
-"""A home that this process holds: its lock, its log and its database. What works on runs is opened on top of it.
+"""A home that this process holds: its lock, its log and its database.
 
-It imports no model layer, so that a command can store what it was asked before that is loaded."""
+What works on runs is opened on top of it, later: a command stores what it was asked before it loads that."""
 
 from __future__ import annotations
 

@@ -63,6 +63,13 @@ class SessionEntry:
     hidden: bool
     """Whether it belongs to one request alone: it is in no list and in no search."""
 
+    @property
+    def chosen_model(self) -> str:
+        """What a person chose for this session; empty when it is the default."""
+        if not self.model_override:
+            return ""
+        return "/".join(filter(None, (self.provider_override, self.model_override)))
+
 
 @dataclass(frozen=True)
 class Archive:

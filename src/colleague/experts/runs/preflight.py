@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from colleague.agent.models.resolve import resolve_routes
 from colleague.config import Settings
 from colleague.errors import ColleagueError, PackageError
-from colleague.experts.bindings import Bindings, read_bindings
-from colleague.experts.expert import Expert
-from colleague.experts.runs.bound_tools import require_demo
-from colleague.experts.runs.inputs import REHEARSAL
 from colleague.home import Home
-from colleague.packages.finding import Findings
-from colleague.packages.package import Package
-from colleague.packages.process import Process
+
+if TYPE_CHECKING:
+    from colleague.experts.bindings import Bindings
+    from colleague.experts.expert import Expert
+    from colleague.packages.package import Package
+    from colleague.packages.process import Process
 
 
 class CannotStart(ColleagueError):
@@ -25,6 +25,9 @@ class CannotStart(ColleagueError):
 
 def valid_bindings(file: Path) -> Bindings:
     """The bindings of an expert. Raises PackageError with the first that is wrong."""
+    from colleague.experts.bindings import read_bindings
+    from colleague.packages.finding import Findings
+
     findings = Findings()
     bindings = read_bindings(file, findings)
     if findings.errors:
@@ -51,13 +54,21 @@ class Preflight:
         self, expert: Expert, package: Package, process: Process | None, model: str, *, dry_run: bool
     ) -> None:
         """Raises CannotStart or PackageError."""
+        from colleague.experts.runs.inputs import REHEARSAL
+
         bindings = valid_bindings(expert.bindings_file)
         name = model or bindings.model
         if name != REHEARSAL:
             self.check_model(name)
         elif not dry_run:
-            for tool in needed_tools(package, process):
-                require_demo(self.settings, expert.name, tool, bindings)
+            self._require_demos(expert.name, needed_tools(package, process), bindings)
+
+    def _require_demos(self, expert: str, tools: list[str], bindings: Bindings) -> None:
+        """A rehearsal really calls what it names, so it may only reach servers that are there to be tried."""
+        from colleague.experts.runs.bound_tools import require_demo
+
+        for tool in tools:
+            require_demo(self.settings, expert, tool, bindings)
 
 
 def needed_tools(package: Package, process: Process | None) -> list[str]:
