@@ -17,17 +17,17 @@ from colleague.hooks.runner import NO_HOOKS, PluginHooks
 from colleague.origin import Origin
 from colleague.run_event import RunEvent
 from colleague.runtime.run_events import LOOK_SECONDS, RunReader, RunSnapshot, RunWatchers, run_events
-from colleague.runtime.working_home import HostSource
 from colleague.store.audit import AuditedDatabase, Change, note_change
 from colleague.store.report import answers_of
 from colleague.store.run import get_run
 from colleague.store.tx import Database, Tx
-from colleague.triggers.registry import TriggerRegistry
 from colleague.user_name import user_name
 
 if TYPE_CHECKING:
     from colleague.agent.main_agent import MainAgent
     from colleague.runtime.host import Host
+    from colleague.runtime.working_home import HostSource
+    from colleague.triggers.registry import TriggerRegistry
 
 Source = Literal["command", "api", "page", "chat", "link"]
 

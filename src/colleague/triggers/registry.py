@@ -7,19 +7,20 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from colleague.errors import ColleagueError, NotFound
-from colleague.experts.accepted import accept_command
-from colleague.experts.bindings import ToolBinding, TriggerBinding, read_bindings
-from colleague.experts.expert import Expert, discover
 from colleague.file_stamp import FileStamp, file_stamp
 from colleague.home import Home
-from colleague.packages.finding import Findings
-from colleague.packages.package import Package
-from colleague.packages.process import Process
-from colleague.packages.trigger import PRESETS, Trigger
 from colleague.shortage import is_shortage
 from colleague.suggest import did_you_mean
+
+if TYPE_CHECKING:  # many a command has a registry and never asks it
+    from colleague.experts.bindings import ToolBinding, TriggerBinding
+    from colleague.experts.expert import Expert
+    from colleague.packages.package import Package
+    from colleague.packages.process import Process
+    from colleague.packages.trigger import Trigger
 
 LOOK_EVERY = 1.0
 
@@ -106,6 +107,8 @@ class TriggerRegistry:
         self._looked = float("-inf")
 
     def _refresh(self) -> None:
+        from colleague.experts.expert import discover
+
         now = self.monotonic()
         if now - self._looked < LOOK_EVERY:
             return
@@ -168,6 +171,10 @@ def _files(root: Path) -> list[Path]:
 
 def bind_triggers(expert: Expert) -> list[BoundTrigger]:
     """The triggers of one expert as its files are now. Raises when they cannot be read."""
+    from colleague.experts.accepted import accept_command
+    from colleague.experts.bindings import read_bindings
+    from colleague.packages.finding import Findings
+
     package = expert.load()
     findings = Findings()
     bindings = read_bindings(expert.bindings_file, findings)
@@ -202,6 +209,8 @@ def _disabled(expert: Expert) -> tuple[str, str]:
 
 
 def _fault(expert: Expert, trigger: Trigger, *, bound: set[str]) -> tuple[str, str]:
+    from colleague.packages.trigger import PRESETS
+
     if trigger.requires_tool and trigger.requires_tool not in bound:
         tool = trigger.requires_tool
         hint = f"colleague expert bind {expert.name} {tool} SERVER"

@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING
 
 from colleague.agent.models.resolve import default_model, full_name
 from colleague.errors import ColleagueError
-from colleague.experts.bindings import read_bindings
-from colleague.packages.finding import Findings
-from colleague.packages.names import BINDINGS
 
 if TYPE_CHECKING:
     from colleague.config import Settings
@@ -27,4 +24,8 @@ def model_name(home: Home, settings: Settings, environ: Mapping[str, str], run: 
 
 
 def _bound(home: Home, expert: str) -> str:
+    from colleague.experts.bindings import read_bindings
+    from colleague.packages.finding import Findings
+    from colleague.packages.names import BINDINGS
+
     return read_bindings(home.expert(expert) / BINDINGS, Findings()).model or ""

@@ -8,8 +8,6 @@ from typing import Any, TypeVar, cast
 
 from colleague.agent.streaming.run_result import run_result
 from colleague.clock import iso
-from colleague.experts.grant_report import covers_text
-from colleague.experts.privacy.redactor import private_text, private_text_of
 from colleague.home import Home
 from colleague.run_document import ApprovalDocument, MessageDocument, RunDocument
 from colleague.store import report
@@ -63,6 +61,9 @@ def approval_report(tx: Tx, home: Home, approval: Approval) -> ApprovalDocument:
 
 def granted_text(tx: Tx, home: Home, grant_id: str) -> str:
     """What a grant covers, as the person is told who gave it."""
+    from colleague.experts.grant_report import covers_text
+    from colleague.experts.privacy.redactor import private_text
+
     grant = get_grant(tx, grant_id)
     private = private_text(home.snapshots, grant.package_digest or "")
     return private.redact(covers_text(grant)) if private else covers_text(grant)
@@ -73,5 +74,10 @@ def outbox_report(tx: Tx, home: Home, message: OutboxMessage) -> MessageDocument
 
 
 def _public(home: Home, run: Run, document: D) -> D:
+    """A run of no package has nothing private to tell."""
+    if not run.digest:
+        return document
+    from colleague.experts.privacy.redactor import private_text_of
+
     private = private_text_of(home, run)
     return cast(D, private.redact_document(document)) if private else document
