@@ -57,6 +57,12 @@ class HomeBusy(ColleagueError):
     exit_code = 3
 
 
+class GatewayUnreachable(ColleagueError):
+    """The gateway holds this home and does not answer."""
+
+    exit_code = 3
+
+
 class DatabaseUnavailable(Exception):
     """The database cannot be used at this moment; what was asked of it has not happened.
 

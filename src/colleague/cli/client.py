@@ -14,17 +14,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from colleague.errors import HomeBusy
+from colleague.errors import ColleagueError, GatewayUnreachable, HomeBusy
 from colleague.home import LOCK_SECONDS, Home
 from colleague.run_document import QUESTIONS, RunDocument, short
 from colleague.runtime.gateway_file import GatewayFile, gateway_runs, running_gateway
-from colleague.runtime.remote_service import GatewayUnreachable, RemoteService
-from colleague.runtime.service import Service
 
 if TYPE_CHECKING:
     from colleague.config import Settings, SettingsWarning
     from colleague.hooks.runner import PluginHooks
     from colleague.runtime.local_service import LocalService
+    from colleague.runtime.remote_service import RemoteService
+    from colleague.runtime.service import Service
     from colleague.runtime.working_home import DeferredHost
     from colleague.store.tx import Database
 
@@ -42,11 +42,13 @@ class Client:
     service: Service
     works: bool = False
     """Whether this process works on the runs that it follows."""
+    remote: bool = False
+    """Whether a gateway does what is asked."""
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[Client]:
         """The same, while all that is to be done in the home is worked on: by its gateway, or here."""
-        if isinstance(self.service, RemoteService):
+        if self.remote:
             yield self
             return
         from colleague.runtime.service_base import ServiceBase
@@ -73,6 +75,10 @@ class Client:
             raise _still_stored(error, wanted) from None
         except asyncio.CancelledError:
             await self.say_what_stays(wanted)
+            raise
+        except (ColleagueError, OSError):
+            if self.works:  # what works on runs could not be opened, or not go on
+                await self.say_what_stays(wanted)
             raise
 
     async def _follow(
@@ -112,7 +118,7 @@ class Client:
 
     async def _worker(self) -> str:
         """Who goes on with the runs once this command has ended; empty when nobody does."""
-        if isinstance(self.service, RemoteService) or gateway_runs(self.home):
+        if self.remote or gateway_runs(self.home):
             return "the gateway"
         from colleague.runtime.presence import nobody_works
         from colleague.runtime.service_base import ServiceBase
@@ -185,14 +191,15 @@ async def open_client(home: Home) -> AsyncIterator[Client]:
     """The gateway where one runs, else this process, which then advances only the runs it made or woke."""
     remote = await _gateway(home)
     if remote is not None:
-        yield Client(home, remote)
+        yield Client(home, remote, remote=True)
         return
     async with contextlib.AsyncExitStack() as stack:
         try:
-            service: Service = await stack.enter_async_context(_local(home, served=gateway_runs(home)))
+            local = await stack.enter_async_context(_local(home, served=gateway_runs(home)))
+            using = Client(home, local, works=True)
         except HomeBusy:
-            service = RemoteService(home)
-        yield Client(home, service, works=not isinstance(service, RemoteService))
+            using = Client(home, _remote(home), remote=True)
+        yield using
 
 
 @asynccontextmanager
@@ -200,7 +207,7 @@ async def open_looking(home: Home) -> AsyncIterator[Client]:
     """Through the gateway, which knows what is being said; else in the database, which needs no token."""
     remote = await _gateway(home)
     if remote is not None and await remote.lets_in():
-        yield Client(home, remote)
+        yield Client(home, remote, remote=True)
         return
     async with _local_looking(home) as service:
         yield Client(home, service)
@@ -212,11 +219,17 @@ async def _gateway(home: Home) -> RemoteService | None:
     while gateway_runs(home):
         found = running_gateway(home)
         if found is not None and await _answers(found):
-            return RemoteService(home)
+            return _remote(home)
         if time.monotonic() > deadline:
             return None
         await asyncio.sleep(0.05)
     return None
+
+
+def _remote(home: Home) -> RemoteService:
+    from colleague.runtime.remote_service import RemoteService
+
+    return RemoteService(home)
 
 
 async def _answers(found: GatewayFile) -> bool:

@@ -41,8 +41,8 @@ def serve_experts(home: Home) -> None:
 def say_address(home: Home) -> None:
     """Over HTTP it is part of the gateway, with the gateway's token."""
     from colleague.cli.output import say, say_hint
+    from colleague.errors import GatewayUnreachable
     from colleague.runtime.gateway_file import running_gateway
-    from colleague.runtime.remote_service import GatewayUnreachable
 
     found = running_gateway(home)
     if found is None:

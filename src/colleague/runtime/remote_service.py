@@ -15,6 +15,7 @@ from colleague.errors import (
     ColleagueError,
     ConfigError,
     DatabaseUnavailable,
+    GatewayUnreachable,
     HomeBusy,
     NotFound,
     PackageError,
@@ -68,12 +69,6 @@ MOST_AT_ONCE = 200
 WHOLE_ID = 36
 
 _ERRORS = {kind.code: kind for kind in (NotFound, UsageError, PackageError, ConfigError, HomeBusy)}
-
-
-class GatewayUnreachable(ColleagueError):
-    """The gateway holds this home and does not answer."""
-
-    exit_code = 3
 
 
 @dataclass

@@ -13,8 +13,6 @@ from colleague.agent.models.keyring import NoKey, Profile, all_profiles, named_p
 from colleague.agent.models.profile_order import ordered_profiles
 from colleague.agent.models.provided import provided_model
 from colleague.agent.models.resolved import APIS, LONGEST_SECONDS, Api, Key, Prices, ResolvedModel
-from colleague.agent.models.script import read_script
-from colleague.agent.models.script_player import ScriptPlayer
 from colleague.config import Secret, Settings, resolve
 from colleague.errors import ColleagueError, ConfigError, NotFound
 from colleague.file_cache import FileCache
@@ -22,6 +20,7 @@ from colleague.main_names import MAIN_AGENT
 from colleague.suggest import did_you_mean
 
 if TYPE_CHECKING:
+    from colleague.agent.models.script import Script
     from colleague.config.agents import ModelAlias
     from colleague.config.settings import ModelCost, Provider, ProviderModel
     from colleague.store.auth_profiles import ProfileBook
@@ -206,10 +205,18 @@ def full_name(settings: Settings, name: str) -> str:
     return aliases.get(name, name)
 
 
-_script = FileCache(read_script)
+def _read_script(file: Path) -> Script:
+    from colleague.agent.models.script import read_script
+
+    return read_script(file)
+
+
+_script = FileCache(_read_script)
 
 
 def _scripted(name: str, file: Path) -> ResolvedModel:
+    from colleague.agent.models.script_player import ScriptPlayer
+
     script = _script(file)
     return ResolvedModel(
         SCRIPT,
