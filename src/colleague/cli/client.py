@@ -248,9 +248,12 @@ async def _local(home: Home, *, served: bool) -> AsyncIterator[LocalService]:
     """Stores at once what it is asked; what works on runs is opened when one is followed.
 
     Beside a gateway that does not answer, a command accepts no MCP server in passing."""
-    from colleague.runtime.starting_service import StartingService
-    from colleague.runtime.working_home import DeferredHost, open_working_home
-    from colleague.triggers.registry import TriggerRegistry
+    from colleague.cli.spinner import Spinner
+
+    with Spinner().shown("starting"):
+        from colleague.runtime.starting_service import StartingService
+        from colleague.runtime.working_home import DeferredHost, open_working_home
+        from colleague.triggers.registry import TriggerRegistry
 
     settings = loaded(home)
     async with (
