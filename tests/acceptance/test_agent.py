@@ -82,6 +82,20 @@ def test_the_message_is_read_from_stdin(office: Office) -> None:
     assert turn(office, "-", {"text": "Read."}, stdin="").code == 2
 
 
+def test_a_message_is_kept_when_nothing_can_work_on_it(office: Office) -> None:
+    """It is stored before what works on it is opened."""
+    catalogue = office.colleague.home / "workspace" / "EXPERTS.md"
+    catalogue.unlink(missing_ok=True)
+    catalogue.mkdir(parents=True)
+    said = turn(office, "hi", {"text": "Good morning."})
+    [run] = office.colleague.ok("run", "list", "--json").json
+    ending = run["id"][-8:]
+    assert (said.code, run["status"]) == (1, "queued")
+    assert f"run {ending} stays queued; go on with: colleague run resume {ending}" in said.err
+    catalogue.rmdir()
+    assert office.colleague("run", "resume", ending).out == "Good morning.\n"
+
+
 def test_sessions_are_named_by_key_label_agent_or_expert(office: Office) -> None:
     colleague, model = office.colleague, office.play({"text": "Hello."}, {"text": "Again."})
     office.employ(SALES)

@@ -42,6 +42,15 @@ sys.stderr = Seen(sys.stderr)
 sys.argv = ["colleague", *sys.argv[1:]]
 main()
 """
+AFTER_THE_FIRST_LINE = {
+    *("pydantic_ai", "mcp", "starlette", "anthropic", "openai", "psycopg", "rich", "httpx"),
+    "sqlalchemy.dialects.postgresql",
+    *("colleague.runtime.host", "colleague.runtime.local_service", "colleague.runtime.remote_service"),
+    *("colleague.agent.main_agent", "colleague.agent.advance", "colleague.agent.tools", "colleague.mcp"),
+    *("colleague.plugins.plugin_set", "colleague.sandbox", "colleague.skills", "colleague.channels"),
+    *("colleague.experts.runs.assembly", "colleague.experts.install", "colleague.experts.workspace"),
+}
+"""What storing a message and naming its run does without."""
 VERBS = [
     ["--version"],
     ["--help"],
@@ -73,23 +82,30 @@ def test_a_fast_verb_imports_nothing_heavy(installed: Colleague, arguments: list
     assert not loaded & HEAVY
 
 
-def test_the_first_line_of_a_run_needs_no_model_layer(colleague: Colleague) -> None:
-    """Without a gateway: the run is committed and named before what talks to models is imported."""
-    colleague.ok("init")
-    (colleague.home / "play.yaml").write_text('{"replies": [{"text": "Good morning."}]}')
+@pytest.mark.parametrize(
+    ("arguments", "more"),
+    [
+        (["agent", "hi"], {"colleague.packages.package", "colleague.experts.expert", "markdown_it"}),
+        (["expert", "run", "radiant-sales-expert", "say hi"], set()),
+    ],
+    ids=["agent", "expert run"],
+)
+def test_the_first_line_of_a_run_needs_no_model_layer(
+    installed: Colleague, arguments: list[str], more: set[str]
+) -> None:
+    """Without a gateway: the run is committed and named before what works on it is imported."""
+    (installed.home / "play.yaml").write_text('{"replies": [{"text": "Good morning."}]}')
     done = subprocess.run(
-        [sys.executable, "-c", FIRST_LINE, "agent", "hi", "--model", "script/play.yaml"],
+        [sys.executable, "-c", FIRST_LINE, *arguments, "--model", "script/play.yaml"],
         capture_output=True,
         text=True,
         check=False,
-        env=colleague.environment({}),
+        env=installed.environment({}),
     )
-    assert done.returncode == 0, done.stderr
     [told] = [line for line in done.stdout.splitlines() if line.startswith("MODULES")]
     loaded = set(told.split())
     assert "colleague.store.accept" in loaded
-    assert not loaded & {"pydantic_ai", "mcp", "starlette", "anthropic", "openai", "psycopg"}
-    assert "sqlalchemy.dialects.postgresql" not in loaded
+    assert not loaded & (AFTER_THE_FIRST_LINE | more)
 
 
 def test_importing_the_command_does_no_work(tmp_path: Path) -> None:
