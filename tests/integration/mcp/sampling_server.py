@@ -8,7 +8,11 @@ from typing import Any
 
 SCHEMA = {
     "type": "object",
-    "properties": {"times": {"type": "integer"}, "more": {"type": "object"}},
+    "properties": {
+        "times": {"type": "integer"},
+        "more": {"type": "object"},
+        "together": {"type": "boolean"},
+    },
 }
 TOOL = {"name": "poem", "description": "Write.", "inputSchema": SCHEMA, "annotations": {"readOnlyHint": True}}
 
@@ -34,17 +38,27 @@ def receive() -> dict[str, Any]:
     return found
 
 
-def sampled(number: int, more: dict[str, Any]) -> str:
-    send(id=f"s{number}", method="sampling/createMessage", params=asked(number, more))
-    while (found := receive()).get("id") != f"s{number}":
-        pass
-    return (
-        found["result"]["content"]["text"] if "result" in found else f"refused: {found['error']['message']}"
-    )
+def answered(numbers: list[int]) -> list[str]:
+    """What comes for these requests, in whatever order."""
+    found: dict[str, str] = {}
+    while len(found) < len(numbers):
+        message = receive()
+        if "method" not in message:
+            refused = message.get("error", {}).get("message")
+            found[message["id"]] = f"refused: {refused}" if refused else message["result"]["content"]["text"]
+    return [found[f"s{number}"] for number in numbers]
+
+
+def sampled(numbers: list[int], more: dict[str, Any]) -> list[str]:
+    for number in numbers:
+        send(id=f"s{number}", method="sampling/createMessage", params=asked(number, more))
+    return answered(numbers)
 
 
 def written(arguments: dict[str, Any]) -> dict[str, Any]:
-    texts = [sampled(each, arguments.get("more", {})) for each in range(arguments.get("times", 1))]
+    numbers, more = list(range(arguments.get("times", 1))), arguments.get("more", {})
+    together = arguments.get("together", False)
+    texts = sampled(numbers, more) if together else [sampled([each], more)[0] for each in numbers]
     return {"content": [{"type": "text", "text": json.dumps(texts)}]}
 
 
