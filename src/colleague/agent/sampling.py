@@ -18,6 +18,7 @@ from colleague.silent_answer import shown_answer
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
 
+    from colleague.agent.models.reply import Reply
     from colleague.agent.session import Session
 
 SYSTEM = (
@@ -39,6 +40,12 @@ async def sample_for_server(session: Session, call_id: str, asked: SamplingReque
         thinking=Thinking(level="off"),
         max_tokens=asked.max_tokens,
     )
+    async with session.sampling:
+        reply = await _reply(aside, request)
+    return SamplingAnswer(shown_answer(reply.text).text.strip(), reply.model, reply.finish_reason == "length")
+
+
+async def _reply(aside: Session, request: ThinkRequest) -> Reply:
     try:
         await check_budget(aside)
         watched = replace(request, watch=aside.tracer.request(aside, request))
@@ -48,7 +55,7 @@ async def sample_for_server(session: Session, call_id: str, asked: SamplingReque
     except ModelFailure as error:
         raise SamplingRefused("no model answers now") from error
     await aside.conversation.keep_request(reply)
-    return SamplingAnswer(shown_answer(reply.text).text.strip(), reply.model, reply.finish_reason == "length")
+    return reply
 
 
 def _messages(asked: SamplingRequest) -> list[ModelMessage]:

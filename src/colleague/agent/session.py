@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,6 +31,8 @@ class Session:
     hooks: PluginHooks = NO_HOOKS
     reader: AnswerReader = field(default_factory=AnswerReader)
     """Reads the answer that comes now."""
+    sampling: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
+    """Servers ask a model one after another, so that each request is paid for before the next is judged."""
 
     @property
     def run_id(self) -> str:
