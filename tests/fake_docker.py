@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-FLAGS = {"--rm", "--init", "--interactive", "--tty", "--read-only"}
+FLAGS = {"--rm", "--init", "--interactive", "--tty", "--read-only", "--no-healthcheck"}
 
 
 def main(arguments: list[str]) -> int:
@@ -44,12 +44,13 @@ def run(folder: Path, arguments: list[str]) -> int:
     _, *rest = arguments
     work = dict(each.split("=", 1) for each in options["--mount"][0].split(",") if "=" in each)["src"]
     where = options["--workdir"][0].replace("/workspace", work, 1)
-    variables = dict(each.partition("=")[::2] for each in options["--env"] if "=" in each)
-    passed = {each: os.environ[each] for each in options["--env"] if "=" not in each}
+    lines = [line for each in options["--env-file"] for line in Path(each).read_text().splitlines()]
+    variables = dict(line.split("=", 1) for line in lines)
+    passed = {each: os.environ[each] for each in options.get("--env", [])}
     labels = dict(each.split("=", 1) for each in options["--label"])
     command = [options["--entrypoint"][0].replace("/workspace", work, 1), *rest]
     child = subprocess.Popen(
-        command, cwd=where, env={**passed, **variables}, start_new_session=True
+        command, cwd=where, env={**variables, **passed}, start_new_session=True
     )  # apart, as a daemon would
     container = folder / f"{options['--name'][0]}.container"
     container.write_text(json.dumps({"pid": child.pid, "owner": labels["colleague.owner"]}))

@@ -57,7 +57,14 @@ def test_commands_run_in_containers(colleague: Colleague, docker: Path) -> None:
     said = turn(
         colleague,
         docker,
-        ("exec", {"command": "echo $HOME $OWN; echo made > made.txt", "env": {"DOCKER_HOST": "tcp://evil"}}),
+        (
+            "exec",
+            {
+                "command": "echo $HOME $OWN $DOCKER_HOST $TOKEN; echo made > made.txt",
+                "env": {"DOCKER_HOST": "tcp://evil", "TOKEN": "key of the call "},
+            },
+        ),
+        ("exec", {"command": "true", "env": {"KEY": "two\nlines"}}),
         ("read", {"path": "made.txt"}),
         memoryMb=100,
         fileMb=7,
@@ -65,7 +72,10 @@ def test_commands_run_in_containers(colleague: Colleague, docker: Path) -> None:
         docker={"image": "mine:1", "cpus": 1.5, "env": {"OWN": "${IMAGE_KEY}"}},
     )
     assert said.code == 0, said.err
-    assert results(colleague) == ["/tmp key-of-the-image\n[exit code 0]", "made\n"]  # noqa: S108
+    first, refused, read = results(colleague)
+    assert first == "/tmp key-of-the-image tcp://evil key of the call\n[exit code 0]"  # noqa: S108
+    assert "the variable 'KEY': its value has a line break" in refused
+    assert read == "made\n"
     [run] = asked(docker, "run")
     line = " ".join(run["arguments"])
     folder = colleague.home / "state/sandboxes/agent-main"
@@ -84,10 +94,14 @@ def test_commands_run_in_containers(colleague: Colleague, docker: Path) -> None:
         "--workdir /workspace",
         "--entrypoint bash mine:1 -c",
         "--env OWN ",
+        "--env-file /dev/fd/",
         "--pull never",
+        "--log-driver none",
+        "--no-healthcheck",
     ):
         assert wanted in line, wanted
     assert "key-of-the-image" not in line
+    assert "key of the call" not in line
     assert run["environment"]["DOCKER_HOST"] == f"fake://{docker}", "a call never chooses the daemon"
     assert not list(docker.glob("*.container"))
 

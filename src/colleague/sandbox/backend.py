@@ -41,8 +41,9 @@ class ConfinedCommand:
     arguments: Sequence[str]
     environment: Mapping[str, str] = field(repr=False)
     """Of the backend itself. A variable for the inside is never in it: LD_PRELOAD would load code outside."""
-    unseen_arguments: Sequence[str] = field(default=(), repr=False)
-    """Read from a descriptor, named by `--args`: other users of the machine cannot see them."""
+    unseen: str = field(default="", repr=False)
+    """Read from a descriptor, so that other users of the machine cannot see it. A NUL in an argument stands
+    for the number of the descriptor."""
     limits: Mapping[str, int] = field(default_factory=dict)
     afterwards: Sequence[str] = ()
     """Ends what the backend's program would leave behind when it is killed."""

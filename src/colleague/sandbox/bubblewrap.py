@@ -44,11 +44,22 @@ class Bubblewrap:
             *_folder(sandbox, command),
         ]
         program, *rest = command.arguments
+        unseen = ["--clearenv", *variables(inside_environment(command.environment))]
         return ConfinedCommand(
             program=shutil.which("bwrap") or "bwrap",
-            arguments=["bwrap", *options, "--chdir", command.folder, "--", command.program or program, *rest],
+            arguments=[
+                "bwrap",
+                "--args",
+                "\0",
+                *options,
+                "--chdir",
+                command.folder,
+                "--",
+                command.program or program,
+                *rest,
+            ],
             environment={},
-            unseen_arguments=["--clearenv", *variables(inside_environment(command.environment))],
+            unseen="".join(f"{each}\0" for each in unseen),
             limits={"RLIMIT_AS": sandbox.memory_mb << 20, "RLIMIT_FSIZE": sandbox.file_mb << 20},
         )
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from colleague.config.secret import resolve
+from colleague.errors import ColleagueError
 from colleague.sandbox.backend import (
     INSIDE,
     ConfinedCommand,
@@ -29,6 +30,14 @@ HOME_LABEL = "colleague.home"
 _CLIENT = ("DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY")
 _TRY_SECONDS = 20
 _SEPARATOR = "\t"
+_LONGEST_VARIABLE = 60_000
+"""Bytes. Docker reads lines of an environment file up to 64 KiB."""
+_NEVER_TYPED = "ctrl-@,ctrl-_,ctrl-@,ctrl-_"
+"""Docker's own keys would leave the container to itself, as if its command had ended."""
+
+
+class UnfitVariable(ColleagueError):
+    """A variable cannot be given to a container."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,11 @@ class Docker:
     cure = INSTALL
 
     def problem(self) -> str:
+        network = self.settings.network or ""
+        if network == "host" or network.startswith("container:"):
+            return (
+                f"sandbox.docker.network is {network}, which is a network of others: name one for sandboxes"
+            )
         return docker_problem(self.client_environment, self.settings.image)
 
     @property
@@ -54,27 +68,27 @@ class Docker:
         return {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(Path.home()), **kept}
 
     def confine(self, sandbox: SessionSandbox, command: InsideCommand) -> ConfinedCommand:
-        """Programs are found in the image by their names, and by their paths in the folder."""
+        """Programs are found in the image by their names, and by their paths in what is mounted."""
         client = shutil.which("docker") or "docker"
         name = f"colleague-{sandbox.name}-{os.urandom(6).hex()}"
-        first = command.program if command.program.startswith(INSIDE) else command.arguments[0]
         arguments = [
             *("docker", "run", "--rm", "--init", "--interactive"),
-            *(("--tty",) if command.terminal else ()),
-            *("--name", name, "--pull", "never"),
+            *(("--tty", "--detach-keys", _NEVER_TYPED) if command.terminal else ()),
+            *("--name", name, "--pull", "never", "--no-healthcheck", "--log-driver", "none"),
             *("--label", f"{HOME_LABEL}={self.home}", "--label", f"{OWNER_LABEL}={self.owner}"),
             *self._limits(sandbox, command.processes),
             *self._network(sandbox),
             *_mounts(sandbox, command),
             *("--workdir", command.folder),
             *self._variables(command),
-            *("--entrypoint", first, self.settings.image),
+            *("--entrypoint", _program(command), self.settings.image),
             *command.arguments[1:],
         ]
         return ConfinedCommand(
             program=client,
             arguments=arguments,
             environment={**self._own_variables, **self.client_environment},
+            unseen=_env_file(inside_environment(command.environment)),
             afterwards=[client, "rm", "--force", "--volumes", name],
         )
 
@@ -82,7 +96,7 @@ class Docker:
         settings = self.settings
         memory = settings.memory or f"{sandbox.memory_mb}m"
         yield from ("--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--read-only")
-        yield from ("--tmpfs", f"/tmp:rw,nosuid,nodev,size={sandbox.tmp_mb}m")  # noqa: S108 - its own
+        yield from ("--tmpfs", f"/tmp:rw,exec,nosuid,nodev,mode=1777,size={sandbox.tmp_mb}m")  # noqa: S108
         yield from ("--memory", memory, "--memory-swap", memory)
         yield from ("--pids-limit", str(settings.pids_limit or processes))
         yield from ("--ulimit", f"fsize={sandbox.file_mb << 20}", "--ulimit", "core=0")
@@ -117,11 +131,38 @@ class Docker:
         }
 
     def _variables(self, command: InsideCommand) -> Iterator[str]:
-        """Those of the settings may be secret, so only their names are on the command line."""
-        for name in self._own_variables.keys() - self.client_environment.keys():
+        """No value is on the command line: those of the settings are in the client's own environment, where
+        those of a call never are. A call's variable counts more than one of the settings."""
+        yield from ("--env-file", "/dev/fd/\0")
+        given = inside_environment(command.environment).keys()
+        for name in sorted(self._own_variables.keys() - self.client_environment.keys() - given):
             yield from ("--env", name)
-        for name, value in inside_environment(command.environment).items():
-            yield from ("--env", f"{name}={value}")
+
+
+def _program(command: InsideCommand) -> str:
+    places = (INSIDE, *(inside for _, inside in command.mounts))
+    is_mounted = any(command.program.startswith(f"{place}/") for place in places)
+    return command.program if is_mounted else command.arguments[0]
+
+
+def _env_file(environment: Mapping[str, str]) -> str:
+    """One NAME=VALUE a line, without quoting. Raises UnfitVariable for what such a line cannot hold."""
+    for name, value in environment.items():
+        problem = _problem(name, value)
+        if problem:
+            hint = "write the value into a file of the workspace, or set it in sandbox.docker.env"
+            raise UnfitVariable(f"Docker cannot be given the variable {name!r}: {problem}.", hint=hint)
+    return "".join(f"{name}={value}\n" for name, value in environment.items())
+
+
+def _problem(name: str, value: str) -> str:
+    if not name or name.startswith("#") or any(each.isspace() or each in "=\0" for each in name):
+        return "that is no name"
+    if set(value) & set("\r\n\0"):
+        return "its value has a line break"
+    if len(f"{name}={value}".encode(errors="surrogateescape")) > _LONGEST_VARIABLE:
+        return f"it is longer than {_LONGEST_VARIABLE:,} bytes"
+    return ""
 
 
 def _mounts(sandbox: SessionSandbox, command: InsideCommand) -> Iterator[str]:

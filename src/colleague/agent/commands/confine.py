@@ -41,7 +41,7 @@ class SandboxedCommands:
             order,
             program=confined.program,
             arguments=confined.arguments,
-            unseen_arguments=confined.unseen_arguments,
+            unseen=confined.unseen,
             folder="/",
             environment=confined.environment,
             limits={**order.limits, **confined.limits},

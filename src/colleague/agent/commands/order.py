@@ -25,8 +25,8 @@ class CommandOrder:
     no_new_privileges: bool = True
     """Whether setuid programs run as whoever starts them. A setuid sandbox needs its own privileges."""
 
-    unseen_arguments: Sequence[str] = field(default=(), repr=False)
-    """Put before the others, through a descriptor: `--args N` makes the program read them from there."""
+    unseen: str = field(default="", repr=False)
+    """What the program reads from a descriptor. A NUL in an argument stands for its number."""
     watched_folder: str = ""
     """The command is ended when it fills this folder to more than `folder_bytes`."""
     folder_bytes: int = 0

@@ -104,14 +104,15 @@ def _become(order: dict[str, Any], status: int) -> None:
 
 def _arguments(order: dict[str, Any]) -> list[str]:
     """What nobody else may see is read by the program from a file without a name."""
-    first, *rest = order["arguments"]
-    if not order["unseen_arguments"]:
-        return [first, *rest]
-    unseen = os.memfd_create("arguments")
-    os.write(unseen, b"".join(os.fsencode(each) + b"\0" for each in order["unseen_arguments"]))
+    arguments: list[str] = order["arguments"]
+    if not order["unseen"]:
+        return arguments
+    unseen = os.memfd_create("unseen")
+    with open(unseen, "wb", closefd=False) as file:
+        file.write(os.fsencode(order["unseen"]))
     os.lseek(unseen, 0, os.SEEK_SET)
     os.set_inheritable(unseen, True)
-    return [first, "--args", str(unseen), *rest]
+    return [each.replace("\0", str(unseen)) for each in arguments]
 
 
 def _limit(order: dict[str, Any]) -> None:
