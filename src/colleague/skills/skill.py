@@ -65,7 +65,8 @@ class InstallHint:
     os: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.label} ({self.kind} {self.what})" if self.label else f"{self.kind} {self.what}"
+        means = f"{self.kind} {self.what}".strip()
+        return f"{self.label} ({means})" if self.label else means
 
 
 @dataclass(frozen=True)

@@ -14,17 +14,28 @@ from colleague.packages.fields import Fields
 from colleague.packages.finding import Findings
 from colleague.packages.frontmatter import MarkdownDocument, split_frontmatter
 from colleague.packages.mark import Mark
-from colleague.packages.nodes import Mapping, Node, NodeError, Scalar, parse
+from colleague.packages.nodes import Mapping, Node, NodeError, Scalar, Sequence, parse
+from colleague.skills.loose_yaml import parse_loosely
 from colleague.skills.skill import NAME, AllowedTool, InstallHint, SkillHead, SkillNeeds
 
 MOST_BYTES = 16_000_000
 """No setting makes a longer one readable."""
 MOST_CACHED = 5_000
+_BEGINNING = "begin the file with a line of ---, name: and description:, and another line of ---"
 _FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NAMESPACES = ("openclaw", "clawdbot", "clawdis", "moltbot")
 _TOOL = re.compile(r"[^\s,(]+(?:\([^)]*\))?")
 """With its arguments, as in `Bash(git add:*)`."""
-_PLAIN_LINE = re.compile(r"([A-Za-z][\w-]*):[ \t]+([^\s'\"{\[|>&*!].*)")
+_WORDS = {
+    "true": True,
+    "yes": True,
+    "on": True,
+    "1": True,
+    "false": False,
+    "no": False,
+    "off": False,
+    "0": False,
+}
 _PACKAGE_FIELDS = ("package", "formula", "module", "url")
 
 
@@ -89,12 +100,17 @@ def _read_skill(file: Path) -> SkillText | SkillFlaw:
     text = _read_text(file)
     if isinstance(text, SkillFlaw):
         return text
-    document = split_frontmatter(text)
-    if document.head is None:
-        what = "never ends" if document.unclosed else "is missing"
-        hint = "begin the file with a line of ---, name: and description:, and another line of ---"
-        return SkillFlaw(f"{file}:1: the frontmatter {what}", hint)
-    return _parsed(file, document)
+    shown = text.lstrip("\n")
+    document = split_frontmatter(shown)
+    if document.head is not None:
+        return _parsed(file, document, first_line=len(text) - len(shown) + 2)
+    if not document.unclosed and shown.startswith("#") and (said := _first_sentence(shown)):
+        warning = (
+            f"{file}:1: it has no frontmatter; its folder is its name, and its first sentence describes it"
+        )
+        return SkillText(SkillHead("", said, warnings=(warning,)), shown.strip())
+    what = "never ends" if document.unclosed else "is missing"
+    return SkillFlaw(f"{file}:1: the frontmatter {what}", _BEGINNING)
 
 
 def _read_text(file: Path) -> str | SkillFlaw:
@@ -116,15 +132,17 @@ def _read_text(file: Path) -> str | SkillFlaw:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _parsed(file: Path, document: MarkdownDocument) -> SkillText | SkillFlaw:
+def _parsed(file: Path, document: MarkdownDocument, *, first_line: int) -> SkillText | SkillFlaw:
     head, warnings = document.head or "", []
     try:
-        node = parse(head, str(file), first_line=2)
+        node = parse(head, str(file), first_line=first_line)
     except NodeError as error:
-        node = _parsed_leniently(head, file)
-        if node is None:
+        try:
+            loose = parse_loosely(head, str(file), first_line=first_line)
+        except NodeError:
             return SkillFlaw(f"{error.at.file}:{error.at.line}: {error.message}", error.hint)
-        warnings.append(f"{error.at.file}:{error.at.line}: put the text after the colon into quotes")
+        node = loose.node
+        warnings += loose.warnings
     findings = Findings()
     made = _head(Fields(node, "a skill", findings, Mark(str(file))), document.body, warnings)
     if findings.errors:
@@ -132,25 +150,8 @@ def _parsed(file: Path, document: MarkdownDocument) -> SkillText | SkillFlaw:
     return SkillText(made, document.body.strip())
 
 
-def _parsed_leniently(head: str, file: Path) -> Node | None:
-    """Many published skills have `description: Use when: ...`, which is no YAML. With the texts in quotes it
-    says what its author meant."""
-    lines = [
-        _PLAIN_LINE.sub(_quoted, line) if _PLAIN_LINE.fullmatch(line) else line for line in head.split("\n")
-    ]
-    try:
-        return parse("\n".join(lines), str(file), first_line=2)
-    except NodeError:
-        return None
-
-
-def _quoted(line: re.Match[str]) -> str:
-    text = line[2].strip().replace("'", "''")
-    return f"{line[1]}: '{text}'"
-
-
 def _head(fields: Fields, body: str, warnings: list[str]) -> SkillHead:
-    own = _own_metadata(fields)
+    own = _own_metadata(fields, warnings)
     needed = own.child("requires")
     name = fields.text("name").strip()
     if name and not NAME.fullmatch(name):
@@ -164,27 +165,25 @@ def _head(fields: Fields, body: str, warnings: list[str]) -> SkillHead:
         key=own.text("skillKey").strip(),
         allowed=tuple(AllowedTool.read(word) for word in _words(fields.texts("allowed-tools"))),
         needs=SkillNeeds(
-            os=own.texts("os"),
-            bins=needed.texts("bins"),
-            any_bins=needed.texts("anyBins"),
-            env=needed.texts("env"),
-            config=needed.texts("config"),
-            always=own.flag("always", False),
+            os=_names(own, "os"),
+            bins=_names(needed, "bins"),
+            any_bins=_names(needed, "anyBins"),
+            env=_names(needed, "env"),
+            config=_names(needed, "config"),
+            always=_flag(own, "always", False),
         ),
         primary_env=own.text("primaryEnv").strip(),
-        install=tuple(
-            _install_hint(Fields(each, "install", fields.findings, own.at)) for each in own.items("install")
-        ),
+        install=tuple(_install_hints(own, warnings)),
         homepage=(own.text("homepage") or fields.text("homepage")).strip(),
-        user_invocable=fields.flag("user-invocable", True),
-        model_invocable=not fields.flag("disable-model-invocation", False),
+        user_invocable=_flag(fields, "user-invocable", True),
+        model_invocable=not _flag(fields, "disable-model-invocation", False),
         warnings=tuple(warnings),
     )
 
 
-def _own_metadata(fields: Fields) -> Fields:
+def _own_metadata(fields: Fields, warnings: list[str]) -> Fields:
     """`metadata.openclaw`, or an older name of it; the metadata may be a text with JSON in it."""
-    node = fields.node.entries.get("metadata") if fields.node else None
+    node = _entry(fields, "metadata")
     if isinstance(node, Scalar) and node.text.lstrip().startswith("{"):
         try:
             node = parse(node.text, node.mark.file, first_line=node.mark.line)
@@ -192,7 +191,54 @@ def _own_metadata(fields: Fields) -> Fields:
             fields.findings.add(error.code, error.at, error.message, error.hint)
     entries = node.entries if isinstance(node, Mapping) else {}
     own = next((entries[name] for name in _NAMESPACES if name in entries), None)
+    if own is not None and not isinstance(own, Mapping):
+        warnings.append(
+            f"{own.mark.file}:{own.mark.line}: metadata.openclaw is no mapping and is passed over"
+        )
+        own = None
     return Fields(own, "metadata.openclaw", fields.findings, fields.mark("metadata"))
+
+
+def _entry(fields: Fields, name: str) -> Node | None:
+    return fields.node.entries.get(name) if fields.node else None
+
+
+def _flag(fields: Fields, name: str, default: bool) -> bool:
+    """Also as a word in quotes, as many write it."""
+    node = _entry(fields, name)
+    word = _WORDS.get(node.text.strip().lower()) if isinstance(node, Scalar) else None
+    return fields.flag(name, default) if word is None else word
+
+
+def _names(fields: Fields, name: str) -> tuple[str, ...]:
+    """A list of names; also one text with commas, a mapping by name, and entries that have a field name."""
+    node = _entry(fields, name)
+    if isinstance(node, Mapping):
+        return tuple(node.entries)
+    if isinstance(node, Sequence):
+        named = [_named(each) for each in node.items]
+        return tuple(filter(None, named)) if None not in named else fields.texts(name)
+    return tuple(part.strip() for text in fields.texts(name) for part in text.split(",") if part.strip())
+
+
+def _named(node: Node) -> str | None:
+    """Empty for nothing; None for what has no name."""
+    found = node.entries.get("name") if isinstance(node, Mapping) else node
+    if not isinstance(found, Scalar):
+        return None
+    return "" if found.value is None else found.text.strip()
+
+
+def _install_hints(own: Fields, warnings: list[str]) -> Iterator[InstallHint]:
+    """They are only shown, so one of another form breaks nothing."""
+    node = _entry(own, "install")
+    for each in node.items if isinstance(node, Sequence) else (node,) if node else ():
+        if isinstance(each, Scalar):
+            yield from [InstallHint("", each.text.strip(), "")] if each.value else ()
+        elif isinstance(each, Mapping) and "kind" in each.entries:
+            yield _install_hint(Fields(each, "install", own.findings, own.at))
+        else:
+            warnings.append(f"{each.mark.file}:{each.mark.line}: an entry of install has no kind")
 
 
 def _words(texts: Iterable[str]) -> Iterator[str]:

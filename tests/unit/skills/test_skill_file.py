@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 from pathlib import Path
@@ -93,6 +94,54 @@ def test_a_colon_in_the_description_is_read_as_it_was_meant(tmp_path: Path) -> N
     assert head.warnings[0].endswith("SKILL.md:3: put the text after the colon into quotes")
 
 
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("description: [Beta] forms", "[Beta] forms"),
+        ("description: Use when: late\n  or never: ask", "Use when: late or never: ask"),
+        ("description: 'it's late'", "it's late"),
+        ('description: "Forms" and: more', '"Forms" and: more'),
+        ("description: d\nargument-hint: [one] [two]", "d"),
+        ("description: d\nallowed-tools: *", "d"),
+        ("description: d\ndescription: e", "d"),
+        ("description: d\nx: " + "[" * 500, "d"),
+        ("description: d\n" + "x: &a [*a, *a]\n" * 3, "d"),
+    ],
+)
+def test_a_field_that_is_no_yaml_is_text(tmp_path: Path, line: str, wanted: str) -> None:
+    head = good(tmp_path, f"---\nname: a\n{line}\nhomepage: https://a.example\n---\nText\n")
+    assert (head.name, head.description, head.homepage) == ("a", wanted, "https://a.example")
+    assert head.warnings
+
+
+def test_flags_and_lists_as_people_write_them(tmp_path: Path) -> None:
+    own = {
+        "always": "yes",
+        "os": "linux, darwin",
+        "requires": {
+            "bins": "gh,jq",
+            "env": [{"name": "GH_TOKEN", "required": True}, None],
+            "config": {"a.b": "x"},
+        },
+        "install": ["brew install gh", {"kind": "apt", "package": "gh"}, {"brew": "gh"}],
+    }
+    metadata = json.dumps({"openclaw": own})
+    flag = "disable-model-invocation: 'true'"
+    head = good(tmp_path, f"---\nname: a\ndescription: d\n{flag}\nmetadata: {metadata}\n---\n")
+    assert (head.needs.always, head.model_invocable, head.user_invocable) == (True, False, True)
+    assert (head.needs.os, head.needs.bins) == (("linux", "darwin"), ("gh", "jq"))
+    assert (head.needs.env, head.needs.config) == (("GH_TOKEN",), ("a.b",))
+    assert [str(each) for each in head.install] == ["brew install gh", "apt gh"]
+    assert head.warnings[0].endswith("an entry of install has no kind")
+
+
+def test_a_text_without_frontmatter_is_a_skill_that_describes_itself(tmp_path: Path) -> None:
+    head = good(tmp_path, "# Canvas\n\nShows pages on a screen.\n")
+    assert (head.name, head.description) == ("", "Shows pages on a screen.")
+    assert "it has no frontmatter" in head.warnings[0]
+    assert read_instructions(tmp_path / "SKILL.md") == "# Canvas\n\nShows pages on a screen."
+
+
 @pytest.mark.parametrize("name", ["../../etc", "a/b", "..", "a b", "~root", "x" * 65, "-x", "a\tb"])
 def test_a_name_that_cannot_be_used_is_not_used(tmp_path: Path, name: str) -> None:
     head = good(tmp_path, f"---\nname: {name!r}\ndescription: d\n---\n")
@@ -111,14 +160,19 @@ def test_without_a_description_the_first_sentence_stands_for_it(tmp_path: Path) 
     [
         ("# No head\n", "/SKILL.md:1: the frontmatter is missing"),
         ("---\nname: a\n", "/SKILL.md:1: the frontmatter never ends"),
-        ("---\nname: a\nx: [1,\n---\n", "/SKILL.md:3: invalid YAML"),
+        ("---\nname: a\nmetadata:\n  x: [1,\n---\n", "/SKILL.md:4: invalid YAML"),
+        ("\n\n---\nname: a\nmetadata:\n  x: [1,\n---\n", "/SKILL.md:6: invalid YAML"),
+        ("---\nname: a\nmetadata: {openclaw: {requires: [a]}}\n---\n", "/SKILL.md:3: requires must be"),
         (
-            "---\nname: a\nmetadata: {openclaw: {requires: {bins: {a: 1}}}}\n---\n",
-            "/SKILL.md:3: bins must be",
+            "---\nname: a\nmetadata: {openclaw: {requires: {bins: [[a]]}}}\n---\n",
+            "/SKILL.md:3: an entry of bins must be",
         ),
+        ("---\nname: a\nmetadata: {openclaw: {requires\n---\n", "/SKILL.md:3: invalid YAML"),
+        ("---\nname: a\nuser-invocable: maybe\n---\n", "/SKILL.md:3: user-invocable must be"),
+        ("<!-- mine -->\n---\nname: a\n---\n", "/SKILL.md:1: the frontmatter is missing"),
         (b"---\nname: a\n\xff: x\n---\n", "/SKILL.md:3: byte 0xff is not UTF-8"),
-        ("---\n" + "a: &a [*a, *a]\n" * 3 + "---\n", "/SKILL.md:2:"),
-        ("---\nx: " + "[" * 500 + "\n---\n", "/SKILL.md:2:"),
+        ("---\nmetadata:\n" + "  a: &a [*a, *a]\n" * 3 + "---\n", "/SKILL.md:3:"),
+        ("---\nmetadata:\n  x: " + "[" * 500 + "\n---\n", "/SKILL.md:3:"),
     ],
 )
 def test_what_is_broken_is_named_with_its_line(tmp_path: Path, text: str | bytes, said: str) -> None:
