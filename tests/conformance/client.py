@@ -46,11 +46,13 @@ def oauth(url: str) -> dict[str, Any]:
     """As a person would configure it: the suite's servers are on this machine."""
     given = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
     found: dict[str, Any] = {"allowPrivate": ["localhost", "127.0.0.1"]}
-    if "client_id" in given:
+    if "client_secret" in given:
         found |= {"clientId": given["client_id"], "clientSecret": given["client_secret"]}
         base = httpx2.URL(url)
         resource = httpx2.get(base.copy_with(path=f"/.well-known/oauth-protected-resource{base.path}"))
         found["issuer"] = resource.json()["authorization_servers"][0]
+        if "client-credentials" in os.environ.get("MCP_CONFORMANCE_SCENARIO", ""):
+            found["grant"] = "client_credentials"
     else:
         found["clientMetadataUrl"] = "https://conformance-test.local/client-metadata.json"
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import model_validator
 
 from colleague.config.secret import Secret
@@ -22,6 +24,11 @@ class McpOAuth(Section):
     issuer: str | None = works(
         default=None, description="The only authorization server that is used; needed with a clientSecret."
     )
+    grant: Literal["authorization_code", "client_credentials"] = works(
+        default="authorization_code",
+        description="Who logs in: a person in a browser, or with client_credentials this program as itself, "
+        "by clientId, clientSecret and issuer.",
+    )
     scope: str | None = works(
         default=None, description="Rights to ask for; what the server names when not set."
     )
@@ -36,6 +43,8 @@ class McpOAuth(Section):
     def _check_secret(self) -> McpOAuth:
         if self.client_secret is not None and not (self.client_id and self.issuer):
             raise ValueError("clientSecret needs clientId, and issuer: the server that the secret is for")
+        if self.grant == "client_credentials" and self.client_secret is None:
+            raise ValueError("grant client_credentials needs clientId, clientSecret and issuer")
         return self
 
 

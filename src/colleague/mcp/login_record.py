@@ -21,6 +21,7 @@ from colleague.redaction import Redactor
 EARLY_SECONDS = 30.0
 """So long before its end a token is replaced."""
 _LOCK_SECONDS = 60.0
+AS_PROGRAM = "client_credentials"
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,12 @@ class LoginRecord:
 
     @property
     def can_refresh(self) -> bool:
-        return bool(self.tokens.get("refresh_token") and self.client)
+        return bool(self.client and (self.tokens.get("refresh_token") or self.is_programs))
+
+    @property
+    def is_programs(self) -> bool:
+        """Whether no person logged in, but this program as itself."""
+        return self.client.get("grant_types") == [AS_PROGRAM]
 
     @property
     def is_over(self) -> bool:

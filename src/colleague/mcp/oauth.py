@@ -25,7 +25,7 @@ from pydantic import AnyUrl
 
 from colleague.config.secret import resolve
 from colleague.errors import ColleagueError
-from colleague.mcp.login_record import LoginRecord, LoginStore, address_of
+from colleague.mcp.login_record import AS_PROGRAM, LoginRecord, LoginStore, address_of
 from colleague.mcp.oauth_requests import LoginTrouble, OAuthRequests
 
 if TYPE_CHECKING:
@@ -141,7 +141,9 @@ async def _refresh(url: str, record: LoginRecord, requests: OAuthRequests) -> Lo
     """None when the authorization server refuses. Raises LoginTrouble when it cannot be asked now."""
     provider = OAuthClientProvider(url, OAuthClientMetadata(redirect_uris=[AnyUrl(_ADDRESS)]), _NoStorage())
     _restore(provider.context, record)
-    response = await requests.send(await provider._refresh_token())
+    scope = record.tokens.get("scope")
+    asked = _program_request(provider, scope) if record.is_programs else await provider._refresh_token()
+    response = await requests.send(asked)
     if response.status_code >= 500 or response.status_code == 429:
         raise LoginTrouble(
             f"the authorization server answered HTTP {response.status_code}", hint="try again later"
@@ -149,6 +151,18 @@ async def _refresh(url: str, record: LoginRecord, requests: OAuthRequests) -> Lo
     if not await provider._handle_refresh_response(response):
         return None
     return _record(url, provider.context)
+
+
+def _program_request(provider: OAuthClientProvider, scope: str | None) -> httpx2.Request:
+    """Asks for a token for this program itself."""
+    context = provider.context
+    head = {"Content-Type": "application/x-www-form-urlencoded"}
+    form, headers = context.prepare_token_auth({"grant_type": AS_PROGRAM}, head)
+    if context.should_include_resource_param(context.protocol_version):
+        form["resource"] = context.get_resource_url()
+    if scope:
+        form["scope"] = scope
+    return httpx2.Request("POST", provider._get_token_endpoint(), data=form, headers=headers)
 
 
 class PersonAtLogin(Protocol):
@@ -177,6 +191,7 @@ class LoginClient:
     scope: str = ""
     issuer: str = ""
     metadata_url: str = ""
+    as_program: bool = False
 
     @classmethod
     def of(cls, oauth: McpOAuth, environ: Mapping[str, str], key: str) -> LoginClient:
@@ -187,13 +202,22 @@ class LoginClient:
             else ""
         )
         client_id = resolve(oauth.client_id or "", environ, key=f"{key}.oauth.clientId")
-        return cls(client_id, secret, oauth.scope or "", oauth.issuer or "", oauth.client_metadata_url or "")
+        return cls(
+            client_id,
+            secret,
+            oauth.scope or "",
+            oauth.issuer or "",
+            oauth.client_metadata_url or "",
+            oauth.grant == AS_PROGRAM,
+        )
 
     def known(self, redirect_uri: str) -> OAuthClientInformationFull | None:
         """None when we have to register."""
         if not self.client_id:
             return None
+        grants = {"grant_types": [AS_PROGRAM]} if self.as_program else {}
         return OAuthClientInformationFull(
+            **grants,
             client_id=self.client_id,
             client_secret=self.client_secret or None,
             redirect_uris=[AnyUrl(redirect_uri)],
@@ -202,7 +226,8 @@ class LoginClient:
 
 
 class NewLogin(OAuthClientProvider):
-    """Asks a person to log in as soon as the server wants it. `asked` says whether it did."""
+    """Asks a person to log in as soon as the server wants it, or logs in as this program. `asked` says
+    whether it did."""
 
     def __init__(
         self,
@@ -272,6 +297,9 @@ class NewLogin(OAuthClientProvider):
             more = union_scopes(self._before.tokens.get("scope"), self._before.wanted_scope)
             scope = union_scopes(scope, more if self._before.wanted_scope else None)
         self.context.client_metadata.scope = scope
+        if self._client.as_program:
+            self.asked = True
+            return _program_request(self, scope)
         return await super()._perform_authorization()
 
     def _check_issuer(self) -> None:

@@ -45,6 +45,7 @@ class Site:
         self.registered_uri = ""
         self.needed_scope = ""
         self.token_status = 200
+        self.trusts_programs = False
         self.changes: dict[str, Any] = {}
 
     @property
@@ -135,11 +136,15 @@ class Site:
         self.valid.add(access)
         self.refresh_tokens = {refresh}
         lasts = {"expires_in": self.lifetime, "scope": "read"}
+        if form["grant_type"] == "client_credentials":
+            return JSONResponse({"access_token": access, "token_type": "Bearer"} | lasts)
         return JSONResponse(
             {"access_token": access, "token_type": "Bearer", "refresh_token": refresh} | lasts
         )
 
     def _is_right(self, form: dict[str, str]) -> bool:
+        if form["grant_type"] == "client_credentials":
+            return self.trusts_programs and form["resource"] == f"{self.url}/mcp"
         if form["grant_type"] == "refresh_token":
             return form["refresh_token"] in self.refresh_tokens
         asked = self.codes.pop(form["code"], None)

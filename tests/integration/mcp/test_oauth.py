@@ -281,6 +281,31 @@ def test_a_configured_client_goes_to_its_own_issuer_only(office: Office) -> None
     assert office.site.requests("/register") == 0
 
 
+def test_a_program_logs_in_as_itself_and_again_when_its_token_ran_out(office: Office) -> None:
+    """After the first login nobody is needed; a refused one is said like any other."""
+    known = {"clientId": "ours", "clientSecret": "ours-secret", "issuer": office.site.url}
+    office.oauth = known | {"grant": "client_credentials", "scope": "read"}
+    with pytest.raises(ServerDown, match=r"invalid_grant"):
+        run(office.log_in())
+    office.site.trusts_programs = True
+
+    async def work() -> None:
+        assert await office.log_in() == 1
+        async with office.servers() as servers:
+            office.site.end_tokens()
+            assert await echo(servers) == "hello"
+            office.site.end_tokens()
+            office.site.trusts_programs = False
+            with pytest.raises(LoginNeeded, match=r"the last one has ended"):
+                await echo(servers, "again")
+
+    run(work())
+    assert office.visited == []
+    assert {form["grant_type"] for form in office.site.forms} == {"client_credentials"}
+    assert {form["scope"] for form in office.site.forms} == {"read"}
+    assert office.site.requests("/register") == 0
+
+
 def test_more_rights_are_asked_for_at_the_next_login(office: Office) -> None:
     async def work() -> None:
         await office.log_in()

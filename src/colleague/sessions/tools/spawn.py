@@ -11,6 +11,7 @@ from colleague.agent.tools.arguments import parameters
 from colleague.config import Settings
 from colleague.config.agents import NEAREST_LEVEL, Subagents
 from colleague.errors import ColleagueError, NotFound
+from colleague.sandbox.session_sandbox import is_sandboxed
 from colleague.session_key import SessionKey
 from colleague.session_label import parse_label
 from colleague.sessions.changes import model_columns
@@ -114,7 +115,17 @@ class SessionsSpawnTool(DelegatingTool):
             self.settings.for_agent(str(wanted))
         except NotFound as error:
             raise NotSent(f"{error.message} ({error.hint})") from None
+        self._require_sandbox(str(wanted))
         return str(wanted)
+
+    def _require_sandbox(self, agent: str) -> None:
+        """Nobody leaves a sandbox by having somebody outside do it."""
+        child = str(SessionKey.for_subagent(new_id(), agent=agent))
+        if is_sandboxed(self.settings, self.entry.key) and not is_sandboxed(self.settings, child):
+            raise NotSent(
+                f"this session runs in a sandbox and {agent!r} would not; spawn one of your own, or an agent "
+                "whose sandbox.mode covers it"
+            )
 
     def _label(self, given: dict[str, Any]) -> str | None:
         try:
