@@ -33,9 +33,17 @@ class ModelProbe(TypedDict):
     hint: str
 
 
+class ToolChange(TypedDict):
+    """A tool that is not as a person accepted it; `lines` as a unified diff."""
+
+    change: str
+    lines: list[str]
+
+
 class McpServerDocument(TypedDict):
     """An MCP server. `digest` is of its entry in the settings; `findings` what of its tools is left out;
-    `changes` what of them is not as a person accepted it."""
+    `changes` what of them is not as a person accepted it, `tools_digest` of its tools as they were listed
+    last."""
 
     name: str
     transport: str
@@ -45,7 +53,8 @@ class McpServerDocument(TypedDict):
     tools: int | None
     error: str
     findings: list[str]
-    changes: list[str]
+    changes: list[ToolChange]
+    tools_digest: str
 
 
 class ServerProbe(TypedDict):

@@ -58,12 +58,14 @@ def restore(
     home: HomeOption = None,
 ) -> None:
     """Put a copy back. The database before it is kept aside; nothing may work on the home meanwhile."""
+    from colleague.cli.change_record import record_change
     from colleague.cli.output import TICK, say
     from colleague.store import backup
 
     place, _ = _on_sqlite(home, "pg_restore --clean --dbname URL FILE")
     with place.working(wait_seconds=0):
         aside = backup.restore(place, file.expanduser().absolute())
+    record_change(place, "database.restore", str(file), aside=str(aside or ""))
     say(f"{TICK} {file} is the database of {place.root} now")
     if aside is not None:
         say(f"  the one before it is kept: {aside}")
@@ -72,6 +74,7 @@ def restore(
 @app.command()
 def new(home: HomeOption = None, yes: YesOption = False) -> None:
     """Go on although the database is gone: with a new one, or with the other one that is there."""
+    from colleague.cli.change_record import record_change
     from colleague.cli.client import opened
     from colleague.cli.output import TICK, confirm, say
 
@@ -79,6 +82,7 @@ def new(home: HomeOption = None, yes: YesOption = False) -> None:
     confirm("Every run, approval and schedule of the old database stays lost. Go on?", yes=yes)
     with place.working(wait_seconds=0):
         forget_database(place, settings)
+    record_change(place, "database.new", "")
     say(f"{TICK} the next command begins with the database that is there, or with a new one")
 
 

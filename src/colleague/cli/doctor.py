@@ -125,12 +125,15 @@ def _fixed(given: object) -> list[DoctorCheck]:
     """What --fix did. It changes modes and nothing else."""
     from pathlib import Path
 
+    from colleague.cli.change_record import record_change
     from colleague.home import Home
     from colleague.permissions import close_to_others, open_to_others
 
     place = Home.find(given if isinstance(given, Path) else None)
     found = open_to_others(place)
     failed = close_to_others(found)
+    if len(found) > len(failed):
+        record_change(place, "permissions.close", str(place.root), files=len(found) - len(failed))
     done = [DoctorCheck("fixed", "ok", f"{len(found) - len(failed)} files and folders are closed to others")]
     cure = "change its mode as its owner"
     return (done if len(found) > len(failed) else []) + [

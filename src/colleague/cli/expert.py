@@ -42,6 +42,7 @@ def install(
 ) -> None:
     """Install an expert; shows its tools, triggers and tiers, and what is missing."""
     from colleague.cli import expert_view
+    from colleague.cli.change_record import record_change
     from colleague.cli.client import loaded
     from colleague.cli.output import progress
     from colleague.experts.install import install_expert
@@ -53,6 +54,8 @@ def install(
     with progress("Installing") as tell:
         parsed = parse_source(source, path=path, link=link)
         expert = install_expert(place, settings.workspace, parsed, name=name, progress=tell)
+    about = {"source": str(parsed), "digest": expert.record.digest}
+    record_change(place, "expert.install", expert.name, expert=expert.name, **about)
     expert_view.say_installed(expert, as_json=as_json)
 
 
@@ -137,6 +140,7 @@ def bind(
     home: HomeOption = None,
 ) -> None:
     """Connect a tool of an expert to a server. Your comments in bindings.yaml stay."""
+    from colleague.cli.change_record import record_change
     from colleague.cli.output import TICK, say
     from colleague.experts.bind import bind_tool
     from colleague.experts.expert import require_valid
@@ -144,6 +148,7 @@ def bind(
     mapping = dict(_pair(text) for text in operation or [])
     with _changing(home, name) as expert:
         bind_tool(expert, require_valid(expert.read(), name), tool, server, skill=skill, operations=mapping)
+    record_change(_home(home), "expert.bind", tool, expert=name, to=server)
     say(f"{TICK} {name}: {tool} → {server}")
 
 
@@ -154,11 +159,13 @@ def unbind(
     home: HomeOption = None,
 ) -> None:
     """Disconnect a tool."""
+    from colleague.cli.change_record import record_change
     from colleague.cli.output import TICK, say
     from colleague.experts.bind import unbind_tool
 
     with _changing(home, name) as expert:
         unbind_tool(expert, tool)
+    record_change(_home(home), "expert.unbind", tool, expert=name)
     say(f"{TICK} {name}: {tool} is bound to nothing now")
 
 
@@ -201,10 +208,12 @@ def enable(name: ExpertArgument, home: HomeOption = None) -> None:
 @app.command()
 def disable(name: ExpertArgument, home: HomeOption = None) -> None:
     """Turn an expert's triggers off."""
+    from colleague.cli.change_record import record_change
     from colleague.cli.output import TICK, say
     from colleague.experts.enabling import disable_expert
 
     disable_expert(*_place(home), name)
+    record_change(_home(home), "expert.disable", name, expert=name)
     say(f"{TICK} {name} is disabled: its triggers are off")
 
 
@@ -252,6 +261,7 @@ def remove(
     home: HomeOption = None,
 ) -> None:
     """Remove an expert. Its state and bindings stay for a reinstall, unless --purge."""
+    from colleague.cli.change_record import record_change
     from colleague.cli.output import TICK, confirm, say
     from colleague.experts.expert import find_expert
     from colleague.experts.install import remove_expert
@@ -261,6 +271,7 @@ def remove(
     if purge:
         confirm(f"Delete {name} with its state and bindings for ever?", yes=yes)
     remove_expert(place, workspace, name, purge=purge)
+    record_change(place, "expert.remove", name, expert=name, purge=purge)
     say(f"{TICK} {name} is removed" + ("" if purge else "; its state and bindings stay for a reinstall"))
 
 
@@ -302,11 +313,16 @@ def _place(home: Path | None) -> tuple[Home, Path]:
     return place, loaded(place).workspace
 
 
-def _find(home: Path | None, name: str) -> Expert:
-    from colleague.experts.expert import find_expert
+def _home(home: Path | None) -> Home:
     from colleague.home import Home
 
-    return find_expert(Home.find(home), name)
+    return Home.find(home)
+
+
+def _find(home: Path | None, name: str) -> Expert:
+    from colleague.experts.expert import find_expert
+
+    return find_expert(_home(home), name)
 
 
 def _changing(home: Path | None, name: str) -> AbstractContextManager[Expert]:

@@ -107,12 +107,14 @@ def _short(text: str) -> str:
 
 def enable(home: Home, name: str) -> bool:
     """Triggers that cannot work hold up no other: they are named, and False says that there are some."""
+    from colleague.cli.change_record import record_change
     from colleague.config import load_settings
     from colleague.experts.enabling import enable_expert
     from colleague.plugins.skill_folders import plugin_skill_folders
 
     settings = load_settings(home)
     package = enable_expert(home, settings, name, plugin_skill_folders(home, settings))
+    record_change(home, "expert.enable", name, expert=name)
     say(f"{TICK} {name} is enabled")
     problems = _trigger_problems(home, name)
     for trigger in package.triggers:

@@ -143,6 +143,7 @@ def add(
     home: HomeOption = None,
 ) -> None:
     """Add a server to colleague.json. Your comments in it stay."""
+    from colleague.cli.change_record import record_change
     from colleague.cli.output import TICK, note, say, say_hint
     from colleague.mcp.entries import add_entry
 
@@ -154,11 +155,12 @@ def add(
         entry["demo"] = True
     place, _ = _settings(home)
     add_entry(place, name, entry)
+    record_change(place, "server.add", name, where=_shown(place, name), demo=demo)
     if secret := _literal_secret(entry):
         place.settings_file.chmod(0o600)
         note(f"{secret} is now in {place.settings_file}, readable by you alone; better: '${{NAME}}'")
     say(f"{TICK} {name} is added to {place.settings_file}")
-    _accept_if_served(place, home, name)
+    _accept_if_served(place, name)
     say_hint(f"Next: colleague mcp probe {name}")
 
 
@@ -166,37 +168,41 @@ def add(
 def accept(name: ServerArgument, home: HomeOption = None) -> None:
     """Let a server be started that is new or changed in the settings, and take its tools as they are now."""
     from colleague.cli.output import TICK, plain, say
-    from colleague.mcp.tool_record import ToolRecord
 
     place, settings = _settings(home)
-    command = _accept(home, settings, name)
+    command, changes = _accept(place, settings, name)
     say(f"{TICK} {name} is accepted: {plain(command)}")
-    for change in ToolRecord.of(place.state / "mcp", name).accept():
+    for change in changes:
         say(f"  {plain(change)}")
 
 
-def _accept(home: Path | None, settings: Settings, name: str) -> str:
-    """The command, or URL, that may be started from now on."""
-    from colleague.cli.client import with_client
+def _accept(home: Home, settings: Settings, name: str) -> tuple[str, list[str]]:
+    """The command, or URL, that may be started from now on; and what of its tools is accepted with it."""
+    from colleague.cli.client import Client, with_client
     from colleague.experts.launch_acceptance import find_entry
+    from colleague.mcp.tool_record import ToolRecord
     from colleague.user_name import user_name
 
-    entry = find_entry(settings, name)
-    with_client(home, lambda using: using.service.accept_server(name, entry.digest, user_name()))
-    return entry.command
+    entry, tools = find_entry(settings, name), ToolRecord.of(home.state / "mcp", name).digest()
+
+    async def work(using: Client) -> list[str]:
+        await using.service.accept_server(name, entry.digest, user_name())
+        return await using.service.accept_tools(name, tools)
+
+    return entry.command, with_client(home.root, work)
 
 
-def _accept_if_served(place: Home, home: Path | None, name: str) -> None:
+def _accept_if_served(home: Home, name: str) -> None:
     """Whoever adds a server accepts it. Without a gateway the next start does that."""
     from colleague.cli.output import note
     from colleague.config import load_settings
     from colleague.errors import ColleagueError
     from colleague.runtime.gateway_file import gateway_runs
 
-    if not gateway_runs(place):
+    if not gateway_runs(home):
         return
     try:
-        _accept(home, load_settings(place), name)
+        _accept(home, load_settings(home), name)
     except ColleagueError as error:
         note(f"{name} waits for a yes: {error.message}; then run colleague mcp accept {name}")
 
@@ -263,12 +269,14 @@ def _literal_secret(entry: dict[str, Any]) -> str:
 @app.command()
 def remove(name: ServerArgument, home: HomeOption = None) -> None:
     """Remove a server from colleague.json. Your comments in it stay."""
+    from colleague.cli.change_record import record_change
     from colleague.cli.output import TICK, say
     from colleague.mcp.entries import remove_entry
     from colleague.mcp.login_record import LoginStore
 
     place, _ = _settings(home)
     still = remove_entry(place, name)
+    record_change(place, "server.remove", name)
     if not still:
         LoginStore.of(place.state / "mcp", name).forget()
     say(f"{TICK} {name} is removed from {place.settings_file}" + (f"; {still} still has it" if still else ""))
@@ -463,6 +471,15 @@ def _marks(tool: McpTool) -> str:
 def _first_line(text: str) -> str:
     line = text.strip().partition("\n")[0]
     return line if len(line) <= 80 else f"{line[:79]}…"
+
+
+def _shown(home: Home, name: str) -> str:
+    """The command or URL of a server, without its secrets."""
+    from colleague.config import load_settings
+    from colleague.mcp.launch import shown_command
+
+    server = load_settings(home).mcp.servers.get(name)
+    return shown_command(server) if server else ""
 
 
 def _settings(home: Path | None) -> tuple[Home, Settings]:

@@ -6,6 +6,7 @@ import asyncio
 import os
 from typing import TYPE_CHECKING
 
+from colleague.cli.change_record import record_change
 from colleague.cli.output import TICK, note, plain, say, say_hint, say_json
 from colleague.errors import ColleagueError
 
@@ -40,6 +41,8 @@ def log_in(home: Home, name: str, server: McpServer, *, browser: bool, as_json: 
         listens=lambda listener: None if browser else _read_pasted(listener),
     )
     tools = asyncio.run(log_in_at(home, name, server, os.environ, screen))
+    if tools is not None:
+        record_change(home, "server.login", name)
     if as_json:
         say_json({"server": name, "logged_in": tools is not None, "tools": tools})
     elif tools is None:
@@ -86,6 +89,8 @@ def log_out(home: Home, name: str, server: McpServer | None, *, as_json: bool) -
     from colleague.mcp.login import log_out as log_out_of
 
     done = asyncio.run(log_out_of(home, name, server, os.environ))
+    if done:
+        record_change(home, "server.logout", name)
     if as_json:
         say_json({"server": name, "logged_out": bool(done), "detail": done})
     elif done:

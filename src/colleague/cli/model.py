@@ -87,6 +87,7 @@ def add(
     import os
 
     from colleague.agent.models.entries import NewModel, add_model, checked
+    from colleague.cli.change_record import record_change
     from colleague.cli.output import TICK, note, say, say_hint, say_json
     from colleague.home import Home
 
@@ -94,6 +95,7 @@ def add(
     key = _read_key(api_key_env) if api_key_stdin else ""
     new = checked(NewModel(name, provider, model, base_url, api_key_env, key, context_window))
     add_model(place, new, default=default)
+    record_change(place, "model.add", new.full_name, provider=provider, key=new.variable, default=default)
     if as_json:
         say_json({"model": new.full_name, "key": new.variable or None, "default": default})
         return

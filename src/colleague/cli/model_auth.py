@@ -91,6 +91,7 @@ def add(
 
     from colleague.agent.models.builtin import BUILT_IN
     from colleague.agent.models.profile_entries import NewProfile, add_profile, checked_profile
+    from colleague.cli.change_record import record_change
     from colleague.cli.client import opened
     from colleague.cli.output import TICK, note, say, say_json
 
@@ -99,6 +100,7 @@ def add(
     providers = list(dict.fromkeys([*settings.models.providers, *BUILT_IN]))
     new = checked_profile(NewProfile(name, provider, mode, env, key, email), providers)
     add_profile(place, new)
+    record_change(place, "auth.add", new.name, provider=new.provider, mode=new.mode, key=new.variable)
     if as_json:
         say_json(
             {"profile": new.name, "provider": new.provider, "mode": new.mode, "key": new.variable or None}
@@ -132,12 +134,14 @@ def _problem_in_gateway(home: Home, name: str) -> str:
 def remove(name: ProfileArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Remove a profile from colleague.json, with its statistics. Those of OpenClaw stay."""
     from colleague.agent.models.profile_entries import remove_profile
+    from colleague.cli.change_record import record_change
     from colleague.cli.client import with_client
     from colleague.cli.output import TICK, say, say_json
     from colleague.home import Home
 
     place = Home.find(home)
     remove_profile(place, name)
+    record_change(place, "auth.remove", name)
     with_client(home, lambda client: client.service.forget_auth_profile(name))
     if as_json:
         say_json({"profile": name, "removed": True})

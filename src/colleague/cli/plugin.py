@@ -92,11 +92,13 @@ def enable(name: PluginArgument, home: HomeOption = None, as_json: JsonOption = 
     import asyncio
     import os
 
+    from colleague.cli.change_record import record_change
     from colleague.cli.output import TICK, say, say_hint, say_json
     from colleague.plugins.enabling import enable_plugin
 
     place, settings = _opened(home)
     problem = asyncio.run(enable_plugin(place, settings, os.environ, name))
+    record_change(place, "plugin.enable", name, problem=problem)
     document = next(each for each in documents(place, settings) if each["name"] == name)
     if as_json:
         say_json(document)
@@ -113,11 +115,13 @@ def enable(name: PluginArgument, home: HomeOption = None, as_json: JsonOption = 
 @app.command()
 def disable(name: PluginArgument, home: HomeOption = None, as_json: JsonOption = False) -> None:
     """Load a plugin no longer."""
+    from colleague.cli.change_record import record_change
     from colleague.cli.output import TICK, say, say_json
     from colleague.plugins.enabling import disable_plugin
 
     place, settings = _opened(home)
     disable_plugin(place, name)
+    record_change(place, "plugin.disable", name)
     if as_json:
         say_json(next((each for each in documents(place, settings) if each["name"] == name), None))
     else:

@@ -79,12 +79,15 @@ def prune(
     """Remove sandboxes that nobody uses, with their files, as sandbox.prune says."""
     import asyncio
 
+    from colleague.cli.change_record import record_change
     from colleague.cli.output import say, say_json
     from colleague.home import Home
 
     place = Home.find(home)
     wanted = _wanted(_folders(place), names or [])
     gone = wanted if dry_run or not wanted else asyncio.run(_remove(place, wanted))
+    for each in [] if dry_run else gone:
+        record_change(place, "sandbox.prune", each)
     if as_json:
         say_json({"removed": [] if dry_run else gone, "would_remove": gone if dry_run else []})
         return

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from colleague.cli.change_record import record_change
 from colleague.cli.output import CROSS, TICK, confirm, note, progress, say, say_error, say_json
 from colleague.cli.typed import with_home
 from colleague.errors import ColleagueError, PackageError
@@ -70,6 +71,8 @@ def _decide(home: Home, workspace: Path, update: Update, answers: Answers) -> di
         verb = "Accept" if update.accepts_folder else "Update"
         confirm(f"{name} may then do more without asking than before. {verb} it?", yes=answers.yes)
     apply_update(home, workspace, update)
+    about = {"digest": update.new.digest, "loosens": bool(update.loosens), "force": bool(update.needs_force)}
+    record_change(home, "expert.update", name, expert=name, **about)
     if update.accepts_folder:
         tell(f"{TICK} {name} {update.new.manifest.version} is accepted as it is in {update.expert.root}")
         return _result(update, "accepted")

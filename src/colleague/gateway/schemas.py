@@ -481,6 +481,10 @@ class AcceptAsked(Asked):
     by: Annotated[str, Field(max_length=200)] = ""
 
 
+class AcceptToolsAsked(Asked):
+    digest: Annotated[str, Field(min_length=1, max_length=200)]
+
+
 class AuthProfileDocument(BaseModel):
     """A key of a provider, never the key itself. `state`: ready, cooldown, or unusable with a `problem`."""
 

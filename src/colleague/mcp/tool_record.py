@@ -9,16 +9,22 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from colleague.errors import ColleagueError
 from colleague.file_cache import FileCache
 from colleague.files import locked, write_atomic
 from colleague.mcp.log import safe_name
 from colleague.mcp.mcp_tool import McpTool
+from colleague.mcp.tool_difference import ToolDifference, difference_lines, tool_text
 
 _MOST_SHOWN = 20
+
+
+class ToolsChanged(ColleagueError):
+    """The tools are not the ones that were looked at."""
 
 
 @dataclass(frozen=True)
@@ -29,11 +35,14 @@ class KnownTool:
     schema: str
     read_only: bool
     idempotent: bool = False
+    text: str = field(default="", compare=False)
+    """What a person is shown of it: description, parameters, hints. Empty in older records."""
 
     @classmethod
     def of(cls, tool: McpTool) -> KnownTool:
-        text = f"{tool.title}\n{tool.description}"
-        return cls(_digest(text), _digest(tool.input_schema), tool.read_only, tool.idempotent)
+        said = f"{tool.title}\n{tool.description}"
+        hints = (tool.read_only, tool.idempotent)
+        return cls(_digest(said), _digest(tool.input_schema), *hints, tool_text(tool))
 
 
 @dataclass(frozen=True)
@@ -61,9 +70,13 @@ class ToolRecord:
         stored = self._stored()
         return [_believed(each, _known(stored, "accepted")) for each in tools] if stored else list(tools)
 
-    def accept(self) -> tuple[str, ...]:
-        """What was listed last is known from now on; the changes that this covers."""
+    def accept(self, digest: str = "") -> tuple[str, ...]:
+        """What was listed last is known from now on; the changes that this covers.
+
+        `digest` is of the list that a person looked at; another one raises ToolsChanged."""
         stored = self._stored()
+        if digest and digest != self.digest():
+            raise ToolsChanged("the tools are not the ones you looked at", hint="look at them again")
         if not stored:
             return ()
         accepted, latest = _known(stored, "accepted"), _known(stored, "latest")
@@ -72,11 +85,18 @@ class ToolRecord:
 
     def changes(self) -> tuple[str, ...]:
         """As of the list that was seen last; no server is asked."""
+        return tuple(each.change for each in self.differences())
+
+    def differences(self) -> tuple[ToolDifference, ...]:
+        """The same changes, with the lines that differ."""
         stored = self._stored()
         if not stored:
             return ()
-        accepted, latest = _known(stored, "accepted"), _known(stored, "latest")
-        return _changes(accepted, latest)
+        return _differences(_known(stored, "accepted"), _known(stored, "latest"))
+
+    def digest(self) -> str:
+        """Of the list that was seen last."""
+        return _digest(self._stored().get("latest"))
 
     def _stored(self) -> dict[str, Any]:
         try:
@@ -116,13 +136,24 @@ def _believed(tool: McpTool, accepted: Mapping[str, KnownTool]) -> McpTool:
 
 
 def _changes(accepted: Mapping[str, KnownTool], now: Mapping[str, KnownTool]) -> tuple[str, ...]:
-    found = [f"{name!r} is new" for name in now if name not in accepted]
-    found += [f"{name!r} is gone" for name in accepted if name not in now]
+    return tuple(each.change for each in _differences(accepted, now))
+
+
+def _differences(
+    accepted: Mapping[str, KnownTool], now: Mapping[str, KnownTool]
+) -> tuple[ToolDifference, ...]:
+    found = [
+        ToolDifference(f"{name!r} is new", difference_lines("", each.text))
+        for name, each in now.items()
+        if name not in accepted
+    ]
+    found += [ToolDifference(f"{name!r} is gone") for name in accepted if name not in now]
     for name, each in now.items():
-        if name in accepted and accepted[name] != each:
-            found.append(f"{name!r} has changed: {_difference(accepted[name], each)}")
+        if name in accepted and (before := accepted[name]) != each:
+            change = f"{name!r} has changed: {_difference(before, each)}"
+            found.append(ToolDifference(change, difference_lines(before.text, each.text)))
     more = len(found) - _MOST_SHOWN
-    return (*found[:_MOST_SHOWN], *([f"{more:,} more changes"] if more > 0 else []))
+    return (*found[:_MOST_SHOWN], *([ToolDifference(f"{more:,} more changes")] if more > 0 else []))
 
 
 def _difference(before: KnownTool, now: KnownTool) -> str:

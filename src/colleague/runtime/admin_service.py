@@ -68,6 +68,10 @@ class AdminService(Protocol):
         """The configured servers, as the process that works on runs has them."""
         ...
 
+    async def accept_tools(self, name: str, digest: str) -> list[str]:
+        """Its tools are known as they were listed last, if that list has this digest; what changed."""
+        ...
+
     async def probe_server(self, name: str) -> ServerProbe:
         """Starts a server, unless it is up, and lists its tools. What goes wrong is in the answer."""
         ...

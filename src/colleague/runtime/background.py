@@ -15,6 +15,7 @@ from colleague.errors import DatabaseUnavailable
 from colleague.experts.workspace.snapshots import digests_in_use, forget_snapshots
 from colleague.home import Home
 from colleague.run_event import RunEvent
+from colleague.runtime.audit_intake import take_in_changes
 from colleague.runtime.cleanup import remove_idle_sandboxes, remove_old_scratch, remove_unused_media
 from colleague.runtime.host import AssemblerByKind, Host, kind_limits, sender_with
 from colleague.store.claims import Taken
@@ -145,6 +146,7 @@ class BackgroundServices:
 
     async def _clean_up(self) -> None:
         while True:
+            await take_in_changes(self.home, self.host.database)
             await remove_old_scratch(self.home, self.host.database, self.settings, self.clock)
             await self.host.database.write(lambda tx: end_removed(tx, self.registry))
             await self._archive_children()

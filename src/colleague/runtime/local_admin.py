@@ -18,8 +18,10 @@ from colleague.mcp.log import log_file
 from colleague.mcp.probe import Probed, probe
 from colleague.mcp.server import ServerStatus
 from colleague.mcp.servers import Servers, unknown_server
+from colleague.mcp.tool_record import ToolRecord
 from colleague.overview_document import DecisionBrief, OverviewDocument
 from colleague.person_document import PersonDocument, SignInLink
+from colleague.runtime.audit_intake import take_in_changes
 from colleague.runtime.doctor_process import run_doctor
 from colleague.runtime.requests import AuditQuery
 from colleague.runtime.service_base import ServiceBase
@@ -76,6 +78,7 @@ class LocalAdmin(ServiceBase):
             wanted = AuditFilter(asked.who, asked.action, asked.expert, asked.text, *times)
             return wanted.page(tx, limit=asked.limit, after=asked.after)
 
+        await take_in_changes(self.home, self.database)
         return await self.database.read(work)
 
     async def people(self) -> list[PersonDocument]:
@@ -141,6 +144,7 @@ class LocalAdmin(ServiceBase):
 
     def _server_document(self, status: ServerStatus) -> McpServerDocument:
         entry = self.settings.mcp.servers.get(status.name)
+        record = self._tool_record(status.name)
         return {
             "name": status.name,
             "transport": status.transport,
@@ -150,8 +154,22 @@ class LocalAdmin(ServiceBase):
             "tools": status.tools,
             "error": status.error,
             "findings": list(status.findings),
-            "changes": list(status.changes),
+            "changes": [{"change": d.change, "lines": list(d.lines)} for d in record.differences()],
+            "tools_digest": record.digest(),
         }
+
+    async def accept_tools(self, name: str, digest: str) -> list[str]:
+        self._require_server(name)
+        record = self._tool_record(name)
+        if not record.changes():
+            return []
+        changes = await asyncio.to_thread(record.accept, digest)
+        change = Change("server.accept-tools", name, detail={"changes": list(changes), "digest": digest})
+        await self.database.write(lambda tx: self._note(tx, change))
+        return list(changes)
+
+    def _tool_record(self, name: str) -> ToolRecord:
+        return ToolRecord.of(self.home.state / "mcp", name)
 
     async def probe_server(self, name: str) -> ServerProbe:
         self._require_server(name)

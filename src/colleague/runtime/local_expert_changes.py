@@ -51,10 +51,10 @@ class LocalExpertChanges(LocalExperts):
             )
             return found.name
 
-        change = Change(
-            "expert.install", asked.name, detail={"source": str(_source(asked)), "digest": digest}
+        about = {"source": str(_source(asked)), "digest": digest}
+        return await self.expert(
+            await self._changed(lambda name: Change("expert.install", name, name, detail=about), work)
         )
-        return await self.expert(await self._changed(change, work))
 
     async def bind_tool(self, name: str, asked: BindRequest) -> None:
         if not asked.server.strip():
@@ -129,13 +129,14 @@ class LocalExpertChanges(LocalExperts):
         workspace = self.settings.workspace
         await self._changed(change, lambda: remove_expert(self.home, workspace, name, purge=purge))
 
-    async def _changed(self, change: Change, work: Callable[[], T]) -> T:
+    async def _changed(self, change: Change | Callable[[T], Change], work: Callable[[], T]) -> T:
         """Does it beside the loop and writes it down; the triggers are read again whatever came of it."""
         try:
             done = await asyncio.to_thread(work)
         finally:
             await self.registry.renew()
-        await self.database.write(lambda tx: self._note(tx, change))
+        noted = change if isinstance(change, Change) else change(done)
+        await self.database.write(lambda tx: self._note(tx, noted))
         return done
 
 

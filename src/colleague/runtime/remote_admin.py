@@ -80,6 +80,11 @@ class RemoteAdmin(ABC):
         found: list[McpServerDocument] = await self._ask("GET", "/api/servers")
         return found
 
+    async def accept_tools(self, name: str, digest: str) -> list[str]:
+        path = f"/api/servers/{_part(name)}/accept-tools"
+        found: list[str] = await self._ask("POST", path, {"digest": digest})
+        return found
+
     async def probe_server(self, name: str) -> ServerProbe:
         path = f"/api/servers/{_part(name)}/probe"
         found: ServerProbe = await self._ask("POST", path, {}, PATIENT_SECONDS)

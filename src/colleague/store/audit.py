@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from sqlalchemy import ColumnElement, or_, select
 
 from colleague.audit_document import AuditEntry, AuditPage
+from colleague.audit_file import CommandChange
 from colleague.clock import iso
 from colleague.hooks.events import HookEvent
 from colleague.origin import Origin
@@ -38,20 +39,27 @@ class Change:
 
 
 def note_change(tx: Tx, origin: Origin, change: Change) -> None:
+    tx.insert(audit, id=new_id(), at=tx.now, **_values(origin, change))
+
+
+def note_command(tx: Tx, made: CommandChange) -> None:
+    """Writes down what a command did without the database; once, however often it is told."""
+    change = Change(made.action, made.subject, made.expert, detail=dict(made.detail))
+    tx.insert_once(audit, id=made.id, at=made.at, **_values(Origin(made.who, "command"), change))
+
+
+def _values(origin: Origin, change: Change) -> dict[str, Any]:
     detail = {name: _bounded(value) for name, value in (change.detail or {}).items() if value}
-    tx.insert(
-        audit,
-        id=new_id(),
-        at=tx.now,
-        who=origin.who[:LONGEST],
-        source=origin.source,
-        address=origin.address,
-        action=change.action,
-        subject=change.subject[:LONGEST],
-        expert=change.expert,
-        run_id=change.run_id,
-        detail=json.dumps(detail, ensure_ascii=False),
-    )
+    return {
+        "who": origin.who[:LONGEST],
+        "source": origin.source,
+        "address": origin.address,
+        "action": change.action,
+        "subject": change.subject[:LONGEST],
+        "expert": change.expert,
+        "run_id": change.run_id,
+        "detail": json.dumps(detail, ensure_ascii=False),
+    }
 
 
 def _bounded(value: Any) -> Any:

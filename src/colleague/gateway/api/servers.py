@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import AcceptAsked
+from colleague.gateway.schemas import AcceptAsked, AcceptToolsAsked
 from colleague.settings_document import McpServerDocument, ServerProbe
 
 router = APIRouter(prefix="/api/servers", tags=["servers"])
@@ -28,6 +28,12 @@ async def accept(name: str, asked: AcceptAsked, here: GatewayDep) -> McpServerDo
     await accept_in(here, name, asked.digest, asked.by.strip() or WHO)
     [found] = [each for each in await here.service.mcp_servers() if each["name"] == name]
     return found
+
+
+@router.post("/{name}/accept-tools", response_model=list[str], responses=with_token(404, 409))
+async def accept_tools(name: str, asked: AcceptToolsAsked, here: GatewayDep) -> list[str]:
+    """Take its tools as they were listed last. `digest` is the `tools_digest` that the person looked at."""
+    return await here.service.accept_tools(name, asked.digest)
 
 
 @router.post("/{name}/probe", response_model=ServerProbe, responses=with_token(404))

@@ -24,8 +24,8 @@ router = APIRouter(prefix="/settings", include_in_schema=False)
 ON_A_PAGE = 50
 AT_ONCE = 1_000
 NOUNS = (
-    *("approval", "auth", "canvas", "deadletter", "expert", "grant", "person", "run", "server", "session"),
-    *("state", "trigger"),
+    *("approval", "auth", "canvas", "database", "deadletter", "expert", "grant", "model", "person"),
+    *("plugin", "run", "server", "session", "state", "trigger"),
 )
 COLUMNS = ("at", "who", "source", "address", "action", "subject", "expert", "run_id", "detail", "id")
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")

@@ -64,16 +64,21 @@ async def show_servers(visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:
 
 @router.post("/servers")
 async def act_on_server(visitor: VisitorDep, form: FormDep, here: GatewayDep) -> Response:
-    """Tries one, or lets one be started that waits for a yes."""
+    """Tries one, lets one be started that waits for a yes, or takes its tools as they are now."""
     visitor.require_admin("change this")
-    name = form.get("server", "")
-    if form.get("act") == "accept":
-        try:
-            await accept_in(here, name, form.get("digest", ""), visitor.name)
-        except ColleagueError as error:
-            return await _servers(visitor, here, problem=_sentence(error))
-        return _see("/settings/servers")
-    return await _servers(visitor, here, probe=await here.service.probe_server(name))
+    name, act, digest = form.get("server", ""), form.get("act", ""), form.get("digest", "")
+    if act == "probe":
+        return await _servers(visitor, here, probe=await here.service.probe_server(name))
+    if act not in ("accept", "accept-tools") or not digest:
+        raise ApiError(422, "bad-request", "this form changes nothing: load the page again")
+    try:
+        if act == "accept":
+            await accept_in(here, name, digest, visitor.name)
+        else:
+            await here.service.accept_tools(name, digest)
+    except ColleagueError as error:
+        return await _servers(visitor, here, problem=_sentence(error))
+    return _see("/settings/servers")
 
 
 async def _servers(visitor: Visitor, here: Gateway, **more: Any) -> HTMLResponse:
