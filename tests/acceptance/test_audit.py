@@ -29,7 +29,6 @@ STORY: list[tuple[str, str, str, str]] = [
     (f"expert bind {SALES} email ledger", "expert.bind", "email", SALES),
     (f"expert bind {SALES} calendar ledger", "expert.bind", "calendar", SALES),
     (f"expert enable {SALES}", "expert.enable", SALES, SALES),
-    (f"trigger pause {SALES} new_email", "trigger.pause", "new_email", SALES),
     (f"expert update {SALES} --yes --force", "expert.update", SALES, SALES),
     (f"expert disable {SALES}", "expert.disable", SALES, SALES),
     ("plugin enable mail-guard", "plugin.enable", "mail-guard", ""),
@@ -38,6 +37,8 @@ STORY: list[tuple[str, str, str, str]] = [
     (f"expert remove {SALES}", "expert.remove", SALES, SALES),
     ("model auth remove mine:work", "auth.remove", "mine:work", ""),
     ("mcp remove ledger", "server.remove", "ledger", ""),
+    ("db restore {home}/copy", "database.restore", "{home}/copy", ""),
+    ("db new --yes", "database.new", "", ""),
 ]
 QUIET = (
     *("expert list", "mcp list", "plugin list", "config show", "expert remove nobody", "mcp remove nobody"),
@@ -74,6 +75,8 @@ def test_a_life_of_commands(colleague: Colleague, tmp_path: Path) -> None:
     for typed, action, subject, expert in STORY:
         if action == "expert.update":
             newer(package)
+        elif action == "database.restore":
+            colleague.ok("db", "backup", f"{colleague.home}/copy")
         said = colleague(*(word.format(**where) for word in typed.split()), MY_KEY="a key")
         assert "audit log" not in said.err, said.err
         expected.append((action, subject.format(**where), expert))

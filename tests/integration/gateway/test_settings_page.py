@@ -68,6 +68,14 @@ def entries(gateway: Running, **asked: str) -> list[dict[str, Any]]:
     return found
 
 
+def accepted_before(gateway: Running, tool: str, text: str) -> None:
+    """As if a person had accepted the tool with another description."""
+    file = gateway.home.state / "mcp" / "tools" / "ledger.json"
+    record = json.loads(file.read_text())
+    record["accepted"][tool] |= {"description": "another", "text": text}
+    file.write_text(json.dumps(record))
+
+
 def decided(browser: Browser, decision: str, note: str = "") -> dict[str, Any]:
     question = ask(browser.gateway)
     fields = {"decision": decision, "digest": question["digest"], "note": note}
@@ -94,6 +102,7 @@ class TestEverybodyLooks:
             ("/settings/models", {"model": ""}),
             ("/settings/servers", {"server": "ledger", "act": "probe"}),
             ("/settings/servers", {"server": "ledger", "act": "accept", "digest": "x"}),
+            ("/settings/servers", {"server": "ledger", "act": "accept-tools", "digest": "x"}),
             ("/settings/people", {"act": "add", "name": "mallory", "role": "admin"}),
             ("/settings/people", {"act": "remove", "name": "viola"}),
             ("/settings/people", {"act": "sign-out", "name": "operator"}),
@@ -164,6 +173,29 @@ class TestModelsAndServers:
         assert 'class="problem"' in shown
         assert "<i>server" not in shown
         assert admin.get("/settings/servers/log?name=nobody").status_code == 404
+
+    def test_tools_that_changed_are_shown_and_accepted_as_they_were_seen(
+        self, admin: Browser, viewer: Browser
+    ) -> None:
+        admin.post("/settings/servers", server="ledger", act="probe")
+        accepted_before(admin.gateway, "append", "Writes <script>alert(3)</script> a line.")
+        shown = viewer.get("/settings/servers").text
+        assert "&#39;append&#39; has changed: its description" in shown
+        assert "-Writes &lt;script&gt;alert(3)&lt;/script&gt; a line." in shown
+        assert "accept-tools" not in shown
+        [digest] = re.findall(r'name="digest" value="([^"]+)"', admin.get("/settings/servers").text)
+        wrong = admin.post("/settings/servers", server="ledger", act="accept-tools", digest="another").text
+        assert "are not the ones you looked at" in wrong
+        told = admin.post("/settings/servers", server="ledger", act="accept-tools", digest=digest)
+        assert told.status_code == 303
+        assert "has changed" not in admin.get("/settings/servers").text
+        [entry] = entries(admin.gateway, action="server.accept-tools")
+        assert (entry["who"], entry["source"], entry["subject"]) == ("operator", "page", "ledger")
+        assert entry["detail"]["changes"] == ["'append' has changed: its description"]
+
+    def test_a_form_of_servers_that_changes_nothing(self, admin: Browser) -> None:
+        for fields in ({"act": "accept-tools"}, {"act": "accept"}, {"act": "restart", "digest": "x"}):
+            assert admin.post("/settings/servers", server="ledger", **fields).status_code == 422
 
     def test_what_nothing_connects_to_is_said(self, admin: Browser) -> None:
         shown = admin.get("/settings/channels").text
@@ -322,6 +354,11 @@ class TestFromAnotherProcess:
             assert await service.decisions(7)
             assert {each["name"] for each in await service.mcp_servers()} == {"ledger", "gone"}
             assert (await service.probe_server("ledger"))["ok"]
+            accepted_before(admin.gateway, "put", "Puts.")
+            [ledger] = [each for each in await service.mcp_servers() if each["name"] == "ledger"]
+            assert ledger["changes"][0]["change"] == "'put' has changed: its description"
+            assert len(await service.accept_tools("ledger", ledger["tools_digest"])) == 1
+            assert await service.accept_tools("ledger", ledger["tools_digest"]) == []
             assert await service.server_log("gone") is not None
             assert any(each["default"] for each in await service.models())
             assert (await service.probe_model("script/play.yaml"))["ok"]
