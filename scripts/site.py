@@ -12,7 +12,7 @@ from colleague.gateway.page.docs_pages import FIRST, DocsFolder
 from colleague.gateway.page.render import fragment
 
 REPOSITORY = Path(__file__).parents[1]
-STYLES = ("page.css", "docs.css", "icon.svg")
+STATIC = ("page.css", "docs.css", "docs.js", "icon.svg")
 
 
 def build(docs: Path, target: Path) -> list[Path]:
@@ -22,7 +22,8 @@ def build(docs: Path, target: Path) -> list[Path]:
     written.append(write_page(folder, FIRST, target / "index.html"))
     static = target / "static"
     static.mkdir(parents=True, exist_ok=True)
-    for name in STYLES:
+    (static / "search-index.js").write_text(folder.index_script, encoding="utf-8")
+    for name in STATIC:
         source = resources.files("colleague.gateway.page") / "static" / name
         (static / name).write_bytes(source.read_bytes())
     for picture in docs.rglob("*"):

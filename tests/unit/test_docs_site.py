@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 from functools import cache
 from html import unescape
@@ -25,6 +26,7 @@ class Seen(HTMLParser):
         super().__init__()
         self.links: list[str] = []
         self.loaded: list[str] = []
+        self.scripts: list[str] = []
         self.ids: set[str] = set()
         self.tags: set[str] = set()
         self.feed(text)
@@ -32,6 +34,8 @@ class Seen(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
         self.tags.add(tag)
+        if tag == "script":
+            self.scripts.append(Path(given.get("src") or "inline").name)
         self.ids.add(given.get("id") or "")
         if tag == "a":
             self.links.append(given.get("href") or "")
@@ -80,7 +84,8 @@ def test_no_link_is_dead(site: dict[Path, Seen]) -> None:
 
 def test_nothing_is_loaded_from_elsewhere(site: dict[Path, Seen]) -> None:
     for file, seen in site.items():
-        assert not seen.tags & {"script", "iframe", "style"}, file
+        assert not seen.tags & {"iframe", "style"}, file
+        assert seen.scripts == ["docs.js"], "no script stands in a page"
         for address in seen.loaded:
             assert "//" not in address, f"{file.name}: {address}"
             assert (file.parent / address).is_file(), f"{file.name}: {address}"
@@ -110,6 +115,15 @@ class TestSearch:
             page = docs.page(hit.name, in_docs)
             assert page is not None
             assert not hit.fragment or f'id="{hit.fragment}"' in unescape(page.body)
+
+    def test_the_index_of_the_site_has_every_section(self, site: dict[Path, Seen]) -> None:
+        top = next(file for file in site if file.name == "index.html").parent
+        script = (top / "static" / "search-index.js").read_text()
+        sections = json.loads(script.removeprefix("colleagueDocs(").removesuffix(");\n"))
+        assert {name for name, *_ in sections} == set(DocsFolder(DOCS).names)
+        for name, _, _, fragment, _ in sections:
+            assert not fragment or fragment in site[top / f"{name}.html"].ids
+        assert len(script) < 1_000_000
 
 
 class TestFolder:

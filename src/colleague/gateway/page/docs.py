@@ -26,6 +26,12 @@ async def show_first(visitor: VisitorDep, q: Annotated[str, Query(max_length=200
     return await _shown(FIRST, visitor)
 
 
+@router.get("/search-index.js")
+async def show_index(_: VisitorDep) -> Response:
+    script = await asyncio.to_thread(lambda: find_docs().index_script)
+    return Response(script, media_type="text/javascript", headers=dict(HEADERS))
+
+
 @router.get("/{name:path}")
 async def show_page(name: str, visitor: VisitorDep) -> Response:
     picture = find_docs().picture(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -148,6 +149,17 @@ class DocsFolder:
             DocsHit(name, self.title(name), part.heading, part.fragment, _around(part.text, words[0]))
             for _, name, part in found[:MOST_HITS]
         ]
+
+    @cached_property
+    def index_script(self) -> str:
+        """Every section, for the search of static/docs.js: a script, since files cannot fetch one another."""
+        found = [
+            [name, self.title(name), part.heading, part.fragment, part.text]
+            for name in self.names
+            for part in self._sections[name]
+            if part.text or part.heading
+        ]
+        return f"colleagueDocs({json.dumps(found, ensure_ascii=False, separators=(',', ':'))});\n"
 
     @cached_property
     def _sections(self) -> dict[str, list[DocsSection]]:

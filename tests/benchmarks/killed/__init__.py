@@ -1,0 +1,1 @@
+"""The programs that tests/benchmarks/kill.py kills, each with the same job."""
