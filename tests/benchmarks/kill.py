@@ -1,9 +1,9 @@
 """What becomes of a job when the process dies with kill -9: here, with LangGraph, and with a bare agent.
 
-Each system gets the same job: a model calls one tool, which writes a line into a ledger, and what it says then
-is delivered. The model, the ledger and the receiver are one HTTP server (killed/world.py), which kills the
-program at a moment that is the same for all. Then the program is started again as its documentation says, and
-the ledger is read. LangGraph is no dependency of ours; its case runs where langgraph and
+Each system gets the same job: a model calls one tool, which writes a line into a ledger, and what it says
+then is delivered. The model, the ledger and the receiver are one HTTP server (killed/world.py), which kills
+the program at a moment that is the same for all. Then the program is started again as its documentation says,
+and the ledger is read. LangGraph is no dependency of ours; its case runs where langgraph and
 langgraph-checkpoint-sqlite are installed, in this environment or in a folder that KILL_SITE names."""
 
 from __future__ import annotations
@@ -214,19 +214,21 @@ def systems() -> dict[str, Callable[[World, Path], str]]:
 
 def main() -> None:
     competing = systems()
-    rows = [("killed", *competing)]
+    width = max(map(len, competing))
+    print_row("killed", list(competing), width)
     for moment in get_args(Moment):
         told = []
         for run in competing.values():
             with open_world(moment) as world, tempfile.TemporaryDirectory() as folder:
                 told.append(run(world, Path(folder)))
-        rows.append((moment, *told))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        print_row(moment, told, width)
     if len(competing) < 3:
         print("LangGraph is not installed: pip install langgraph langgraph-checkpoint-sqlite")
     shutil.rmtree(prepared_home().parent)
+
+
+def print_row(moment: str, cells: list[str], width: int) -> None:
+    print(f"{moment:17}", "".join(f"{cell:{width + 2}}" for cell in cells).rstrip(), flush=True)
 
 
 if __name__ == "__main__":

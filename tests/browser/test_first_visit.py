@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect
 
+from colleague.cli.demo_page import MAILS
+from colleague.experts.practice import EXPERT, TRIGGER, Practice, receive_mail
 from tests.browser.person import MILLISECONDS, person
 from tests.integration.gateway.harness import House, Running
 
@@ -34,6 +37,7 @@ def test_the_whole_way(browser: Browser, empty: Running, pictures: Path) -> None
         yes = page.get_by_role("button", name="Approve", exact=True)
         expect(yes).to_be_visible(timeout=MILLISECONDS)
         expect(page.get_by_text("crm.update_deal_stage").first).to_be_visible()
+        page.screenshot(path=pictures / "first-decision.png")
         yes.click()
         expect(page.get_by_role("heading", name="That was your first decision")).to_be_visible()
         page.get_by_role("link", name="Go to the inbox").click()
@@ -44,6 +48,28 @@ def test_the_whole_way(browser: Browser, empty: Running, pictures: Path) -> None
     assert empty.ended(run["id"])["outcome"] == "completed"
     [decided] = [each for each in empty.get("/api/approvals?status=all").json() if each["kind"] == "confirm"]
     assert (decided["decision"], decided["decided_by"]) == ("approve", "operator")
+
+
+def test_the_mail_of_the_demo_in_the_inbox(browser: Browser, empty: Running, pictures: Path) -> None:
+    """As `colleague demo` shows it; the picture of the README is made of it."""
+    practice = Practice(empty.home, empty.home.workspace)
+    for mail in MAILS[:2]:
+        event = {"payload": receive_mail(practice.database, *mail)}
+        assert empty.post(f"/api/triggers/{EXPERT}/{TRIGGER}/fire", event).status_code == 202
+    empty.until(lambda: {"confirm", "draft"} <= {each["kind"] for each in waiting(empty)}, seconds=100)
+    with person(browser, empty.url) as page:
+        expect(page.get_by_role("button", name="Approve", exact=True).first).to_be_visible()
+        page.locator("#questions").evaluate("heading => heading.scrollIntoView()")
+        page.screenshot(path=pictures / "inbox.png")
+        run = waiting(empty)[0]["run_id"]
+        page.goto(f"{empty.url}/runs/{run}")
+        expect(page.get_by_text("waits").first).to_be_visible()
+        page.screenshot(path=pictures / "run.png")
+
+
+def waiting(gateway: Running) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = gateway.get("/api/approvals").json()
+    return found
 
 
 def test_an_expert_is_there_so_the_inbox_comes_first(browser: Browser, empty: Running) -> None:

@@ -88,8 +88,8 @@ def test_what_a_person_reads(inbox: Page, full: Running, pictures: Path) -> None
     kinds = inbox.locator("article[data-kind]").evaluate_all("found => found.map(each => each.dataset.kind)")
     assert kinds[:2] == ["uncertain", "uncertain"], "an effect that may have happened comes first"
     assert kinds.index("draft") > kinds.index("elicitation")
-    inbox.locator("#questions").evaluate("heading => heading.scrollIntoView()")
-    inbox.screenshot(path=pictures / "inbox.png")
+    expect(question).to_be_visible()
+    question.screenshot(path=pictures / "question.png")
 
 
 @pytest.mark.parametrize(
