@@ -59,7 +59,7 @@ site: dev ## the documentation as HTML files, in build/site
 	.venv/bin/python scripts/site.py
 
 pictures: browser ## write docs/images with the browser tests
-	COLLEAGUE_PICTURES=docs/images .venv/bin/pytest -q tests/browser/test_first_visit.py tests/browser/test_inbox.py
+	COLLEAGUE_PICTURES=docs/images .venv/bin/pytest -q tests/browser/test_first_visit.py
 
 docs: dev ## write docs/reference from the code
 	.venv/bin/python scripts/reference.py

@@ -61,10 +61,6 @@ def test_the_mail_of_the_demo_in_the_inbox(browser: Browser, empty: Running, pic
         expect(page.get_by_role("button", name="Approve", exact=True).first).to_be_visible()
         page.locator("#questions").evaluate("heading => heading.scrollIntoView()")
         page.screenshot(path=pictures / "inbox.png")
-        run = waiting(empty)[0]["run_id"]
-        page.goto(f"{empty.url}/runs/{run}")
-        expect(page.get_by_text("waits").first).to_be_visible()
-        page.screenshot(path=pictures / "run.png")
 
 
 def waiting(gateway: Running) -> list[dict[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -73,7 +72,7 @@ def decision(full: Running, approval: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def test_what_a_person_reads(inbox: Page, full: Running, pictures: Path) -> None:
+def test_what_a_person_reads(inbox: Page, full: Running) -> None:
     question = card(inbox, waiting(full, "confirm"))
     expect(question.get_by_text("45,000 USD")).to_be_visible()
     expect(question.get_by_text("Mon 30 Nov 2026")).to_be_visible()
@@ -88,8 +87,6 @@ def test_what_a_person_reads(inbox: Page, full: Running, pictures: Path) -> None
     kinds = inbox.locator("article[data-kind]").evaluate_all("found => found.map(each => each.dataset.kind)")
     assert kinds[:2] == ["uncertain", "uncertain"], "an effect that may have happened comes first"
     assert kinds.index("draft") > kinds.index("elicitation")
-    expect(question).to_be_visible()
-    question.screenshot(path=pictures / "question.png")
 
 
 @pytest.mark.parametrize(
