@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.test_page import SECONDS, SIZES, TOKEN
 from tests.integration.gateway.harness import House, Running
 from tests.integration.gateway.test_api import ask, hire_bookkeeper
+from tests.unit.test_docs_site import DOCS, builder
 
 SCREENS = (
     *("/overview", "/settings", "/settings/models", "/settings/servers", "/settings/channels"),
@@ -78,3 +79,14 @@ def test_somebody_is_added_and_the_log_says_so(page: Page, asking: Running) -> N
     expect(page.locator("tbody tr").first).to_contain_text("bert", timeout=SECONDS)
     page.get_by_role("link", name="anna").first.click()
     expect(page.locator("tbody")).to_contain_text("approval.approve", timeout=SECONDS)
+
+
+def test_the_documentation_is_searched_as_one_types(browser: Browser, tmp_path: Path) -> None:
+    """From a file, where nothing can be asked of a server."""
+    top = builder().build(DOCS, tmp_path)[0].parent
+    with browser.new_context() as context:
+        page = context.new_page()
+        page.goto(f"file://{top}/reference/settings.html")
+        page.get_by_label("Search the documentation").fill("dead letter")
+        page.locator("#found a", has_text="Delivery, escalation, dead letter").click(timeout=SECONDS)
+        expect(page).to_have_url(f"file://{top}/concepts.html#delivery-escalation-dead-letter")
