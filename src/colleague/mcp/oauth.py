@@ -215,14 +215,13 @@ class LoginClient:
         """None when we have to register."""
         if not self.client_id:
             return None
-        grants = {"grant_types": [AS_PROGRAM]} if self.as_program else {}
-        return OAuthClientInformationFull(
-            **grants,
+        found = OAuthClientInformationFull(
             client_id=self.client_id,
             client_secret=self.client_secret or None,
             redirect_uris=[AnyUrl(redirect_uri)],
             token_endpoint_auth_method="client_secret_basic" if self.client_secret else "none",
         )
+        return found.model_copy(update={"grant_types": [AS_PROGRAM]}) if self.as_program else found
 
 
 class NewLogin(OAuthClientProvider):

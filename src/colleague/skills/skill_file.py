@@ -133,7 +133,8 @@ def _read_text(file: Path) -> str | SkillFlaw:
 
 
 def _parsed(file: Path, document: MarkdownDocument, *, first_line: int) -> SkillText | SkillFlaw:
-    head, warnings = document.head or "", []
+    head = document.head or ""
+    warnings: list[str] = []
     try:
         node = parse(head, str(file), first_line=first_line)
     except NodeError as error:
