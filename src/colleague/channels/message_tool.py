@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
+from colleague.agent.gate import Verdict
 from colleague.agent.tool import Tool, ToolOutput, ToolRequest, ToolSpec, UnknownEnd, refused
 from colleague.agent.tools.arguments import Arguments, number, parameters, text
 from colleague.channels.channel import (
@@ -17,6 +18,7 @@ from colleague.channels.channel import (
     Target,
     require_capable,
 )
+from colleague.channels.channel_list import SESSION_CHANNELS
 from colleague.config import Settings
 from colleague.errors import ColleagueError, UsageError
 from colleague.hooks.events import MessageDelivered, MessageSending
@@ -69,7 +71,23 @@ class MessageTool:
             parameters=_PARAMETERS,
             repeatable=True,
             told=True,
+            own_verdict=self.verdict,
         )
+
+    def verdict(self, arguments: dict[str, Any]) -> Verdict:
+        """Reading is free, and so is writing where the answer goes anyway; to anybody else it asks."""
+        if arguments.get("action") == "read" or self._is_own_place(arguments):
+            return Verdict("allow", "auto")
+        return Verdict("ask", "confirm", "it writes to somebody outside of this conversation")
+
+    def _is_own_place(self, arguments: dict[str, Any]) -> bool:
+        """Our own channels end in sessions of this home; one that is not connected reaches nobody."""
+        key = SessionKey.parse(self.entry.key)
+        channel = str(arguments.get("channel") or "").strip().casefold() or key.channel or MAIN_CHANNEL
+        if channel in SESSION_CHANNELS or channel not in self.channels:
+            return True
+        to = str(arguments.get("to") or "").strip() or key.peer_id
+        return key.kind == "chat" and (channel, to) == (key.channel, key.peer_id)
 
     async def call(self, request: ToolRequest) -> ToolOutput:
         try:

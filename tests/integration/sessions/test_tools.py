@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from colleague.channels.channel import Outgoing, Target
 from colleague.channels.session_channel import SessionChannel
 from colleague.runtime.requests import DecisionRequest
 from colleague.store.retention import forget_old
-from colleague.store.session_entry import find_session, open_session
+from colleague.store.session_entry import SessionEntry, find_session, open_session
 from colleague.store.session_retention import archive_child, idle_children
 from tests.integration.sessions.room import DAY, HOUR, MAIN, House, Room, acting, house
 
@@ -132,6 +133,31 @@ class TestMessage:
             assert THREAD_HINT in MessageTool(channels_of(room.database), entry).spec.description
 
         acting(place, acts)
+
+    @pytest.mark.parametrize(
+        ("session", "arguments", "tier"),
+        [
+            ("agent:main:chat:dm:ann", {}, "auto"),
+            ("agent:main:chat:dm:ann", {"channel": "Chat", "to": "ann"}, "auto"),
+            ("agent:main:chat:dm:ann", {"to": "eve"}, "confirm"),
+            ("agent:main:chat:dm:ann", {"to": "eve", "action": "read"}, "auto"),
+            ("agent:main:chat:dm:ann", {"channel": "main", "to": "agent:main:main"}, "auto"),
+            ("agent:main:chat:dm:ann", {"channel": "mail", "to": "ann"}, "confirm"),
+            ("agent:main:main", {"channel": "chat", "to": "ann"}, "confirm"),
+            ("agent:main:main", {"channel": "nowhere", "to": "ann"}, "auto"),
+            ("agent:main:subagent:0198c1f7", {"channel": "chat", "to": "ann"}, "confirm"),
+        ],
+    )
+    def test_whoever_is_outside_of_the_conversation_is_written_to_after_a_yes(
+        self, session: str, arguments: dict[str, Any], tier: str
+    ) -> None:
+        from colleague.channels.message_tool import MessageTool
+
+        database: Any = None
+        channels = {name: SessionChannel(database, name) for name in ("main", "web", "chat", "mail")}
+        columns: dict[str, Any] = dict.fromkeys(each.name for each in fields(SessionEntry))
+        tool = MessageTool(channels, SessionEntry(**columns | {"key": session, "agent_id": "main"}))
+        assert tool.verdict({"action": "send", "text": "x"} | arguments).tier == tier
 
     def house(self, tmp_path: Path, *replies: dict[str, Any]) -> House:
         return house(tmp_path, *replies, tools={"alsoAllow": ["message"]})
