@@ -10,6 +10,7 @@ Imports nothing heavy, so that every room and the fast commands can use it."""
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 from colleague.errors import UsageError
@@ -106,14 +107,7 @@ class SessionKey:
     @classmethod
     def parse(cls, text: str, *, agent: str = MAIN_AGENT) -> SessionKey:
         """Reads a key; one without `agent:<id>:` belongs to `agent`. Raises BadSessionKey."""
-        _require_readable(text)
-        segments = [_unescaped(each, text) for each in text.split(":")]
-        if segments[0] == "agent" and len(segments) > 1:
-            agent, segments = segments[1], segments[2:]
-        found = _fields_of(segments)
-        if found is None:
-            raise BadSessionKey(f"{_quoted(text)} is no session key", hint=_FORMS)
-        return cls(agent, **found)
+        return _parsed(text, agent)
 
     @classmethod
     def for_main(cls, agent: str = MAIN_AGENT) -> SessionKey:
@@ -236,6 +230,19 @@ def _require_readable(text: str) -> None:
         raise BadSessionKey(f"the session key {_quoted(text)} has a path in it", hint="write %2F for a slash")
     if "" in text.split(":"):
         raise BadSessionKey(f"the session key {_quoted(text)} has an empty part", hint=_FORMS)
+
+
+@lru_cache(maxsize=1024)
+def _parsed(text: str, agent: str) -> SessionKey:
+    """A turn asks for the same key a dozen times."""
+    _require_readable(text)
+    segments = [_unescaped(each, text) for each in text.split(":")]
+    if segments[0] == "agent" and len(segments) > 1:
+        agent, segments = segments[1], segments[2:]
+    found = _fields_of(segments)
+    if found is None:
+        raise BadSessionKey(f"{_quoted(text)} is no session key", hint=_FORMS)
+    return SessionKey(agent, **found)
 
 
 def _require_usable(field: str, value: str) -> None:

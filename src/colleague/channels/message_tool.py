@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any, cast, get_args
 
 from colleague.agent.gate import Verdict
@@ -60,7 +61,7 @@ class MessageTool:
     entry: SessionEntry
     hooks: PluginHooks = NO_HOOKS
 
-    @property
+    @cached_property
     def spec(self) -> ToolSpec:
         key = SessionKey.parse(self.entry.key)
         fresh_thread = key.thread_id is not None and self.entry.positions <= 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from colleague.agent.tool import Tool, ToolOutput, ToolRequest, ToolSpec, refused
@@ -72,7 +73,7 @@ class CronTool:
     settings: Settings
     entry: SessionEntry
 
-    @property
+    @cached_property
     def spec(self) -> ToolSpec:
         return ToolSpec(
             name="cron",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeVar
 
 from colleague.agent.policy.group_rules import group_rules
@@ -43,12 +44,12 @@ class PolicyScope:
     depth: int | None = None
 
 
-def layers_of(settings: Settings, scope: PolicyScope) -> list[PolicyLayer]:
+def layers_of(settings: Settings, scope: PolicyScope) -> tuple[PolicyLayer, ...]:
     """Every layer, the first one first."""
     tools, agent = settings.tools, _agent_tools(settings, scope.agent_id)
     at = f"agents.{scope.agent_id}.tools"
     provider, own = _provider(tools.by_provider, scope.model), _provider(agent.by_provider, scope.model)
-    return [
+    return (
         PolicyLayer("profile", _profile(settings, scope)),
         PolicyLayer("provider profile", _provider_profile(settings, scope)),
         PolicyLayer("global", _rules("tools", tools), adds_to=("profile",)),
@@ -65,7 +66,7 @@ def layers_of(settings: Settings, scope: PolicyScope) -> list[PolicyLayer]:
         ),
         PolicyLayer("group", group_rules(settings, scope.channel, scope.group_ids)),
         PolicyLayer(LAST, (*_sandbox(settings, agent, scope), *_subagent(settings, scope))),
-    ]
+    )
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,12 @@ class ToolDecision:
     @property
     def reason(self) -> str:
         return f"{self.decided_by.rule} (policy layer: {self.decided_by.layer})"
+
+
+@lru_cache(maxsize=64)
+def decide_tools(layers: Sequence[PolicyLayer], tools: Sequence[PolicyTool]) -> tuple[ToolDecision, ...]:
+    """What the layers say of each tool. They follow from what is given alone, and most turns give the same."""
+    return tuple(decide_tool(layers, tool) for tool in tools)
 
 
 def decide_tool(layers: Sequence[PolicyLayer], tool: PolicyTool) -> ToolDecision:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from colleague.agent.policy.layer import PolicyLayer
 from colleague.agent.policy.pattern import PolicyTool
-from colleague.agent.policy.pipeline import PolicyScope, ToolDecision, decide_tool, layers_of
+from colleague.agent.policy.pipeline import PolicyScope, ToolDecision, decide_tools, layers_of
 from colleague.agent.tool import Tool
 from colleague.agent.toolbox import Toolbox
 from colleague.config import Settings
@@ -47,16 +47,21 @@ class SessionToolPolicy:
         return cls(settings, scopes)
 
     @cached_property
-    def _layers(self) -> list[list[PolicyLayer]]:
+    def _layers(self) -> list[tuple[PolicyLayer, ...]]:
         return [layers_of(self.settings, scope) for scope in self.scopes]
 
     def decide(self, tool: PolicyTool) -> ToolDecision:
-        decisions = [decide_tool(layers, tool) for layers in self._layers]
-        return next((each for each in decisions if not each.offered), decisions[0])
+        [decision] = self._decide_all((tool,))
+        return decision
+
+    def _decide_all(self, tools: tuple[PolicyTool, ...]) -> list[ToolDecision]:
+        by_scope = [decide_tools(layers, tools) for layers in self._layers]
+        return [next((each for each in of_tool if not each.offered), of_tool[0]) for of_tool in zip(*by_scope, strict=True)]
 
     def toolbox(self, tools: Sequence[Tool]) -> Toolbox:
         """What is offered; a call of anything else is told which layer decided."""
-        decided = [(tool, self.decide(PolicyTool.of(tool.spec))) for tool in tools]
+        named = tuple(PolicyTool.of(tool.spec) for tool in tools)
+        decided = list(zip(tools, self._decide_all(named), strict=True))
         withheld = {tool.spec.name: each.reason for tool, each in decided if not each.offered}
         return Toolbox((tool for tool, each in decided if each.offered), withheld)
 
