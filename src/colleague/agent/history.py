@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from sqlalchemy import Row, Table, func, select
+from sqlalchemy import Table, bindparam, func, select
 
 from colleague.agent.context.state import Earlier
 from colleague.agent.context.unit import AFTER_RUN, BEFORE_RUN, ELSEWHERE, Unit
@@ -205,24 +205,43 @@ def _closing(turn: StoredTurn, messages: list[ModelMessage]) -> list[ModelMessag
     return [ModelResponse(parts=[TextPart(content=f"[This turn {why} before it had an answer.]")])]
 
 
+_BETWEEN = (
+    runs.c.transcript == bindparam("transcript"),
+    runs.c.seq > bindparam("after"),
+    runs.c.seq < bindparam("before"),
+)
+_COUNT = select(func.count()).select_from(runs).where(*_BETWEEN)
+_TURNS = (
+    select(runs.c.id, runs.c.seq, runs.c.outcome, runs.c.error, runs.c.inputs)
+    .where(*_BETWEEN)
+    .order_by(runs.c.seq)
+)
+
+
+class _TurnRow(NamedTuple):
+    """A row of `_TURNS`."""
+
+    id: str
+    seq: int
+    outcome: str | None
+    error: str | None
+    inputs: str
+
+
 def _count(tx: Tx, transcript: str, after: int, before: int) -> int:
-    query = select(func.count()).select_from(runs)
-    where = runs.c.transcript == transcript, runs.c.seq > after, runs.c.seq < before
-    return int(tx.execute(query.where(*where)).scalar_one())
+    [row] = tx.rows(_COUNT, transcript=transcript, after=after, before=before)
+    return int(row[0])
 
 
 def turns_between(tx: Tx, transcript: str, after: int, before: int, *, skip: int = 0) -> list[StoredTurn]:
     """The turns of a transcript between two places of its lane, in order, without the first ones."""
-    query = (
-        select(runs.c.id, runs.c.seq, runs.c.outcome, runs.c.error, runs.c.inputs)
-        .where(runs.c.transcript == transcript, runs.c.seq > after, runs.c.seq < before)
-        .order_by(runs.c.seq)
-    )
-    rows = tx.all(query.offset(skip) if skip else query)
+    given = {"transcript": transcript, "after": after, "before": before}
+    found = tx.execute(_TURNS.offset(skip), given).all() if skip else tx.rows(_TURNS, **given)
+    rows = [_TurnRow(*row) for row in found]
     return _many(tx, rows) if len(rows) > FEW else [_turn(tx, row) for row in rows]
 
 
-def _many(tx: Tx, rows: Sequence[Row[Any]]) -> list[StoredTurn]:
+def _many(tx: Tx, rows: Sequence[_TurnRow]) -> list[StoredTurn]:
     """The same with four questions for all of them, for a process that has just begun."""
     turns: list[StoredTurn] = []
     for start in range(0, len(rows), AT_ONCE):
@@ -248,13 +267,13 @@ def _by_run(
     return found
 
 
-def _turn(tx: Tx, row: Row[Any]) -> StoredTurn:
+def _turn(tx: Tx, row: _TurnRow) -> StoredTurn:
     said, done = read_messages(tx, row.id, MAIN_TRANSCRIPT), read_calls(tx, row.id, MAIN_TRANSCRIPT)
     return _turn_of(row, said, done, approvals_of(tx, row.id), items_of_run(tx, row.id))
 
 
 def _turn_of(
-    row: Row[Any],
+    row: _TurnRow,
     said: Sequence[Message],
     done: Sequence[Call],
     asked: Sequence[Approval],

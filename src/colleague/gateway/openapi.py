@@ -37,10 +37,11 @@ JSON_BODY: dict[str, Any] = {
 
 
 def errors(*codes: int) -> dict[int | str, dict[str, Any]]:
-    """Error responses of a route, plus those any route can give."""
-    return {
-        code: {"model": ErrorAnswer, "description": _TOLD[code]} for code in sorted({*codes, *EVERYWHERE})
-    }
+    """Error responses of a route, plus those any route can give.
+
+    Their shape is added to the document when somebody asks for it: named as a model here, FastAPI would
+    build a thousand validators at the start that nobody uses."""
+    return {code: {"description": _TOLD[code]} for code in sorted({*codes, *EVERYWHERE})}
 
 
 def with_token(*codes: int) -> dict[int | str, dict[str, Any]]:
@@ -73,8 +74,12 @@ def _tell_errors_as_they_are(document: dict[str, Any]) -> None:
             for code, answer in operation["responses"].items():
                 if code >= "400":
                     answer["content"] = {"application/json": {"schema": _schema(answer)}}
+    schemas = document.setdefault("components", {}).setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
-        document["components"]["schemas"].pop(name, None)
+        schemas.pop(name, None)
+    shape = ErrorAnswer.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas |= shape.pop("$defs", {}) | {ErrorAnswer.__name__: shape}
+    document["components"]["schemas"] = dict(sorted(schemas.items()))
 
 
 def _tell_the_token(document: dict[str, Any], guarded: Collection[str]) -> None:

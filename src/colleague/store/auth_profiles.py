@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import delete, select
+from sqlalchemy import bindparam, delete, select
 
 from colleague.store.record import columns_of, record
 from colleague.store.tables import auth_orders, auth_profiles
@@ -64,15 +64,22 @@ class ProfileBook:
         return [each for each in self.stats if each.profile == profile and each.model in (model, EVERY_MODEL)]
 
 
+_STATS = select(*columns_of(ProfileStats, auth_profiles)).order_by(
+    auth_profiles.c.profile, auth_profiles.c.model
+)
+_ORDERS = select(auth_orders.c.provider, auth_orders.c.profiles).where(
+    auth_orders.c.agent_id == bindparam("agent")
+)
+
+
 def read_book(tx: Tx, profiles: Collection[str] | None = None, agent_id: str = "") -> ProfileBook:
     """Of these profiles, or of all; with the orders that a person has set for this agent."""
-    query = select(*columns_of(ProfileStats, auth_profiles))
-    if profiles is not None:
-        query = query.where(auth_profiles.c.profile.in_(list(profiles)))
-    stats = [
-        record(ProfileStats, row)
-        for row in tx.all(query.order_by(auth_profiles.c.profile, auth_profiles.c.model))
-    ]
+    rows = (
+        tx.rows(_STATS)
+        if profiles is None
+        else tx.all(_STATS.where(auth_profiles.c.profile.in_(list(profiles))))
+    )
+    stats = [record(ProfileStats, row) for row in rows]
     return ProfileBook(tx.now, stats, orders_of(tx, agent_id) if agent_id else None)
 
 
@@ -141,8 +148,7 @@ def forget_profile(tx: Tx, profile: str) -> None:
 
 def orders_of(tx: Tx, agent_id: str) -> dict[str, tuple[str, ...]]:
     """By provider, as a person has set them for this agent."""
-    query = select(auth_orders.c.provider, auth_orders.c.profiles).where(auth_orders.c.agent_id == agent_id)
-    return {row.provider: tuple(json.loads(row.profiles)) for row in tx.all(query)}
+    return {provider: tuple(json.loads(profiles)) for provider, profiles in tx.rows(_ORDERS, agent=agent_id)}
 
 
 def set_order(tx: Tx, agent_id: str, provider: str, profiles: Sequence[str]) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Executable, bindparam, func, select, union_all, update
+from sqlalchemy import CompoundSelect, Select, bindparam, func, select, union_all, update
 
 from colleague.store import lease
 from colleague.store.activity_lines import tell_ended, tell_retry, tell_taken
@@ -81,10 +82,15 @@ def room_of(tx: Tx, limits: KindLimits, *, lock: bool = False) -> dict[RunKind, 
     ready = select(runs.c.id).where(is_ready(), runs.c.kind.in_(list(limits))).limit(1)
     if lock and tx.locks_rows and tx.one(ready) is not None:
         lock_lane(tx, COUNTING)
-    at_work = runs.c.status == sql_literal("running"), runs.c.kind.in_(list(limits))
-    counted = select(runs.c.kind, func.count().label("runs")).where(*at_work).group_by(runs.c.kind)
-    working = {row.kind: int(row.runs) for row in tx.all(counted)}
+    working = {kind: int(count) for kind, count in tx.rows(_count_working(tuple(limits)))}
     return {kind: most - working.get(kind, 0) for kind, most in limits.items()}
+
+
+@cache
+def _count_working(kinds: tuple[RunKind, ...]) -> Select[Any]:
+    of_kinds = runs.c.kind.in_([sql_literal(kind) for kind in kinds])
+    working = select(runs.c.kind, func.count()).where(runs.c.status == sql_literal("running"), of_kinds)
+    return working.group_by(runs.c.kind)
 
 
 def _full(room: Mapping[RunKind, int]) -> tuple[RunKind, ...]:
@@ -103,12 +109,17 @@ def take(
     """The fairest run that may start now: of the next expert in turn, its oldest one.
 
     A host for one command takes `only` the runs it made or woke."""
-    eligible = _ELIGIBLE if only is None and not without else _eligible(only, without)
-    row = tx.execute(eligible, {"after": after_expert}).first()
-    return None if row is None else _take(tx, row, worker, lease_now)
+    if only is None and not without:
+        found = tx.rows(_ELIGIBLE, after=after_expert)
+    else:
+        found = [*tx.execute(_eligible(only, without), {"after": after_expert}).all()]
+    if not found:
+        return None
+    run_id, dispatch = found[0]
+    return _take(tx, run_id, dispatch, worker, lease_now)
 
 
-def _eligible(only: Collection[str] | None = None, without: Collection[RunKind] = ()) -> Executable:
+def _eligible(only: Collection[str] | None = None, without: Collection[RunKind] = ()) -> CompoundSelect[Any]:
     """The first run of the experts after one; else that of them all. Another worker's is passed over."""
     mine = [] if only is None else [runs.c.id.in_(only)]
     if without:
@@ -139,19 +150,19 @@ _TAKE = (
 )
 
 
-def _take(tx: Tx, row: Any, worker: str, lease_now: int) -> Taken | None:
+def _take(tx: Tx, run_id: str, dispatch: int, worker: str, lease_now: int) -> Taken | None:
     """A compare-and-set of status and dispatch number, which raises the epoch."""
     given = {
-        "run": row.id,
-        "sent": row.dispatch,
+        "run": run_id,
+        "sent": dispatch,
         "by": worker,
         "until": lease_now + lease.LEASE_MS,
         "now": tx.now,
     }
-    taken = tx.execute(_TAKE, given).first()
-    if taken is None:
+    taken = tx.rows(_TAKE, **given)
+    if not taken:
         return None
-    run = record(Run, taken)
+    run = record(Run, taken[0])
     tell_taken(tx, run)
     tell_session(tx, run)
     return Taken(run, Hold(run.id, run.epoch, run.lane))

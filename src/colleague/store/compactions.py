@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from sqlalchemy import and_, or_, select, update
+from sqlalchemy import Select, and_, bindparam, or_, select, update
 
 from colleague.store.record import columns_of, record
 from colleague.store.run import Hold, fenced
@@ -37,7 +37,17 @@ class Compaction:
         return self.seq, self.position
 
 
-_COLUMNS = columns_of(Compaction, compactions)
+_IN_SCOPE: Select[Any] = select(*columns_of(Compaction, compactions)).where(
+    compactions.c.scope == bindparam("scope")
+)
+_LATEST = _IN_SCOPE.order_by(compactions.c.number.desc()).limit(1)
+_LATEST_BEFORE = _LATEST.where(
+    or_(
+        compactions.c.seq < bindparam("before"),
+        and_(compactions.c.seq == bindparam("before"), compactions.c.position < 0),
+        compactions.c.run_id == bindparam("own_run"),
+    )
+)
 
 
 def latest_compaction(
@@ -45,14 +55,11 @@ def latest_compaction(
 ) -> Compaction | None:
     """The last one; with `before`, the last that counts for a run with this number: `own_run` may have one
     inside itself, any other stands for what came before it."""
-    query = select(*_COLUMNS).where(compactions.c.scope == scope)
-    if before is not None:
-        earlier = or_(
-            compactions.c.seq < before, and_(compactions.c.seq == before, compactions.c.position < 0)
-        )
-        query = query.where(or_(earlier, compactions.c.run_id == own_run))
-    row = tx.one(query.order_by(compactions.c.number.desc()).limit(1))
-    return record(Compaction, row) if row else None
+    if before is None:
+        rows = tx.rows(_LATEST, scope=scope)
+    else:
+        rows = tx.rows(_LATEST_BEFORE, scope=scope, before=before, own_run=own_run)
+    return record(Compaction, rows[0]) if rows else None
 
 
 def add_compaction(tx: Tx, hold: Hold, compaction: Compaction) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import bindparam, delete, func, select, update
 
 from colleague.store.accept import Accepted, Arrival, accept, start_run
 from colleague.store.delegations import let_go, note_child_run, note_dropped
@@ -19,7 +19,7 @@ from colleague.store.record import columns_of, record
 from colleague.store.run import Hold, Run, fenced, get_run, lock_run_row
 from colleague.store.session_entry import QueueMode, open_session
 from colleague.store.session_items import NewItem, SessionItem, add_item, items_of_run
-from colleague.store.tables import events, inbox
+from colleague.store.tables import events, inbox, sql_literal
 from colleague.store.timers import clear_timer, set_timer
 from colleague.store.tx import Tx
 
@@ -216,17 +216,30 @@ def _summarise(tx: Tx, row: WaitingMessage) -> None:
     tx.update(inbox, {"event_id": found[0].event_id}, arrival=_stored(kept))
 
 
+_COUNT_WAITING = select(func.count()).where(inbox.c.session_key == bindparam("session"))
+_WAITS = select(inbox.c.event_id).where(inbox.c.event_id == bindparam("event"))
+_STEERED = (
+    select(inbox.c.event_id)
+    .where(
+        inbox.c.session_key == bindparam("session"),
+        inbox.c.mode.in_([sql_literal(mode) for mode in STEERING]),
+    )
+    .limit(1)
+)
+
+
 def waiting_for(tx: Tx, key: str) -> list[WaitingMessage]:
     """What waits in a session, in the order in which it came."""
     return tx.find(WaitingMessage, inbox, {"session_key": key}, order=("event_id",))
 
 
 def count_waiting(tx: Tx, key: str) -> int:
-    return int(tx.execute(select(func.count()).where(inbox.c.session_key == key)).scalar_one())
+    [row] = tx.rows(_COUNT_WAITING, session=key)
+    return int(row[0])
 
 
 def is_waiting(tx: Tx, event_id: str) -> bool:
-    return tx.one(select(inbox.c.event_id).where(inbox.c.event_id == event_id)) is not None
+    return bool(tx.rows(_WAITS, event=event_id))
 
 
 def start_waiting(tx: Tx, key: str) -> bool:
@@ -281,8 +294,7 @@ def _start_turn(tx: Tx, said: Sequence[Said], event_ids: Sequence[str]) -> str:
 
 
 def has_steered(tx: Tx, key: str) -> bool:
-    query = select(inbox.c.event_id).where(inbox.c.session_key == key, inbox.c.mode.in_(STEERING)).limit(1)
-    return tx.one(query) is not None
+    return bool(tx.rows(_STEERED, session=key))
 
 
 def take_steered(tx: Tx, hold: Hold, key: str) -> list[SessionItem]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import BigInteger, Executable, bindparam, func, select
+from sqlalchemy import BigInteger, Insert, bindparam, func, select
 
 from colleague.store.statement import dialect_insert
 from colleague.store.tables import is_open, lanes, runs, sql_literal
@@ -42,13 +42,14 @@ def take_places(tx: Tx, wanted: Sequence[str | None]) -> list[int]:
 def _take_places(tx: Tx, lane: str, count: int) -> int:
     """The first of so many places. One statement, which locks the lane and reads it as it is then."""
     given = {"lane": lane, "first": 1 + count, "count": count}
-    return int(tx.execute(_take(dialect_insert(tx.locks_rows)), given).scalar_one()) - count
+    [row] = tx.rows(_take(dialect_insert(tx.locks_rows)), **given)
+    return int(row[0]) - count
 
 
 @cache
-def _take(insert_into_dialect: Callable[..., Any]) -> Executable:
+def _take(insert_into_dialect: Callable[..., Any]) -> Insert:
     statement = insert_into_dialect(lanes).values(lane=bindparam("lane"), next_seq=bindparam("first"))
-    taken: Executable = statement.on_conflict_do_update(
+    taken: Insert = statement.on_conflict_do_update(
         index_elements=["lane"], set_={"next_seq": lanes.c.next_seq + bindparam("count", type_=BigInteger)}
     ).returning(lanes.c.next_seq)
     return taken
@@ -56,8 +57,8 @@ def _take(insert_into_dialect: Callable[..., Any]) -> Executable:
 
 def head_of(tx: Tx, lane: str) -> str | None:
     """The first unfinished run of a lane."""
-    row = tx.execute(_HEAD, {"lane": lane}).first()
-    return str(row[0]) if row else None
+    rows = tx.rows(_HEAD, lane=lane)
+    return str(rows[0][0]) if rows else None
 
 
 def count_open(tx: Tx, lane: str) -> int:

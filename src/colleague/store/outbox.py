@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import ColumnElement, and_, or_, select, update
+from sqlalchemy import ColumnElement, Integer, Select, and_, bindparam, or_, select, update
 
 from colleague.clock import STEP_MS
 from colleague.errors import NotFound
@@ -60,6 +61,18 @@ _READABLE = or_(
     and_(outbox.c.status == "waiting", outbox.c.channel == MAIN_CHANNEL),
 )
 """Who is quick can read what is for main before the sender has seen it."""
+_DUE = or_(
+    outbox.c.retry_at.is_(None), outbox.c.retry_at <= bindparam("now"), outbox.c.retry_at > bindparam("late")
+)
+_SENDABLE: Select[Any] = (
+    select(*_COLUMNS)
+    .where(*TO_SEND, _DUE)
+    .order_by(outbox.c.created_at)
+    .limit(bindparam("most", type_=Integer))
+)
+_FOR_PEOPLE = _SENDABLE.where(outbox.c.channel != SESSIONS)
+_ANNOUNCED = _SENDABLE.where(outbox.c.channel == SESSIONS)
+_STOPS = _ANNOUNCED.where(outbox.c.kind == CHILD_STOP)
 
 
 def put_in_outbox(tx: Tx, run_id: str, kind: str, subject: str, channel: str, body: str) -> None:
@@ -79,25 +92,23 @@ def put_in_outbox(tx: Tx, run_id: str, kind: str, subject: str, channel: str, bo
 
 def waiting_outbox(tx: Tx, limit: int = 100) -> list[OutboxMessage]:
     """What can be sent to people now: everything that was not sent, and whose next try is due."""
-    return _waiting(tx, outbox.c.channel != SESSIONS, limit)
+    return _waiting(tx, _FOR_PEOPLE, limit)
 
 
 def waiting_announcements(tx: Tx, limit: int = 100) -> list[OutboxMessage]:
     """What sessions are to be told of the work that they handed over, the oldest first."""
-    return _waiting(tx, outbox.c.channel == SESSIONS, limit)
+    return _waiting(tx, _ANNOUNCED, limit)
 
 
 def waiting_stops(tx: Tx, limit: int = 100) -> list[OutboxMessage]:
     """The work that is to be ended because its parent was, the oldest first."""
-    return _waiting(tx, (outbox.c.channel == SESSIONS) & (outbox.c.kind == CHILD_STOP), limit)
+    return _waiting(tx, _STOPS, limit)
 
 
-def _waiting(tx: Tx, where: ColumnElement[bool], limit: int) -> list[OutboxMessage]:
+def _waiting(tx: Tx, query: Select[Any], limit: int) -> list[OutboxMessage]:
     """A pause longer than the longest was begun by a clock that was ahead, and is over."""
-    late = outbox.c.retry_at > tx.now + LONGEST_PAUSE_MS + STEP_MS
-    due = or_(outbox.c.retry_at.is_(None), outbox.c.retry_at <= tx.now, late)
-    query = select(*_COLUMNS).where(*TO_SEND, due, where)
-    return [record(OutboxMessage, row) for row in tx.all(query.order_by(outbox.c.created_at).limit(limit))]
+    late = tx.now + LONGEST_PAUSE_MS + STEP_MS
+    return [record(OutboxMessage, row) for row in tx.rows(query, now=tx.now, late=late, most=limit)]
 
 
 def is_sent(tx: Tx, message_id: str) -> bool:

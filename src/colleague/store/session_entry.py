@@ -149,8 +149,8 @@ def next_position(tx: Tx, key: str, *, input_tokens: int = 0, output_tokens: int
     """The place of the next item and the transcript in use. Holds the session's row until the commit: nothing
     is locked after it."""
     given = {"session": key, "input": input_tokens, "output": output_tokens, "now": tx.now}
-    row = tx.execute(_NEXT_POSITION, given).one()
-    return int(row.positions), str(row.id)
+    [(position, transcript)] = tx.rows(_NEXT_POSITION, **given)
+    return int(position), str(transcript)
 
 
 def begin_transcript(tx: Tx, key: str, by: str, *, closes: bool = False) -> Archive:

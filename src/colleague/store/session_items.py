@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import bindparam, delete, func, select
 
 from colleague.store.record import columns_of, record
 from colleague.store.session_entry import next_position
@@ -46,6 +46,34 @@ class SessionItem(NewItem):
 
 
 _COLUMNS = columns_of(SessionItem, session_items)
+_LAST_SAID = (
+    select(session_items.c.created_at)
+    .where(
+        session_items.c.transcript == bindparam("of_transcript"),
+        session_items.c.hidden == 0,
+        session_items.c.role != "event",
+    )
+    .order_by(session_items.c.position.desc())
+    .limit(1)
+)
+_EARLIER = (
+    session_items.c.session_key == bindparam("of_session"),
+    session_items.c.transcript == bindparam("of_transcript"),
+    session_items.c.position < bindparam("before"),
+)
+_LAST_OPENED = select(func.max(session_items.c.position)).where(
+    *_EARLIER, session_items.c.event_id.is_not(None)
+)
+_ARRIVED_SINCE = (
+    select(*_COLUMNS)
+    .where(
+        *_EARLIER,
+        session_items.c.position > bindparam("since"),
+        session_items.c.role == "event",
+        session_items.c.run_id.is_(None),
+    )
+    .order_by(session_items.c.position)
+)
 
 
 def add_item(
@@ -95,10 +123,8 @@ def items_of_run(tx: Tx, run_id: str) -> list[SessionItem]:
 
 def last_said_at(tx: Tx, transcript: str) -> int | None:
     """When somebody last said something in a transcript that people see; None when nobody has."""
-    said = session_items.c.transcript == transcript, session_items.c.hidden == 0
-    query = select(session_items.c.created_at).where(*said, session_items.c.role != "event")
-    row = tx.one(query.order_by(session_items.c.position.desc()).limit(1))
-    return int(row[0]) if row else None
+    rows = tx.rows(_LAST_SAID, of_transcript=transcript)
+    return int(rows[0][0]) if rows else None
 
 
 def reveal(tx: Tx, item: SessionItem, text: str) -> None:
@@ -111,10 +137,7 @@ def reveal(tx: Tx, item: SessionItem, text: str) -> None:
 
 def events_before(tx: Tx, item: SessionItem) -> list[SessionItem]:
     """What arrived by itself since the last item that opened or steered a turn, in order."""
-    here = (session_items.c.session_key == item.session_key, session_items.c.transcript == item.transcript)
-    earlier = (*here, session_items.c.position < item.position)
-    said = select(func.max(session_items.c.position)).where(*earlier, session_items.c.event_id.is_not(None))
-    since = int(tx.execute(said).scalar_one() or 0)
-    arrived = (session_items.c.role == "event", session_items.c.run_id.is_(None))
-    query = select(*_COLUMNS).where(*earlier, session_items.c.position > since, *arrived)
-    return [record(SessionItem, row) for row in tx.all(query.order_by(session_items.c.position))]
+    earlier = {"of_session": item.session_key, "of_transcript": item.transcript, "before": item.position}
+    [said] = tx.rows(_LAST_OPENED, **earlier)
+    rows = tx.rows(_ARRIVED_SINCE, **earlier, since=said[0] or 0)
+    return [record(SessionItem, row) for row in rows]

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Insert, Select, Table, Update, bindparam, insert, select, update
+from sqlalchemy import CompoundSelect, Insert, Select, Table, Update, bindparam, insert, select, update
 from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
+BuiltStatement = Insert | Update | Select[Any] | CompoundSelect[Any]
+"""One that is built once and given its values each time."""
 PLUS_ONE = object()
 """As a value in an update: one more than before."""
 
@@ -71,8 +73,8 @@ class SqliteText:
 
 
 @cache
-def sqlite_text(statement: Insert | Update | Select[Any]) -> SqliteText:
-    """Only for what the functions above have built: those are few, and the same object each time."""
+def sqlite_text(statement: BuiltStatement) -> SqliteText:
+    """Only for what is built once, as above: such statements are few, and the same object each time."""
     compiled = statement.compile(dialect=sqlite_dialect(paramstyle="qmark"))
     fixed = {name: value for name, value in compiled.params.items() if value is not None}
     return SqliteText(str(compiled), tuple(compiled.positiontup or ()), fixed)

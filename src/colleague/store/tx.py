@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from sqlalchemy import Connection, CursorResult, Executable, Insert, Row, Select, Table, Update
+from sqlalchemy import Connection, CursorResult, Executable, Row, Table
 from sqlalchemy.exc import DBAPIError
 
 from colleague.clock import Clock
@@ -15,6 +15,7 @@ from colleague.hooks.events import HookEvent
 from colleague.store.record import record
 from colleague.store.statement import (
     PLUS_ONE,
+    BuiltStatement,
     insert_once_statement,
     insert_statement,
     select_statement,
@@ -70,6 +71,10 @@ class Tx:
     def all(self, statement: Executable) -> list[Row[Any]]:
         return list(self.connection.execute(statement).all())
 
+    def rows(self, statement: BuiltStatement, **values: Any) -> list[Sequence[Any]]:
+        """What a statement answers that was built once, with a `bindparam` for each of the values."""
+        return list(self._run(statement, values).fetchall())
+
     def changed(self, statement: Executable) -> bool:
         """Whether an update or delete met a row."""
         return self.connection.execute(statement).rowcount > 0
@@ -109,7 +114,7 @@ class Tx:
         rows = self._run(statement, {f"where_{name}": value for name, value in where.items()})
         return [record(kind, row) for row in rows]
 
-    def _run(self, statement: Insert | Update | Select[Any], values: dict[str, Any]) -> Any:
+    def _run(self, statement: BuiltStatement, values: dict[str, Any]) -> Any:
         """A statement of the usual shapes. Its errors are SQLAlchemy's, whichever way it goes."""
         if self._sqlite is None:
             return self.connection.execute(statement, values)

@@ -93,7 +93,7 @@ class ToolDecision:
 
 @lru_cache(maxsize=64)
 def decide_tools(layers: Sequence[PolicyLayer], tools: Sequence[PolicyTool]) -> tuple[ToolDecision, ...]:
-    """What the layers say of each tool. They follow from what is given alone, and most turns give the same."""
+    """What the layers say of each tool. It follows from these alone, and most turns give the same."""
     return tuple(decide_tool(layers, tool) for tool in tools)
 
 

@@ -56,7 +56,10 @@ class SessionToolPolicy:
 
     def _decide_all(self, tools: tuple[PolicyTool, ...]) -> list[ToolDecision]:
         by_scope = [decide_tools(layers, tools) for layers in self._layers]
-        return [next((each for each in of_tool if not each.offered), of_tool[0]) for of_tool in zip(*by_scope, strict=True)]
+        return [
+            next((each for each in of_tool if not each.offered), of_tool[0])
+            for of_tool in zip(*by_scope, strict=True)
+        ]
 
     def toolbox(self, tools: Sequence[Tool]) -> Toolbox:
         """What is offered; a call of anything else is told which layer decided."""
