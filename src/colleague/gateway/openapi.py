@@ -25,6 +25,7 @@ _TOLD = {
     431: "The headers are too many or too long",
     503: "Not now: see Retry-After",
 }
+_REF = "#/components/schemas/{model}"
 EVERYWHERE = (400, 403, 408, 413, 431, 503)
 """What the layers around the routes may answer."""
 
@@ -77,7 +78,7 @@ def _tell_errors_as_they_are(document: dict[str, Any]) -> None:
     schemas = document.setdefault("components", {}).setdefault("schemas", {})
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
-    shape = ErrorAnswer.model_json_schema(ref_template="#/components/schemas/{model}")
+    shape = ErrorAnswer.model_json_schema(mode="serialization", ref_template=_REF)
     schemas |= shape.pop("$defs", {}) | {ErrorAnswer.__name__: shape}
     document["components"]["schemas"] = dict(sorted(schemas.items()))
 

@@ -192,11 +192,14 @@ def release(tx: Tx, run: Run) -> None:
     _queue(tx, run.id)
 
 
+_HELD = select(runs.c.id, runs.c.epoch, runs.c.lane).where(
+    runs.c.status == sql_literal("running"), runs.c.worker == bindparam("by")
+)
+
+
 def held_by(tx: Tx, worker: str) -> list[Hold]:
     """What the store says that a worker holds."""
-    mine = runs.c.status == sql_literal("running"), runs.c.worker == worker
-    rows = tx.all(select(runs.c.id, runs.c.epoch, runs.c.lane).where(*mine))
-    return [Hold(row.id, row.epoch, row.lane) for row in rows]
+    return [Hold(*row) for row in tx.rows(_HELD, by=worker)]
 
 
 def first_ready(tx: Tx, limits: KindLimits | None = None) -> tuple[str, int] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy import and_, delete, func, or_, select
+from sqlalchemy import Integer, and_, bindparam, delete, func, or_, select
 
 from colleague.clock import STEP_MS
 from colleague.store.record import columns_of, record
@@ -83,17 +83,25 @@ def plan_next(tx: Tx, reminder: Reminder, next_at: int | None) -> None:
         tx.update(reminders, {"agent_id": reminder.agent_id, "name": reminder.name}, next_at=next_at)
 
 
+_OWN = and_(
+    triggers.c.expert == OWNER_PREFIX + reminders.c.agent_id, triggers.c.trigger_name == reminders.c.name
+)
+_DUE = (
+    select(*columns_of(Reminder, reminders))
+    .select_from(reminders.outerjoin(triggers, _OWN))
+    .where(or_(reminders.c.next_at <= bindparam("now"), triggers.c.last_slot > bindparam("ahead")))
+    .order_by(reminders.c.next_at)
+    .limit(bindparam("most", type_=Integer))
+)
+_NEXT = select(func.min(reminders.c.next_at))
+
+
 def due_reminders(tx: Tx, limit: int = 100) -> list[Reminder]:
     """What is due, and what was settled for later than now by a clock that was ahead."""
-    own = and_(
-        triggers.c.expert == OWNER_PREFIX + reminders.c.agent_id, triggers.c.trigger_name == reminders.c.name
-    )
-    ahead = triggers.c.last_slot > tx.now + STEP_MS
-    query = select(*columns_of(Reminder, reminders)).select_from(reminders.outerjoin(triggers, own))
-    due = query.where(or_(reminders.c.next_at <= tx.now, ahead)).order_by(reminders.c.next_at).limit(limit)
-    return [record(Reminder, row) for row in tx.all(due)]
+    rows = tx.rows(_DUE, now=tx.now, ahead=tx.now + STEP_MS, most=limit)
+    return [record(Reminder, row) for row in rows]
 
 
 def next_due(tx: Tx) -> int | None:
-    row = tx.one(select(func.min(reminders.c.next_at)))
-    return row[0] if row else None
+    [row] = tx.rows(_NEXT)
+    return None if row[0] is None else int(row[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 
 from colleague.errors import DatabaseUnavailable
 from colleague.store.announce import look_at_child
@@ -25,25 +25,35 @@ from colleague.store.tx import Database, Tx
 log = logging.getLogger(__name__)
 
 GRACE_MS = 5_000
+_LOST = (
+    select(runs.c.id)
+    .where(runs.c.status == sql_literal("running"), runs.c.lease_until < bindparam("late"))
+    .limit(100)
+)
+_READY = select(runs.c.id).where(is_ready()).limit(1)
 
 
 async def sweep(database: Database, *, held: Collection[str] = (), take_over_lost: bool = True) -> int:
     """Due timers, lost workers, forgotten wake-ups. Returns how many things it did.
 
     `held` are the runs that the worker who asks holds itself, whatever their leases say."""
-    timers = await database.read(lambda tx: [*due_timers(tx), *retries_of_a_wrong_clock(tx)])
+    timers, lost = await database.read(lambda tx: _look(tx, database.lease_now(tx)))
     done = 0
     for timer in timers:
         done += await _mend(database, lambda tx, timer=timer: fire(tx, timer))  # type: ignore[misc]
-    lost = await database.read(lambda tx: lost_runs(tx, database.lease_now(tx))) if take_over_lost else []
-    for run_id in lost:
+    for run_id in lost if take_over_lost else ():
         if run_id not in held:
             done += await _mend(
                 database,
                 lambda tx, run_id=run_id: take_over(tx, run_id, database.lease_now(tx)),  # type: ignore[misc]
             )
-    await database.write(_wake_if_work)
+    await database.write(_wake_if_work)  # also when nothing is ready: who cannot write is to learn of it now
     return done
+
+
+def _look(tx: Tx, lease_now: int) -> tuple[list[Timer], list[str]]:
+    """What is due, and which runs are lost."""
+    return [*due_timers(tx), *retries_of_a_wrong_clock(tx)], lost_runs(tx, lease_now)
 
 
 async def _mend(database: Database, work: Callable[[Tx], bool]) -> bool:
@@ -86,11 +96,7 @@ def fire(tx: Tx, timer: Timer) -> bool:
 
 def lost_runs(tx: Tx, lease_now: int) -> list[str]:
     """Runs whose worker has not renewed its lease for longer than a lease."""
-    late = runs.c.lease_until < lease_now - GRACE_MS
-    return [
-        row[0]
-        for row in tx.all(select(runs.c.id).where(runs.c.status == sql_literal("running"), late).limit(100))
-    ]
+    return [str(run_id) for (run_id,) in tx.rows(_LOST, late=lease_now - GRACE_MS)]
 
 
 def take_over(tx: Tx, run_id: str, lease_now: int) -> bool:
@@ -113,6 +119,5 @@ def release_all(tx: Tx) -> int:
 
 
 def _wake_if_work(tx: Tx) -> None:
-    query = select(runs.c.id).where(is_ready()).limit(1)
-    if tx.one(query) is not None:
+    if tx.rows(_READY):
         wake(tx)

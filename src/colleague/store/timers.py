@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy import bindparam, delete, select
+from sqlalchemy import Integer, bindparam, delete, select
 
 from colleague.clock import STEP_MS
 from colleague.store.record import columns_of, record
@@ -26,6 +26,20 @@ class Timer:
     due_at: int
 
 
+_MOST = bindparam("most", type_=Integer)
+_DUE = (
+    select(*columns_of(Timer, timers))
+    .where(timers.c.due_at <= bindparam("now"))
+    .order_by(timers.c.due_at)
+    .limit(_MOST)
+)
+_BEGAN_LATER = (
+    select(*columns_of(Timer, timers))
+    .join(attempts, (attempts.c.run_id == timers.c.run_id) & (attempts.c.ended_at > bindparam("ahead")))
+    .where(timers.c.kind == "retry", timers.c.due_at > bindparam("ahead"))
+    .distinct()
+    .limit(_MOST)
+)
 _CLEAR = delete(timers).where(
     timers.c.kind == bindparam("timer_kind"), timers.c.subject == bindparam("about")
 )
@@ -44,16 +58,13 @@ def clear_timer(tx: Tx, kind: TimerKind, subject: str) -> None:
 
 def due_timers(tx: Tx, limit: int = 100) -> list[Timer]:
     """What is due, unlocked: whoever acts on one claims it first."""
-    query = select(*columns_of(Timer, timers)).where(timers.c.due_at <= tx.now)
-    return [record(Timer, row) for row in tx.all(query.order_by(timers.c.due_at).limit(limit))]
+    return [record(Timer, row) for row in tx.rows(_DUE, now=tx.now, most=limit)]
 
 
 def retries_of_a_wrong_clock(tx: Tx, limit: int = 100) -> list[Timer]:
     """Pauses that began later than now: the clock was ahead then, and they would last too long."""
-    began_later = (attempts.c.run_id == timers.c.run_id) & (attempts.c.ended_at > tx.now + STEP_MS)
-    query = select(*columns_of(Timer, timers)).join(attempts, began_later).distinct()
-    waiting = query.where(timers.c.kind == "retry", timers.c.due_at > tx.now + STEP_MS).limit(limit)
-    return [record(Timer, row) for row in tx.all(waiting)]
+    rows = tx.rows(_BEGAN_LATER, ahead=tx.now + STEP_MS, most=limit)
+    return [record(Timer, row) for row in rows]
 
 
 def claim(tx: Tx, timer: Timer) -> bool:
