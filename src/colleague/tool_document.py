@@ -21,12 +21,14 @@ class LayerDocument(DecidingLayer):
 
 
 class ToolDocument(TypedDict):
-    """A tool of a session. `tier` is of a call without arguments, where arguments decide."""
+    """A tool of a session. `tier` is of a call without arguments, where arguments decide. `note` says what
+    else holds for it in this session."""
 
     tool: str
     offered: bool
     tier: str
     server: str | None
     description: str
+    note: str
     decided_by: DecidingLayer
     layers: list[LayerDocument]

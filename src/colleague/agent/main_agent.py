@@ -30,7 +30,7 @@ from colleague.agent.models.resolve import (
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.models.thinking import Thinking, nearest_level
 from colleague.agent.pictures.request import shown_pictures
-from colleague.agent.policy.explain import explain_tool, explain_tools
+from colleague.agent.policy.explain import explain_tool, explain_tools, with_note
 from colleague.agent.policy.repeats import repeat_limit
 from colleague.agent.policy.session_policy import SessionToolPolicy, origin_of
 from colleague.agent.prompt.bootstrap_once import BootstrapOnce
@@ -48,6 +48,7 @@ from colleague.agent.tools.fence import Fence
 from colleague.agent.tools.file_tools import file_tools
 from colleague.agent.tools.mcp_readings import mcp_reading_tools
 from colleague.agent.tools.memory_tools import memory_tools
+from colleague.agent.tools.outside import folders_of_agents, outside_fence
 from colleague.agent.tools.reconcile import reconcile
 from colleague.agent.tools.tree import Root, Tree
 from colleague.agent.tools.versioned import VersionedTree
@@ -55,6 +56,7 @@ from colleague.agent.turn_end import HeartbeatEnd, TurnEndHooks
 from colleague.agent.turn_inputs import TurnInputs
 from colleague.agent.turn_opening import REMINDER, TurnOpening
 from colleague.config import Settings
+from colleague.config.tool_groups import GROUPS
 from colleague.errors import ColleagueError
 from colleague.home import Home
 from colleague.main_names import MAIN_AGENT, MAIN_CHANNEL
@@ -62,6 +64,7 @@ from colleague.mcp.errors import LoginNeeded, McpError
 from colleague.mcp.servers import Servers
 from colleague.protected import programs, protected_paths, require_safe_workspace
 from colleague.sandbox.prompt_text import sandbox_text
+from colleague.sandbox.reach import reach_note, reaches_outside
 from colleague.sandbox.session_sandbox import SessionSandbox, sandbox_of
 from colleague.session_document import PromptDocument, PromptMode
 from colleague.session_key import SessionKey
@@ -98,17 +101,22 @@ class MainAgent:
     more_tools: Sequence[MoreTools] = ()
     plugin_skills: Sequence[Path] = ()
     """Folders with skills of plugins."""
+    home_settings: Settings | None = None
+    """Where `settings` are those of one agent: the ones that they were made from."""
 
     async def assemble(self, run: Run) -> RunSpec:
         turn = await self.database.read(lambda tx: _stored_turn(tx, run))
         entry = turn.entry
         if entry is None:
             entry = await self.database.write(lambda tx: _opened(tx, run))
-        settings = self.settings.for_agent(entry.agent_id)
-        require_safe_workspace(self.home, settings)
-        agent = replace(self, settings=settings)
+        agent = self._of(entry.agent_id)
+        require_safe_workspace(self.home, agent.settings)
         inputs = TurnInputs.of(run)
         return await agent._run_spec(run, entry, inputs, turn)
+
+    def _of(self, agent_id: str) -> MainAgent:
+        """With the settings of one agent."""
+        return replace(self, settings=self.settings.for_agent(agent_id), home_settings=self.settings)
 
     async def _run_spec(
         self, run: Run, entry: SessionEntry, inputs: TurnInputs, turn: _StoredTurn
@@ -139,6 +147,7 @@ class MainAgent:
             reasoning_tags=_writes_reasoning(model, inputs.reasoning or entry.reasoning_level or "off"),
             sandbox=sandbox_text(sandbox),
             own_folder=sandbox is not None and sandbox.has_own_folder,
+            outside=reaches_outside(self.settings, entry.key),
         )
         spec = RunSpec(
             owner=MAIN_AGENT,
@@ -146,7 +155,7 @@ class MainAgent:
             system=made.prompt.stable,
             system_tail=made.prompt.tail,
             toolbox=toolbox,
-            gate=await self._gate(skills),
+            gate=await self._gate(entry, skills),
             draft_channel=MAIN_CHANNEL,
             thinking=thinking,
             max_turns=self.settings.agents.defaults.max_turns,
@@ -248,22 +257,24 @@ class MainAgent:
         models = dict.fromkeys(full_name(self.settings, each) for each in (chosen, *others))
         return SessionToolPolicy.of(self.settings, entry, origin, models)
 
-    async def _gate(self, skills: SessionSkills) -> MainAgentGate:
+    async def _gate(self, entry: SessionEntry, skills: SessionSkills) -> MainAgentGate:
         return MainAgentGate(
             await self._draft_only(),
             self.settings.hooks.internal.extra_bootstrap_files,
             self.settings.tools.approvals,
             skills.roots.keys(),
+            reaches_outside(self.settings, entry.key),
         )
 
     async def explain(self, entry: SessionEntry, name: str | None = None) -> list[ToolDocument]:
         """The tools that the next turn of a session could have, and which layer decided; or one of them."""
-        agent, run = replace(self, settings=self.settings.for_agent(entry.agent_id)), preview_run(entry)
+        agent, run = self._of(entry.agent_id), preview_run(entry)
         origin = await self.database.read(lambda tx: origin_of(tx, entry))
         skills = SessionSkills()
-        gate, tools = await agent._gate(skills), await agent._tools(run, entry, skills)
+        gate, tools = await agent._gate(entry, skills), await agent._tools(run, entry, skills)
         found = tools, agent._policy(run, entry, origin), gate
-        return explain_tools(*found) if name is None else [explain_tool(*found, name)]
+        documents = explain_tools(*found) if name is None else [explain_tool(*found, name)]
+        return with_note(documents, GROUPS["group:fs"], reach_note(agent.settings, entry.key))
 
     def _bootstrap(self, run: Run, inputs: TurnInputs) -> BootstrapOnce | None:
         """BOOTSTRAP.md is for the first turn with a person: no sub-agent reads it, no reminder uses it up."""
@@ -283,8 +294,7 @@ class MainAgent:
 
     async def preview(self, entry: SessionEntry, mode: PromptMode | None) -> PromptDocument:
         """The prompt that the next turn of a session would have."""
-        agent = replace(self, settings=self.settings.for_agent(entry.agent_id))
-        run = preview_run(entry)
+        agent, run = self._of(entry.agent_id), preview_run(entry)
         origin = await self.database.read(lambda tx: origin_of(tx, entry))
         skills = await session_skills(agent._skill_finder, agent.settings, entry)
         tools = agent._policy(run, entry, origin).toolbox(await agent._tools(run, entry, skills)).specs
@@ -301,6 +311,7 @@ class MainAgent:
             first=BootstrapOnce.of(agent.settings.workspace) is not None,
             sandbox=sandbox_text(sandbox),
             own_folder=sandbox is not None and sandbox.has_own_folder,
+            outside=reaches_outside(agent.settings, entry.key),
             wanted_mode=mode,
         )
         return {**with_schemas(made.report, tools), "session": entry.key, "prompt": made.prompt.text}
@@ -315,7 +326,11 @@ class MainAgent:
 
     def _file_tools(self, run: Run, skills: SessionSkills) -> list[Tool]:
         sandbox = sandbox_of(self.home, self.settings, run.session_key)
-        tree = self._tree(skills) if sandbox is None else self._sandboxed_tree(sandbox, skills)
+        tree = (
+            self._tree(skills, self._outside(run.session_key))
+            if sandbox is None
+            else self._sandboxed_tree(sandbox, skills)
+        )
         own = sandbox is not None and sandbox.access == "none"
         owner = f"{FILES_OWNER}#{sandbox.name}" if sandbox and own else FILES_OWNER
         patch = ApplyPatchTool(VersionedTree(tree, self.database, owner, self._locks), run.id)
@@ -342,13 +357,20 @@ class MainAgent:
         )
 
     async def mend_files(self) -> None:
-        """Ends what a crash left between a file's recorded version and the file itself."""
-        for left in await reconcile(self._tree(), self.database, owner=FILES_OWNER, locks=self._locks):
+        """Ends what a crash left between a file's recorded version and the file itself, wherever that is."""
+        for left in await reconcile(
+            self._tree(outside=outside_fence()), self.database, owner=FILES_OWNER, locks=self._locks
+        ):
             log.info("mended %s: %s", left.path, left.problem or f"version {left.version}")
 
-    def _tree(self, skills: SessionSkills | None = None) -> Tree:
+    def _outside(self, session_key: str) -> Fence | None:
+        if not reaches_outside(self.settings, session_key):
+            return None
+        return outside_fence(folders_of_agents(self.home, self.home_settings or self.settings))
+
+    def _tree(self, skills: SessionSkills | None = None, outside: Fence | None = None) -> Tree:
         self.settings.workspace.mkdir(parents=True, exist_ok=True)
-        return main_tree(self.home, self.settings, self.restrictions, skills)
+        return main_tree(self.home, self.settings, self.restrictions, skills, outside=outside)
 
     @property
     def _locks(self) -> Path:
@@ -376,12 +398,14 @@ def main_tree(
     skills: SessionSkills | None = None,
     *,
     writable: bool = True,
+    outside: Fence | None = None,
 ) -> Tree:
-    """The workspace with skills in it, without what decides what the home runs and what belongs to others."""
+    """The workspace with skills in it, without what decides what the home runs and what belongs to others.
+    With `outside`, the rest of the disk as well, apart from that."""
     read_only = [*programs(settings), *restrictions.read_only_folders()]
     fence = Fence(_closed_paths(home, settings, restrictions), read_only)
     roots = skills.roots if skills else {}
-    return Tree({"": Root(settings.workspace, writable=writable), **roots}, fence=fence)
+    return Tree({"": Root(settings.workspace, writable=writable), **roots}, fence=fence, outside=outside)
 
 
 class _StoredTurn(NamedTuple):

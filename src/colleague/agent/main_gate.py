@@ -10,12 +10,12 @@ from typing import Any
 
 from colleague.agent.gate import CautiousGate, Verdict
 from colleague.agent.policy.pattern import PolicyTool
-from colleague.agent.policy.tier import approval_rule
+from colleague.agent.policy.tier import ApprovalRule, approval_rule
 from colleague.agent.restrictions import DraftOnly, NothingDrafted
 from colleague.agent.tool import ToolSpec
 from colleague.agent.tools.fence import folded
 from colleague.agent.tools.patch import PatchError, parse_patch
-from colleague.agent.tools.path import PathError, split
+from colleague.agent.tools.path import PathError, is_outside, split
 from colleague.config.settings import Tier
 
 INSTRUCTIONS = ("AGENTS", "SOUL", "IDENTITY", "USER", "TOOLS", "BOOTSTRAP", "HEARTBEAT")
@@ -38,6 +38,8 @@ class MainAgentGate:
     approvals: Mapping[str, Tier] = field(default_factory=dict)
     read_only: Collection[str] = ()
     """Folders of skills, which no file tool changes: nobody is asked about what is refused anyway."""
+    outside: bool = False
+    """Whether its file tools leave the workspace."""
 
     def judge(self, spec: ToolSpec, arguments: dict[str, Any]) -> Verdict:
         if spec.server:
@@ -45,21 +47,28 @@ class MainAgentGate:
             if reason:
                 return Verdict("draft", "manual", reason)
         verdict = self._usual(spec, arguments)
-        changed = () if spec.server else _changed_paths(spec.name, arguments)
-        instructs = any(
-            is_instruction(each, self.extra_files) and not self._is_read_only(each) for each in changed
-        )
-        if instructs and verdict.kind == "allow":
-            return Verdict("ask", "confirm", "it changes what the agent is told in every turn")
-        return verdict
+        question = self._question(spec, arguments) if verdict.kind == "allow" and not spec.server else ""
+        return Verdict("ask", "confirm", question) if question else verdict
+
+    def _question(self, spec: ToolSpec, arguments: dict[str, Any]) -> str:
+        """Why a person is asked about a change of files all the same; empty when nobody is."""
+        changed = _changed_paths(spec.name, arguments)
+        if any(is_instruction(each, self.extra_files) and not self._is_read_only(each) for each in changed):
+            return "it changes what the agent is told in every turn"
+        if self.outside and any(map(is_outside, changed)) and self._rule(spec) is None:
+            return "it changes a file outside of the workspace"
+        return ""
 
     def _is_read_only(self, path: str) -> bool:
         return "/".join(split(path)[:2]) in self.read_only
 
     def _usual(self, spec: ToolSpec, arguments: dict[str, Any]) -> Verdict:
         own = CautiousGate().judge(spec, arguments)
-        rule = approval_rule(self.approvals, PolicyTool.of(spec), reads=spec.read_only)
+        rule = self._rule(spec)
         return own if rule is None or own.kind == "refuse" else rule.verdict
+
+    def _rule(self, spec: ToolSpec) -> ApprovalRule | None:
+        return approval_rule(self.approvals, PolicyTool.of(spec), reads=spec.read_only)
 
 
 def _changed_paths(tool: str, arguments: dict[str, Any]) -> list[Any]:

@@ -160,14 +160,33 @@ def _folder_line(found: SandboxFolderDocument) -> str:
     )
 
 
+_SESSIONS = {
+    "self": "its session tools see itself",
+    "tree": "its session tools see itself and those it spawned",
+    "agent": "its session tools see all of its agent",
+    "all": "its session tools see all that tools.agentToAgent allows",
+}
+
+
+def _files(found: SandboxDocument) -> str:
+    """Of a session without a sandbox."""
+    if not found["files_outside"]:
+        return f"the file tools stay in {found['folder']}"
+    return (
+        f"the file tools work in {found['folder']} and, by absolute paths, on the whole disk apart from "
+        "keys, this home and the workspaces of others: tools.fs.workspaceOnly is false"
+    )
+
+
 def _lines(found: SandboxDocument) -> list[str]:
     from colleague.cli.output import CROSS
 
     if not found["sandboxed"]:
         return [
             f"{found['session']} has no sandbox: {found['reason']}",
-            f"  files     the file tools stay in {found['folder']}",
+            f"  files     {_files(found)}",
             "  commands  can do what the user of this machine can, each as tools.exec allows",
+            f"  sessions  {_SESSIONS[found['sessions']]}",
         ]
     what = {"none": "its own, not the workspace", "ro": "the workspace, to read", "rw": "the workspace"}
     access = what[found["workspace_access"] or "none"]
@@ -179,6 +198,7 @@ def _lines(found: SandboxDocument) -> list[str]:
         f"  limits    {found['memory_mb']} MB of memory for a process, {found['file_mb']} MB for a file, "
         f"{found['tmp_mb']} MB in /tmp"
         + (f", {found['disk_mb']} MB for all its files" if found["disk_mb"] else ""),
+        f"  sessions  {_SESSIONS[found['sessions']]}",
         "  outside   only elevated commands, each after a yes; MCP servers without a sandbox of their own",
     ]
     problem = found["problem"]

@@ -95,6 +95,8 @@ def _lines(document: ToolDocument) -> Iterator[str]:
     yield f"{document['tool']} {word}: {plain(by['rule'])} (layer: {by['layer']})"
     if document["offered"]:
         yield f"Tier: {document['tier']}"
+    if document["note"]:
+        yield f"It {document['note']}."
     yield ""
     for each in document["layers"]:
         said = plain(each["rule"]) or "says nothing"

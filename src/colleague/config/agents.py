@@ -380,7 +380,11 @@ class Identity(Section):
 
 
 class FileTools(Section):
-    workspace_only: Flag = not_yet(default=True, description="Whether file tools stay inside the workspace.")
+    workspace_only: Flag = works(
+        default=True,
+        description="Whether file tools stay inside the workspace; false: absolute paths reach the disk,"
+        " apart from keys and what belongs to others, and a change there asks first. Not in a sandbox.",
+    )
 
 
 class AllowedCommand(Section):

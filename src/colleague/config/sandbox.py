@@ -17,7 +17,6 @@ from colleague.config.section import (
     Section,
     Variable,
     keys,
-    restricts,
     works,
 )
 from colleague.config.tool_lists import ToolLists
@@ -95,9 +94,10 @@ class Sandbox(Section):
         description="What confines: bubblewrap (or auto), which needs Linux; or docker, which "
         "needs a Docker daemon. Where it is missing, nothing of a sandboxed session starts.",
     )
-    session_tools_visibility: Literal["spawned", "all"] = restricts(
-        default="all",
-        description="Which sessions the session tools of a sandboxed one reach. Only all can be kept so far.",
+    session_tools_visibility: Literal["spawned", "all"] = works(
+        default="spawned",
+        description="Which sessions the session tools of a sandboxed one reach: itself and those it spawned,"
+        " or all that tools.sessions.visibility has.",
     )
     docker: SandboxDocker = Field(default_factory=SandboxDocker, description="Containers, with docker.")
     browser: SandboxBrowser = Field(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from colleague.sandbox.backend import INSIDE
 from colleague.sandbox.backends import backend_of
+from colleague.sandbox.reach import reaches_outside, visible_sessions
 from colleague.sandbox.session_sandbox import sandbox_of, sandbox_settings
 from colleague.session_key import SessionKey
 
@@ -26,6 +27,10 @@ class SandboxDocument(TypedDict):
     cure: str | None
     workspace_access: str | None
     folder: str
+    files_outside: bool
+    """Whether the file tools reach more than the folder."""
+    sessions: str
+    """Which sessions the session tools see: self, tree, agent or all."""
     inside: str | None
     network: bool
     memory_mb: int | None
@@ -44,10 +49,10 @@ def explain_sandbox(
         mode = sandbox_settings(settings, agent_id).mode
         why = "and this is the main session" if mode == "non-main" else "so its commands are not confined"
         reason = f"sandbox.mode is {mode}, {why}"
-        return _document(session_key, reason, folder=str(settings.workspace))
+        return _document(settings, session_key, reason, folder=str(settings.workspace))
     backend = backend_of(home, settings, agent_id, environ)
     return {
-        **_document(session_key, found.reason, folder=str(found.folder)),
+        **_document(settings, session_key, found.reason, folder=str(found.folder)),
         "sandboxed": True,
         "backend": backend.name,
         "problem": (problem := backend.problem()) or None,
@@ -62,7 +67,7 @@ def explain_sandbox(
     }
 
 
-def _document(session: str, reason: str, *, folder: str) -> SandboxDocument:
+def _document(settings: Settings, session: str, reason: str, *, folder: str) -> SandboxDocument:
     return {
         "session": session,
         "sandboxed": False,
@@ -72,6 +77,8 @@ def _document(session: str, reason: str, *, folder: str) -> SandboxDocument:
         "cure": None,
         "workspace_access": None,
         "folder": folder,
+        "files_outside": reaches_outside(settings, session),
+        "sessions": visible_sessions(settings, session),
         "inside": None,
         "network": True,
         "memory_mb": None,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from colleague.agent.tool import NotSent
 from colleague.config import Settings
 from colleague.errors import ColleagueError
+from colleague.sandbox.reach import visible_sessions
 from colleague.session_key import SessionKey
 from colleague.sessions.messages import find_key
 from colleague.store.session_entry import SessionEntry, descendants, find_session, sessions_page
@@ -18,7 +19,7 @@ MOST_SESSIONS = 500
 
 @dataclass(frozen=True)
 class SessionScope:
-    """What `tools.sessions.visibility` and `tools.agentToAgent` leave to one session."""
+    """What `tools.sessions.visibility`, `tools.agentToAgent` and its sandbox leave to one session."""
 
     entry: SessionEntry
     settings: Settings
@@ -29,7 +30,7 @@ class SessionScope:
         return [self.entry, *others]
 
     def _others(self, tx: Tx) -> Sequence[SessionEntry]:
-        visibility = self.settings.tools.sessions.visibility
+        visibility = visible_sessions(self.settings, self.entry.key)
         if visibility == "self":
             return []
         if visibility == "tree":

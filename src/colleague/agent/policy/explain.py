@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from colleague.agent.gate import Gate
 from colleague.agent.models.tool_name import shown_name
@@ -39,6 +39,12 @@ def explain_tool(tools: Sequence[Tool], policy: SessionToolPolicy, gate: Gate, n
     return _absent(absent, policy.decide(PolicyTool(absent)))
 
 
+def with_note(documents: list[ToolDocument], names: Collection[str], note: str) -> list[ToolDocument]:
+    """The same, with a note on the tools of these names that are offered."""
+    noted = [each["offered"] and each["tool"] in names for each in documents]
+    return [{**each, "note": note} if found else each for each, found in zip(documents, noted, strict=True)]
+
+
 def _document(spec: ToolSpec, policy: SessionToolPolicy, gate: Gate) -> ToolDocument:
     decision = policy.decide(PolicyTool.of(spec))
     first = spec.description.strip().partition("\n")[0]
@@ -64,6 +70,7 @@ def _with_decision(
         "tier": tier,
         "server": server,
         "description": description,
+        "note": "",
         "decided_by": {"layer": by.layer, "rule": by.rule},
         "layers": [
             {"layer": each.layer, "effect": each.effect, "rule": each.rule} for each in decision.layers

@@ -34,6 +34,7 @@ class PromptInput:
     docs: str = ""
     sandbox: str = ""
     own_folder: bool = False
+    outside: bool = False
     owners: Sequence[str] = ()
     voice: str = ""
 

@@ -131,11 +131,16 @@ def workspace(given: PromptInput) -> str:
     where = "the folder of your sandbox" if given.own_folder else given.settings.workspace
     return _section(
         "Workspace",
-        f"Your files are in {where}. Paths that you give to tools are relative to it, and "
-        "nothing outside it can be reached. Files in its folders are not shown here: read one when another "
-        "file, or the task, names it.",
+        f"Your files are in {where}. Paths are relative to it; {_outside(given)}. Read a file in its folders "
+        "when another file, or the task, names it.",
         f"The repository that this is about is {repository}." if repository else "",
     )
+
+
+def _outside(given: PromptInput) -> str:
+    if not given.outside:
+        return "nothing outside it can be reached"
+    return "files elsewhere have absolute paths, and changing one may need a yes"
 
 
 def docs(given: PromptInput) -> str:

@@ -45,6 +45,7 @@ class TurnPrompt:
     sandbox: str = ""
     """What is said of the session's sandbox."""
     own_folder: bool = False
+    outside: bool = False
     """Whether its files are not those of the workspace."""
     wanted_mode: PromptMode | None = None
     """The mode of the session when not set: `minimal` for sub-agents, `full` for all others."""
@@ -72,6 +73,7 @@ class TurnPrompt:
             reasoning_tags=self.reasoning_tags,
             sandbox=self.sandbox,
             own_folder=self.own_folder,
+            outside=self.outside,
         )
 
     @cached_property

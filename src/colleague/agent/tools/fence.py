@@ -17,17 +17,17 @@ class FencedPlaces:
     link and no second mount leads to it. Those are looked up anew for every access."""
 
     def __init__(self, paths: Collection[Path]) -> None:
-        self._paths = tuple(paths)
+        self.paths = tuple(paths)
 
     @cached_property
     def _names(self) -> frozenset[str]:
-        return frozenset(folded(f"{os.path.realpath(each.parent)}/{each.name}") for each in self._paths)
+        return frozenset(folded(f"{os.path.realpath(each.parent)}/{each.name}") for each in self.paths)
 
     def __bool__(self) -> bool:
-        return bool(self._paths)
+        return bool(self.paths)
 
     def ids(self) -> frozenset[FileId | None]:
-        return frozenset(map(file_id, self._paths)) - {None}
+        return frozenset(map(file_id, self.paths)) - {None}
 
     def hold(self, real: str, status: os.stat_result | None, ids: Collection[FileId | None]) -> bool:
         """Whether this is one of them; `ids` are those of a moment ago."""
@@ -48,6 +48,12 @@ class Fence:
     def __init__(self, closed: Collection[Path] = (), read_only: Collection[Path] = ()) -> None:
         self.closed = FencedPlaces(closed)
         self.read_only = FencedPlaces(read_only)
+
+    def with_more(self, other: Fence) -> Fence:
+        """Closes and keeps what either of them does."""
+        return Fence(
+            (*self.closed.paths, *other.closed.paths), (*self.read_only.paths, *other.read_only.paths)
+        )
 
 
 def folded(path: str) -> str:

@@ -9,7 +9,7 @@ from colleague.agent.tools.arguments import Arguments, number, parameters, text
 from colleague.agent.tools.file_tool import FileTool
 from colleague.agent.tools.folder import TreeEntry
 from colleague.agent.tools.glob import Glob
-from colleague.agent.tools.path import escaped
+from colleague.agent.tools.path import escaped, join
 from colleague.agent.tools.tree import MOST_ENTRIES_WALKED
 
 _MOST = 500
@@ -48,10 +48,10 @@ class FindTool(FileTool):
     def _found(self, path: str, glob: Glob) -> tuple[list[TreeEntry], bool]:
         """A pattern may be meant from the top or from the folder; both are looked at."""
         walked = self.tree.walk(path)
-        start = "/".join(name for name in path.split("/") if name not in ("", "."))
+        start = join(self.tree.name_of(path), "")
         found = [
             each
             for each in walked.entries
-            if glob.matches(each.path) or glob.matches(each.path.removeprefix(f"{start}/"))
+            if glob.matches(each.path) or glob.matches(each.path.removeprefix(start))
         ]
         return found, walked.complete

@@ -21,7 +21,7 @@ class Glob:
         self._patterns = [each.strip("/").split("/") for each in _expanded(pattern)]
 
     def matches(self, path: str) -> bool:
-        names = composed(path).split("/")
+        names = composed(path).lstrip("/").split("/")
         return any(_matches(names, pattern) for pattern in self._patterns)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from pathlib import Path
 
 from colleague.errors import ColleagueError
 
@@ -48,8 +49,18 @@ def split(path: str) -> tuple[str, ...]:
     return names
 
 
+def is_outside(path: object) -> bool:
+    """Whether a path begins outside of the tree: at the root of the disk, or in the user's home."""
+    return isinstance(path, str) and path.startswith(("/", "~/"))
+
+
+def split_outside(path: str) -> tuple[str, ...]:
+    """The names along such a path, from the root of the disk."""
+    return split((str(Path.home()) + path[1:] if path.startswith("~") else path).lstrip("/"))
+
+
 def join(folder: str, name: str) -> str:
-    return f"{folder}/{name}" if folder else name
+    return f"{folder.removesuffix('/')}/{name}" if folder else name
 
 
 def composed(name: str) -> str:

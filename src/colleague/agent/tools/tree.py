@@ -11,13 +11,24 @@ from pathlib import Path
 from colleague.agent.tools.fence import Fence
 from colleague.agent.tools.folder import OpenFolder, TreeEntry, open_real
 from colleague.agent.tools.mounts import Mounts, plain
-from colleague.agent.tools.path import Missing, PathError, composed, escaped, join, split
+from colleague.agent.tools.path import (
+    Missing,
+    PathError,
+    composed,
+    escaped,
+    is_outside,
+    join,
+    split,
+    split_outside,
+)
 from colleague.agent.tools.staged import Staged, remove_temporary
 from colleague.file_stamp import FileStamp
 
 MOST_BYTES_READ = 16_000_000
 MOST_BYTES_WRITTEN = 4_000_000
 MOST_ENTRIES_WALKED = 50_000
+OUTSIDE = "/"
+"""The root of a tree that also reaches the rest of the disk."""
 NOT_WALKED = frozenset({".git", ".venv", "__pycache__", "node_modules"})
 
 
@@ -58,7 +69,8 @@ class _Place:
 
     @property
     def path(self) -> str:
-        return "/".join(((self.root,) if self.root else ()) + self.names)
+        inner = "/".join(self.names)
+        return join(self.root, inner) if self.root and inner else self.root or inner
 
     @property
     def folder(self) -> _Place:
@@ -72,7 +84,8 @@ class Tree:
     That one may be reached through a link, as the person who set it up wants; a named root may not be one.
     A `hidden` file is read by those who know its path; no list, search or suggestion shows it. A file of
     `mounts` really lies elsewhere, under the same name; what its root has in that place is never seen.
-    What the `fence` closes is in no list and cannot be opened, whatever path leads to it."""
+    What the `fence` closes is in no list and cannot be opened, whatever path leads to it. With `outside`,
+    absolute paths reach the rest of the disk, apart from what that fence closes as well."""
 
     def __init__(
         self,
@@ -81,15 +94,21 @@ class Tree:
         hidden: Collection[str] = frozenset(),
         mounts: Mapping[str, Path] | None = None,
         fence: Fence | None = None,
+        outside: Fence | None = None,
     ) -> None:
         self._roots = dict(roots)
         self._deepest = max((name.count("/") + 1 for name in roots), default=0)
         self._hidden = frozenset(map(plain, hidden))
         self._mounts = Mounts(mounts or {})
         self._fence = fence or Fence()
-        self._real = {name: os.path.realpath(root.folder) for name, root in roots.items()}
+        self._outer_fence = self._fence
+        if outside is not None:
+            own = Fence([root.folder for root in roots.values()])
+            self._outer_fence = self._fence.with_more(outside).with_more(own)
+            self._roots[OUTSIDE] = Root(Path(OUTSIDE), writable=True)
+        self._real = {name: os.path.realpath(root.folder) for name, root in self._roots.items()}
         self.read_only = {
-            name for name, root in roots.items() if not root.writable or self._lies_in_read_only(name)
+            name for name, root in self._roots.items() if not root.writable or self._lies_in_read_only(name)
         }
         for path in self._mounts:
             if "" not in roots and path.rpartition("/")[0].partition("/")[0] not in roots:
@@ -164,10 +183,16 @@ class Tree:
         """Whether the file of this path really lies elsewhere."""
         return self._mounts.at(self._place(path).path) is not None
 
+    def name_of(self, path: str) -> str:
+        """A path as the tree writes it."""
+        return self._place(path).path
+
     def inside(self, real: str) -> str | None:
         """What an absolute path of the disk is called in the tree, by its name alone; None outside of it."""
         for name, root in self._roots.items():
-            for folder in {root.folder, root.folder.resolve()}:
+            for folder in {str(root.folder), str(root.folder.resolve())} if name != OUTSIDE else ():
+                if real == folder:
+                    return name
                 if real.startswith(f"{folder}/") and ".." not in real:
                     return join(name, real.removeprefix(f"{folder}/"))
         return None
@@ -184,8 +209,10 @@ class Tree:
             return self._entry(path, writes=True).path
         except Missing as missing:
             self._guard(place, None, writes=True)
-            done = len(split(missing.folder))
-            return "/".join((*split(missing.folder), *map(composed, split(place.path)[done:])))
+            there = [name for name in missing.folder.split("/") if name]
+            new = [name for name in place.path.split("/") if name][len(there) :]
+            path = "/".join((*there, *map(composed, new)))
+            return join(OUTSIDE, path) if place.root == OUTSIDE else path
 
     def real(self, path: str) -> Path:
         """Where a path is on disk, for naming its lock; never to be opened."""
@@ -231,6 +258,8 @@ class Tree:
             remove_temporary(folder, place.names[-1])
 
     def _place(self, path: str) -> _Place:
+        if OUTSIDE in self._roots and is_outside(path):
+            return self._outside_place(path)
         try:
             names = tuple(split(path))
         except PathError as error:
@@ -245,6 +274,14 @@ class Tree:
             raise Missing("/".join(names), "", names[0])
         return _Place(None, ())
 
+    def _outside_place(self, path: str) -> _Place:
+        """A file of the tree has one name, so it is never reached from outside."""
+        place = _Place(OUTSIDE, split_outside(path))
+        slip = self._as_relative(place.path)
+        if slip is not None:
+            raise slip
+        return place
+
     def _file_place(self, path: str) -> _Place:
         place = self._place(path)
         if not place.names:
@@ -257,7 +294,7 @@ class Tree:
         inside = self.inside(path)
         if inside is None:
             return None
-        return PathError(f"{escaped(path)} is absolute. Here it is called {escaped(inside)}.")
+        return PathError(f"{escaped(path)} is absolute. Here it is called {escaped(inside or '.')}.")
 
     def _writable_names(self) -> str:
         if "" in self._roots and self._roots[""].writable:
@@ -288,7 +325,8 @@ class Tree:
     def _roots_in(self, place: _Place) -> set[str]:
         """The names that other roots give a folder of the root ""."""
         start = f"{composed(place.path)}/" if place.path else ""
-        below = (name.removeprefix(start) for name in self._roots if "/" in name and name.startswith(start))
+        inner = [name for name in self._roots if "/" in name and name != OUTSIDE]
+        below = (name.removeprefix(start) for name in inner if name.startswith(start))
         return {name.partition("/")[0] for name in below} if place.root == "" else set()
 
     def _mounted(self, path: str, is_file: bool) -> TreeEntry | None:
@@ -310,27 +348,31 @@ class Tree:
 
     def _unfenced(self, place: _Place, folder: OpenFolder) -> list[TreeEntry]:
         """What is in a folder, without what the fence closes."""
-        entries, closed = folder.entries(), self._fence.closed
+        entries, closed = folder.entries(), self._fence_of(place).closed
         if not closed:
             return entries
         ids, real = closed.ids(), self._real_path(place)
         return [
             entry
             for entry in entries
-            if not closed.hold(f"{real}/{entry.name}", folder.status_if_there(entry.name), ids)
+            if not closed.hold(join(real, entry.name), folder.status_if_there(entry.name), ids)
         ]
 
     def _lies_in_read_only(self, root: str) -> bool:
         return self._fence.read_only.surround(Path(self._real[root]))
 
     def _real_path(self, place: _Place) -> str:
-        return "/".join((self._real[place.root or ""], *place.names))
+        return os.path.join(self._real[place.root or ""], *place.names)  # noqa: PTH118 - made for every step
+
+    def _fence_of(self, place: _Place) -> Fence:
+        return self._outer_fence if place.root == OUTSIDE else self._fence
 
     def _guard(self, place: _Place, status: os.stat_result | None, *, writes: bool) -> None:
         """Raises PathError at a place that is fenced off. A mounted file lies where the runtime put it."""
         if self._mounts.at(place.path) is not None:
             return
-        closed, kept = self._fence.closed, self._fence.read_only
+        fence = self._fence_of(place)
+        closed, kept = fence.closed, fence.read_only
         real = self._real_path(place)
         if closed and closed.hold(real, status, closed.ids()):
             what = escaped(place.path) or "The top folder"
@@ -377,7 +419,7 @@ class Tree:
         try:
             yield
         except Missing as missing:
-            if self._roots_in(_Place(place.root, tuple(split(missing.path)))):
+            if place.root == "" and self._roots_in(_Place("", split(missing.path))):
                 raise Missing(place.path, missing.path, place.names[-1]) from None
             raise
 
