@@ -161,16 +161,17 @@ def loaded(home: Home) -> Settings:
     return settings
 
 
-def note_without_effect(settings: Settings) -> None:
-    """Says on stderr which keys are set and have no effect yet."""
+def note_without_effect(home: Home, settings: Settings) -> None:
+    """Says on stderr which keys are set and have no effect."""
     from colleague.cli.output import note
     from colleague.config.status import without_effect
+    from colleague.plugins.report import served_channels
 
-    idle = [each.key for each in without_effect(settings)]
+    idle = [each.key for each in without_effect(settings, served_channels(home, settings))]
     if idle:
         shown = ", ".join(idle[:MOST_WARNINGS])
         more = f" and {len(idle) - MOST_WARNINGS} more" if len(idle) > MOST_WARNINGS else ""
-        note(f"warning: no effect yet: {shown}{more} (colleague config check)")
+        note(f"warning: no effect: {shown}{more} (colleague config check)")
 
 
 def with_client(home: Path | None, work: Callable[[Client], Awaitable[T]], *, looks: bool = False) -> T:

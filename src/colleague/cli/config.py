@@ -22,10 +22,11 @@ def check(home: HomeOption = None, as_json: JsonOption = False) -> None:
     from colleague.config import load_settings
     from colleague.config.status import unenforced, without_effect
     from colleague.home import Home
+    from colleague.plugins.report import served_channels
 
     place = Home.find(home)
     settings = load_settings(place)
-    refused, idle = unenforced(settings), without_effect(settings)
+    refused, idle = unenforced(settings), without_effect(settings, served_channels(place, settings))
     if as_json:
         document = {
             "ok": not refused,
@@ -71,9 +72,10 @@ def _say_check(
         for each in refused:
             say_hint(f"  {each.where}{each.key}\n    {each.cure}")
     if idle:
-        say("! These have no effect yet. They may stay in the file; do not rely on them.")
+        say("! These have no effect. They may stay in the file; do not rely on them.")
         for each in idle:
             say(f"  {each}")
+            say_hint(f"    {each.cure}")
     if warnings:
         say("! These are not known, or count for nothing.")
         for warning in warnings:

@@ -150,17 +150,18 @@ def _clock(home: Home) -> Iterator[DoctorCheck]:
 
 def _settings(home: Home, settings: Settings) -> Iterator[DoctorCheck]:
     from colleague.config.status import unenforced, without_effect
+    from colleague.plugins.report import served_channels
 
     for warning in settings.warnings:
         yield DoctorCheck("settings", "warning", str(warning), warning.hint)
     refused = unenforced(settings)
     for restriction in refused:
         yield DoctorCheck("settings", "error", str(restriction), restriction.cure)
-    idle = without_effect(settings)
+    idle = without_effect(settings, served_channels(home, settings))
     for key in idle[:MOST_KEYS]:
-        yield DoctorCheck("settings", "warning", str(key))
+        yield DoctorCheck("settings", "warning", str(key), key.cure)
     if len(idle) > MOST_KEYS:
-        message = f"{len(idle) - MOST_KEYS} more keys have no effect yet"
+        message = f"{len(idle) - MOST_KEYS} more keys have no effect"
         yield DoctorCheck("settings", "warning", message, "colleague config check")
     file = home.settings_file
     if not refused:
@@ -205,7 +206,9 @@ def _sandbox(home: Home, settings: Settings) -> Iterator[DoctorCheck]:
 
 
 def _workspace(home: Home, settings: Settings) -> Iterator[DoctorCheck]:
+    from colleague.agent.pictures.avatar import avatar_problems
     from colleague.agent.prompt.workspace_files import file_problems
+    from colleague.experts.restrictions import ExpertRestrictions
     from colleague.protected import KEY, workspace_problem
 
     problem = workspace_problem(home, settings.workspace)
@@ -216,6 +219,8 @@ def _workspace(home: Home, settings: Settings) -> Iterator[DoctorCheck]:
         yield DoctorCheck("workspace", "ok", str(settings.workspace))
     for each in file_problems(settings):
         yield DoctorCheck("prompt", "warning", each, "see: colleague prompt --sizes")
+    for each in avatar_problems(home, settings, ExpertRestrictions(home, settings)):
+        yield DoctorCheck("agents", "warning", each, "the page shows the agent without it")
 
 
 def _traces(home: Home) -> Iterator[DoctorCheck]:

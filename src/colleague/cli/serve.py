@@ -45,7 +45,7 @@ def serve(
     from colleague.runtime.process_restart import execute_again
 
     place, settings = opened(home)
-    note_without_effect(settings)
+    note_without_effect(place, settings)
     listening = Listening.of(settings, bind=bind, port=port)
     if new_database:
         from colleague.cli.db import forget_database
@@ -70,7 +70,7 @@ def worker(quiet: QuietOption = False, log_json: LogJsonOption = False, home: Ho
     from colleague.gateway.serve import work_until_signalled
 
     place, settings = opened(home)
-    note_without_effect(settings)
+    note_without_effect(place, settings)
     if settings.experts.database is None:
         raise UsageError(
             "on SQLite one process works on a home, and that is colleague serve",

@@ -25,7 +25,6 @@ from colleague.config.section import (
     ToolProfile,
     duration_schema,
     keys,
-    not_yet,
     works,
 )
 from colleague.config.tool_lists import ToolLists
@@ -376,7 +375,11 @@ class Identity(Section):
     name: str | None = works(default=None, description="The name the agent goes by, in its prompt.")
     theme: str | None = works(default=None, description="Its manner, in a few words.")
     emoji: str | None = works(default=None, description="Its emoji.")
-    avatar: str | None = not_yet(default=None, description="Its picture: a path in the workspace or a URL.")
+    avatar: str | None = works(
+        default=None,
+        description="Its picture on the page: a file in its workspace (PNG, JPEG, GIF or WebP, up to 1 MB),"
+        " or an emoji. A web address is not fetched.",
+    )
 
 
 class FileTools(Section):

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from colleague.config.tool_lists import ToolLists
 
-_PLACES = ("groups", "channels")
+PLACES = ("groups", "channels")
 """Where channels keep their groups; Slack calls them channels."""
 ANY = "*"
 
@@ -18,7 +18,7 @@ def group_tools(
     channels: Mapping[str, Mapping[str, Any]], channel: str, ids: Sequence[str]
 ) -> tuple[str, ToolLists] | None:
     """The key and what stands there: of the first of these ids that has something, else of `*`."""
-    for place in _PLACES:
+    for place in PLACES:
         groups: Any = channels.get(channel, {}).get(place)
         for name in (*ids, ANY) if isinstance(groups, Mapping) else ():
             entry = groups.get(name)
@@ -30,7 +30,7 @@ def group_tools(
 def check_group_tools(channels: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
     """Raises ValueError where the tools of a group cannot be read: they would restrict nothing."""
     for channel, given in channels.items():
-        for place in _PLACES:
+        for place in PLACES:
             groups = given.get(place)
             for name in groups if isinstance(groups, Mapping) else ():
                 _check(channels, channel, place, name)

@@ -28,7 +28,6 @@ from colleague.config.section import (
     Section,
     Variable,
     keys,
-    not_yet,
     works,
 )
 from colleague.config.sessions import Queue, SessionSettings
@@ -437,11 +436,10 @@ class Settings(Section):
     messages: Messages = Field(default_factory=Messages, description="How messages are taken in.")
     skills: Skills = Field(default_factory=Skills, description="Skills.")
     memory: MemorySettings = Field(default_factory=MemorySettings, description="How agents use their memory.")
-    channels: Annotated[Mapping[str, FreeForm], AfterValidator(check_group_tools)] = not_yet(
+    channels: Annotated[Mapping[str, FreeForm], AfterValidator(check_group_tools)] = works(
         default_factory=dict,
-        description="Chat channels by name, with the keys of each channel. The tools of their groups count:"
-        " groups.<id>.tools.",
-        apart="groups.*.tools",
+        description="Chat channels by name; each needs a plugin that has it, which gets its keys. For every"
+        " channel count enabled, allowFrom, dmPolicy, groupPolicy, groupAllowFrom and groups.<id>.tools.",
     )
     auth: Auth = Field(default_factory=Auth, description="Several keys for one provider.")
     hooks: Hooks = Field(default_factory=Hooks, description="Webhooks.")

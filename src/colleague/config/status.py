@@ -4,17 +4,19 @@ enforces, with which nothing starts."""
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from pydantic.fields import FieldInfo
 
+from colleague.config.channel_access import READ, is_channel_on
 from colleague.config.file import Key, Keys, Node, Place, dotted
 from colleague.config.section import Section, Status, StatusMark, mark_of
 from colleague.config.settings import Settings
 from colleague.errors import ConfigError
 
 _MAX_SHOWN = 20
+_PLUGIN = "enable a plugin that has it (colleague plugin list), or set its enabled to false"
 _LATER = "do not rely on it; it may stay in the file"
 
 
@@ -43,9 +45,19 @@ class KeyStatus(NamedTuple):
         return f"{self.where}{self.key} {self.reason}"
 
 
-def without_effect(settings: Settings) -> list[KeyStatus]:
-    """Keys that are set and have no effect yet."""
-    return [each for each in _judged(settings) if each.status == "not yet"]
+def without_effect(settings: Settings, served: Collection[str]) -> list[KeyStatus]:
+    """Keys that are set and have no effect here; `served` are the channels that there are."""
+    idle = [each for each in _judged(settings) if each.status == "not yet"]
+    return [*idle, *_unserved(settings, served)]
+
+
+def _unserved(settings: Settings, served: Collection[str]) -> Iterator[KeyStatus]:
+    """Channels with keys for a plugin that is not there."""
+    node = _child(settings.tree, "channels")
+    for name, given in settings.channels.items():
+        if name not in served and is_channel_on(settings.channels, name) and given.keys() - READ:
+            reason = "has no effect: no plugin here has this channel"
+            yield KeyStatus(dotted(("channels", name)), "not yet", reason, _PLUGIN, _child(node, name))
 
 
 def unenforced(settings: Settings) -> list[KeyStatus]:

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Scope
 from colleague.errors import ColleagueError, DatabaseUnavailable
 from colleague.gateway import hooks, openai_api
 from colleague.gateway.api import (
+    agents,
     approvals,
     audit,
     auth_profiles,
@@ -97,6 +98,7 @@ PAGE = (
     docs.router,
 )
 _NOUNS = (
+    agents,
     approvals,
     audit,
     auth_profiles,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,8 @@ class PluginApi:
     digest: str
     config: Mapping[str, Any] = field(default_factory=dict)
     """`plugins.entries.<name>.config` of the settings, with `${NAME}` filled in."""
+    channel_config: Callable[[str], Mapping[str, Any]] = lambda _: {}
+    """`channels.<channel>` of the settings, by the name of the channel, filled in the same way."""
     handlers: list[HookHandler] = field(default_factory=list)
     tools: dict[str, PluginTool] = field(default_factory=dict)
     channels: dict[str, MessageChannel] = field(default_factory=dict)

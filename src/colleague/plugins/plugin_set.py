@@ -15,6 +15,7 @@ from colleague.agent.models.resolve import SCRIPT
 from colleague.channels.channel import MessageChannel
 from colleague.channels.channel_list import OWN_CHANNELS
 from colleague.config import Settings
+from colleague.config.channel_access import is_channel_on
 from colleague.config.secret import Secret, resolve
 from colleague.errors import ColleagueError, ConfigError
 from colleague.files import private_folder
@@ -135,7 +136,14 @@ def _api(home: Home, settings: Settings, environ: Mapping[str, str], found: Foun
     config = _filled(dict(entry.config) if entry else {}, environ, key)
     data = home.state / "plugin-data" / found.name
     private_folder(data)
-    return PluginApi(found.name, found.path, data, found.digest, config)
+
+    def channel_config(channel: str) -> Mapping[str, Any]:
+        filled: Mapping[str, Any] = _filled(
+            settings.channels.get(channel, {}), environ, f"channels.{channel}"
+        )
+        return filled
+
+    return PluginApi(found.name, found.path, data, found.digest, config, channel_config)
 
 
 def _filled(value: Any, environ: Mapping[str, str], key: str) -> Any:
@@ -159,11 +167,16 @@ def _together(settings: Settings, apis: Sequence[PluginApi], book: ProblemBook) 
     return PluginSet(
         hooks,
         PluginTools([replace(each, report=book) for each in tools.values()]),
-        _left(apis, book, "channel", lambda api: api.channels, OWN_CHANNELS),
+        _channels(settings, apis, book),
         _left(apis, book, "model provider", lambda api: api.model_providers, known),
         _left(apis, book, "search provider", lambda api: api.search_providers, ("searxng", "brave")),
         _left(apis, book, "speech provider", lambda api: api.speech_providers, ("espeak-ng",)),
     )
+
+
+def _channels(settings: Settings, apis: Sequence[PluginApi], book: ProblemBook) -> dict[str, MessageChannel]:
+    found = _left(apis, book, "channel", lambda api: api.channels, OWN_CHANNELS)
+    return {name: each for name, each in found.items() if is_channel_on(settings.channels, name)}
 
 
 def _left(

@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 from colleague.clock import iso
 from colleague.config import Settings
-from colleague.errors import NotFound
+from colleague.config.channel_access import is_channel_on
+from colleague.errors import ConfigError, NotFound
 from colleague.home import Home
 from colleague.plugins.discovery import FoundPlugin, find_plugins
 from colleague.plugins.records import PluginRecord, read_plugin_records
@@ -31,7 +32,18 @@ def plugin_channels(home: Home, settings: Settings) -> frozenset[str]:
     """The channels of the plugins that count, as each registered them when it was loaded last."""
     off = frozenset(name for name, each in settings.plugins.entries.items() if not each.enabled)
     found = plugin_documents(home, off) if settings.plugins.enabled else []
-    return frozenset(name for each in found if each["status"] == "on" for name in each["channels"])
+    names = {name for each in found if each["status"] == "on" for name in each["channels"]}
+    return frozenset(name for name in names if is_channel_on(settings.channels, name))
+
+
+def served_channels(home: Home, settings: Settings) -> frozenset[str]:
+    """All channels that are there: our own, and those of plugins. A broken list of plugins has none."""
+    from colleague.channels.channel_list import OWN_CHANNELS  # needs the store
+
+    try:
+        return plugin_channels(home, settings) | OWN_CHANNELS
+    except ConfigError:
+        return OWN_CHANNELS
 
 
 def _document(name: str, found: FoundPlugin | None, record: PluginRecord, off: bool) -> dict[str, Any]:

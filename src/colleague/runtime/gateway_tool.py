@@ -19,6 +19,7 @@ from colleague.config import Settings, load_settings
 from colleague.config.status import require_enforced, without_effect
 from colleague.errors import ColleagueError, UsageError
 from colleague.home import Home
+from colleague.plugins.report import served_channels
 from colleague.runtime.gateway_file import running_gateway
 from colleague.runtime.process_restart import ProcessRestart
 from colleague.session_key import SessionKey
@@ -135,7 +136,8 @@ class GatewayTool:
         return ToolOutput(json.dumps(document, ensure_ascii=False, indent=1), source="gateway")
 
     def _problems(self) -> list[str]:
-        return [*map(str, without_effect(self.settings)), *file_problems(self.settings)]
+        idle = without_effect(self.settings, served_channels(self.home, self.settings))
+        return [*map(str, idle), *file_problems(self.settings)]
 
 
 def _numbers(tx: Tx) -> dict[str, Any]:

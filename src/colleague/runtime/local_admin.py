@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from colleague.agent.models.model_list import list_models
 from colleague.audit_document import AuditPage
+from colleague.config.channel_access import is_channel_on
 from colleague.config.status import without_effect
 from colleague.errors import ColleagueError, NotFound, UsageError
 from colleague.experts.launch_acceptance import launch_entry
@@ -21,6 +22,7 @@ from colleague.mcp.servers import Servers, unknown_server
 from colleague.mcp.tool_record import ToolRecord
 from colleague.overview_document import DecisionBrief, OverviewDocument
 from colleague.person_document import PersonDocument, SignInLink
+from colleague.plugins.report import served_channels
 from colleague.runtime.audit_intake import take_in_changes
 from colleague.runtime.doctor_process import run_doctor
 from colleague.runtime.requests import AuditQuery
@@ -192,12 +194,18 @@ class LocalAdmin(ServiceBase):
         host = await self._any_host()
         names = sorted(host.sender.channels) if host is not None and host.sender is not None else []
         found: list[ChannelDocument] = [_connected(name) for name in names]
-        about = "in the settings; nothing connects to it yet"
         idle = sorted(set(self.settings.channels) - set(names))
-        return found + [{"name": name, "connected": False, "about": about} for name in idle]
+        return found + [self._unconnected(name) for name in idle]
+
+    def _unconnected(self, name: str) -> ChannelDocument:
+        off = not is_channel_on(self.settings.channels, name)
+        about = f"off: channels.{name}.enabled is false" if off else "in the settings; no plugin here has it"
+        return {"name": name, "connected": False, "about": about}
 
     async def idle_settings(self) -> list[IdleKey]:
-        found = await asyncio.to_thread(without_effect, self.settings)
+        found = await asyncio.to_thread(
+            lambda: without_effect(self.settings, served_channels(self.home, self.settings))
+        )
         return [
             {"key": each.key, "where": str(each.place or ""), "reason": each.reason, "cure": each.cure}
             for each in found

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Body
 
+from colleague.config.channel_access import refusal
+from colleague.gateway.api_error import ApiError
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.schemas import EventAccepted, EventsAccepted, JsonObject
@@ -33,6 +35,7 @@ async def message(
     """One message: an event for each trigger that it wakes. One that wakes none is said to the main agent, in
     the session that `session.scope` and `session.dmScope` give it."""
     told = read_message({**raw, "channel_name": raw.get("channel_name") or channel})
+    _require_allowed(here, told)
     woken = [
         bound_trigger
         for bound_trigger in here.registry.of_type("channel")
@@ -61,6 +64,14 @@ async def message(
             for arrival, each in zip(arrivals, found, strict=True)
         ]
     )
+
+
+def _require_allowed(here: Gateway, told: ChannelMessage) -> None:
+    """Raises ApiError for a message that the settings of the channel do not let in."""
+    group = told.conversation_id if told.place.chat_type != "dm" else ""
+    why = refusal(here.live.settings.channels, told.channel_name, told.sender_id, group)
+    if why:
+        raise ApiError(403, "not-allowed", f"the message is not taken: {why}")
 
 
 def _tell_received(here: Gateway, told: ChannelMessage) -> None:

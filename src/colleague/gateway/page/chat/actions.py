@@ -15,7 +15,7 @@ from colleague.gateway.api.approvals import decide_in
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.page.chat.conversation import read_conversation
 from colleague.gateway.page.chat.notice import Notice
-from colleague.gateway.page.chat.routes import conversation_page, sessions_page
+from colleague.gateway.page.chat.routes import agent_of, conversation_page, sessions_page
 from colleague.gateway.page.chat.slash import CommandAnswer, PageCommands
 from colleague.gateway.page.chat.tree import session_path
 from colleague.gateway.page.chat.uploads import SentForm, SentFormDep, attached_content
@@ -167,7 +167,8 @@ async def _answer(
     """A part for a page that is open; the whole page where there is no script. `sent`: what was typed can
     go."""
     if "hx-request" not in request.headers:
-        return conversation_page(visitor, await read_conversation(here, key, visitor), notice, draft=draft)
+        found = await read_conversation(here, key, visitor)
+        return conversation_page(visitor, found, notice, draft=draft, agent=await agent_of(here, found))
     headers = {"HX-Redirect": notice.goes_to} if notice.goes_to else {}
     if sent:
         headers["HX-Trigger"] = json.dumps({"chat-sent": {"once": new_id()}})

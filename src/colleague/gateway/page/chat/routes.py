@@ -8,7 +8,10 @@ from fastapi import APIRouter, Header, Path, Query
 from fastapi.responses import HTMLResponse, Response, StreamingResponse
 
 from colleague.agent.canvas.page import canvas_page
+from colleague.agent.pictures.avatar import agent_ids
+from colleague.agent_document import AgentDocument
 from colleague.experts.expert import usable_experts
+from colleague.gateway.api.agents import agent_document, avatar
 from colleague.gateway.api.media import media
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.page.chat.conversation import ShownConversation, read_conversation
@@ -19,6 +22,7 @@ from colleague.gateway.page.render import HEADERS, page
 from colleague.gateway.page.visitor import Visitor, VisitorDep
 from colleague.gateway.streams import EVENT_STREAM
 from colleague.main_names import MAIN_AGENT, MAIN_SESSION
+from colleague.session_key import SessionKey
 from colleague.session_text import WHAT_BECAME
 from colleague.sessions.slash_command import COMMANDS
 from colleague.store.canvases import canvas_document
@@ -42,7 +46,7 @@ FRAME = dict(HEADERS) | {
 @router.get("/chat")
 async def show_main(visitor: VisitorDep, here: GatewayDep, told: Words = "") -> HTMLResponse:
     found = await read_conversation(here, MAIN_SESSION, visitor)
-    return conversation_page(visitor, found, _notice(told))
+    return conversation_page(visitor, found, _notice(told), agent=await agent_of(here, found))
 
 
 @router.get("/chat/sessions")
@@ -90,7 +94,15 @@ async def show_session(
     told: Words = "",
 ) -> HTMLResponse:
     found = await read_conversation(here, key, visitor, before=before, archive=archive)
-    return conversation_page(visitor, found, _notice(told), earlier=before is not None)
+    agent = await agent_of(here, found)
+    return conversation_page(visitor, found, _notice(told), earlier=before is not None, agent=agent)
+
+
+async def agent_of(here: Gateway, found: ShownConversation) -> AgentDocument | None:
+    """Who is talked to; None for an expert, and for an agent that is gone."""
+    key = SessionKey.parse(found.session["key"])
+    known = key.agent_id in agent_ids(here.live.settings)
+    return await agent_document(here, key.agent_id) if known and not key.is_of_expert else None
 
 
 def conversation_page(
@@ -100,10 +112,12 @@ def conversation_page(
     *,
     draft: str = "",
     earlier: bool = False,
+    agent: AgentDocument | None = None,
 ) -> HTMLResponse:
     """One conversation. `earlier`: not its end, so that nothing is added to it."""
     more: dict[str, Any] = {
         "chat": found,
+        "agent": agent,
         "tree": found.tree,
         "current": found.session["key"],
         "notice": notice,
@@ -158,3 +172,9 @@ async def show_media(
 ) -> Response:
     """A picture or sound of a message."""
     return await media(here, sha256)
+
+
+@router.get("/chat/avatar/{agent}")
+async def show_avatar(_: VisitorDep, here: GatewayDep, agent: str) -> Response:
+    """The picture of an agent."""
+    return await avatar(agent, here)

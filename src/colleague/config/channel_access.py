@@ -1,0 +1,64 @@
+"""Whether a channel is used, and who may write to agents through it: `channels.<channel>`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from colleague.config.channel_groups import ANY, PLACES
+
+READ = frozenset({*PLACES, "enabled", "allowFrom", "dmPolicy", "groupPolicy", "groupAllowFrom"})
+"""The keys that count for every channel. All others are for the plugin that has it."""
+_LISTED = ("allowlist", "pairing")
+
+Channels = Mapping[str, Mapping[str, Any]]
+
+
+def is_channel_on(channels: Channels, channel: str) -> bool:
+    return channels.get(channel, {}).get("enabled") is not False
+
+
+def refusal(channels: Channels, channel: str, sender: str, group: str = "") -> str:
+    """Why a message is not taken; empty when it is. `group` is where it was written, if not to us alone."""
+    own, key = channels.get(channel, {}), f"channels.{channel}"
+    if not is_channel_on(channels, channel):
+        return f"{key}.enabled is false"
+    return _group_refusal(own, key, sender, group) if group else _direct_refusal(own, key, sender)
+
+
+def _direct_refusal(own: Mapping[str, Any], key: str, sender: str) -> str:
+    policy, listed = own.get("dmPolicy"), own.get("allowFrom")
+    if policy not in (None, "open", *_LISTED):
+        return f"{key}.dmPolicy is {policy}"
+    if policy == "open" or (listed is None and policy not in _LISTED):
+        return ""
+    return "" if _names(listed, sender) else f"{key}.allowFrom does not have the sender {sender!r}"
+
+
+def _group_refusal(own: Mapping[str, Any], key: str, sender: str, group: str) -> str:
+    policy, listed = own.get("groupPolicy"), own.get("groupAllowFrom")
+    if policy not in (None, "open", "allowlist"):
+        return f"{key}.groupPolicy is {policy}"
+    entry = _entry(own, group)
+    if entry is not None and entry.get("enabled") is False:
+        return f"{key} has the group {group!r} as disabled"
+    if policy == "allowlist" and entry is None:
+        return f"{key}.groupPolicy is allowlist, and the group {group!r} is not listed"
+    if listed is not None and not _names(listed, sender):
+        return f"{key}.groupAllowFrom does not have the sender {sender!r}"
+    return ""
+
+
+def _entry(own: Mapping[str, Any], group: str) -> Mapping[str, Any] | None:
+    for place in PLACES:
+        groups = own.get(place)
+        found = groups.get(group, groups.get(ANY)) if isinstance(groups, Mapping) else None
+        if isinstance(found, Mapping):
+            return found
+    return None
+
+
+def _names(listed: Any, sender: str) -> bool:
+    """Ids may be written as numbers."""
+    given = listed if isinstance(listed, Sequence) and not isinstance(listed, str) else ()
+    return bool({ANY, sender} & {str(each) for each in given})
