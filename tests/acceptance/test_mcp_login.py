@@ -41,7 +41,7 @@ def test_without_a_gateway(colleague: Colleague, site: Site, browser: str) -> No
     assert probed.code == 1
     assert NEEDS in probed.out + probed.err
     listed = colleague.ok("mcp", "list")
-    assert f"desk needs login: {NEEDS}" in listed.err
+    assert f"desk needs a login: {NEEDS}" in listed.err
 
     said = colleague.ok("mcp", "login", "desk", BROWSER=browser)
     assert "logged in at desk: 1 tool" in said.out

@@ -48,7 +48,9 @@ def list_(
 ) -> None:
     """The configured servers, and what the main agent may call of each. Starts none without --tools."""
     from colleague.cli.mcp_access import access_rows, document, say_access
+    from colleague.cli.mcp_login import NEEDS_LOGIN
     from colleague.cli.output import note, say_hint, say_json, say_table
+    from colleague.mcp.state_text import state_cure
 
     place, settings = _settings(home)
     held = _held(place, settings)
@@ -71,8 +73,8 @@ def list_(
     for name in settings.mcp.servers:
         _note_changes(place, name)
     for row in found:
-        if row["login"] == "needs login":
-            note(f"{row['name']} needs login: colleague mcp login {row['name']}")
+        if row["login"] == NEEDS_LOGIN:
+            note(f"{row['name']} {NEEDS_LOGIN}: {state_cure('needs_login', row['name'])}")
     for name in sorted(held):
         note(f"{name} waits for a yes and is not started: colleague mcp accept {name}")
 

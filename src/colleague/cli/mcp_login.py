@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from colleague.cli.change_record import record_change
 from colleague.cli.output import TICK, note, plain, say, say_hint, say_json
 from colleague.errors import ColleagueError
+from colleague.mcp.state_text import state_words
 
 if TYPE_CHECKING:
     from colleague.config.settings import McpServer
@@ -16,18 +17,19 @@ if TYPE_CHECKING:
     from colleague.mcp.redirect_listener import RedirectListener
 
 LOGGED_IN = "logged in"
+NEEDS_LOGIN = state_words("needs_login")
 _READ_BYTES = 65_536
 
 
 def login_state(home: Home, name: str, server: McpServer) -> str:
-    """What is known of a server's login without asking it: logged in, needs login, or nothing."""
+    """What is known of a server's login without asking it: logged in, needs a login, or nothing."""
     from colleague.mcp.login_record import LoginStore
 
     record = LoginStore.of(home.state / "mcp", name).any() if server.url else None
     if record is None:
         return ""
     if record.problem:
-        return "needs login"
+        return NEEDS_LOGIN
     return LOGGED_IN if record.access else ""
 
 

@@ -166,7 +166,7 @@ def test_an_agent_has_a_name() -> None:
 def test_citations(citations: str, chat_type: str, said: bool) -> None:
     settings = Settings.model_validate({"memory": {"citations": citations}})
     told = text(given(settings=settings, chat_type=chat_type))
-    assert ("as file and line" in told) == said
+    assert ("Name file and line" in told) == said
 
 
 def test_the_repository_and_aliases_are_named() -> None:

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from colleague.errors import ColleagueError
 from colleague.gateway.page.fields import ReadableField, as_json, editable_fields, readable_fields
 from colleague.gateway.page.visitor import Visitor
+from colleague.mcp.state_text import state_cure, state_words
 from colleague.run_document import ApprovalDocument, short
 
 SOON_SECONDS = 3_600
@@ -69,6 +70,7 @@ def _templates() -> Environment:
     made.filters.update(
         short=short, ago=_ago, decided=_decided, as_json=as_json, left=_left, is_soon=_is_soon
     )
+    made.filters.update(state_words=state_words, state_cure=state_cure)
     made.filters.update(readable=readable_fields, span=_amount, editable=editable_fields)
     made.globals["checks"] = _checks
     return made
