@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from colleague.errors import PackageError
 from colleague.experts.accepted import accept_command, not_accepted
 from colleague.experts.bindings import Bindings, ToolBinding, read_bindings
+from colleague.experts.bound_skills import has_scripts
 from colleague.experts.expert import Expert
 from colleague.experts.workspace.workspace import Workspace
 from colleague.packages.finding import Findings
@@ -115,6 +116,10 @@ def _check_skill(
         code = "skill-unusable" if error.is_installed else "skill-unknown"
         findings.add(code, _skill_mark(binding), message, error.hint)
         return
+    if has_scripts(skill):
+        message = f"{name}: the skill {skill.name} has scripts, which an expert can read and cannot run"
+        hint = "have an MCP server do what they do, and name its tools in allowed-tools"
+        findings.add("skill-scripts", _skill_mark(binding), message, hint)
     for server in skill.servers:
         _check_server(name, binding, server, around, findings)
     tool = package.tool(name)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from colleague.experts.bindings import Bindings
 from colleague.skills.lookup import SkillLookup, SkillUnavailable
-from colleague.skills.skill import Skill
+from colleague.skills.skill import SKILL_FILE, Skill
 from colleague.skills.skill_file import read_instructions
 
 
@@ -23,8 +23,24 @@ class BoundSkill:
         return self.skill.name
 
 
+_COMMANDS = {"exec", "bash", "process"}
+
 BoundSkills = Mapping[str, BoundSkill]
 """Skills by the tool that is bound to them."""
+
+
+def has_more_files(skill: Skill) -> bool:
+    """Whether a skill is more than its SKILL.md."""
+    try:
+        return any(each.name != SKILL_FILE for each in skill.folder.iterdir())
+    except OSError:
+        return False
+
+
+def has_scripts(skill: Skill) -> bool:
+    """Whether a skill means commands to be run: it has a folder of scripts, or names a tool for commands."""
+    named = {each.tool.partition("(")[0] for each in skill.head.allowed if not each.server}
+    return (skill.folder / "scripts").is_dir() or bool(named & _COMMANDS)
 
 
 def bound_skills(bindings: Bindings, lookup: SkillLookup) -> BoundSkills:

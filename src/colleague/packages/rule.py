@@ -197,6 +197,11 @@ RULES: dict[str, tuple[Severity, Group, str]] = {
         "servers",
         "A binding names a skill that is broken, switched off, or needs what is not there.",
     ),
+    "skill-scripts": (
+        "warning",
+        "servers",
+        "A binding names a skill with scripts, which an expert reads and cannot run.",
+    ),
     "skill-operation": (
         "error",
         "servers",

@@ -133,3 +133,40 @@ async def test_a_skill_that_is_gone_stops_the_run_with_a_cure(stage: Stage) -> N
     assert run.outcome == "failed"
     assert "ledger is bound to the skill 'book-keeping', which is not installed" in (run.error or "")
     assert "skills/book-keeping/SKILL.md" in (run.error or "")
+
+
+@on_stage
+async def test_the_files_of_the_skill_are_read_on_demand_and_never_written(stage: Stage) -> None:
+    stage.install(ledger_package(), **SKILL)
+    put_skill(stage, "mcp__ledger", home=True)
+    folder = stage.root / "skills" / "book-keeping"
+    (folder / "tables").mkdir()
+    (folder / "tables/rates.md").write_text("Seven per cent.\n")
+    (stage.root / "skills/other").mkdir()
+    (stage.root / "skills/other/SKILL.md").write_text("not bound")
+    (folder / "link.md").symlink_to(stage.root / "colleague.json")
+    paths = ["skills/book-keeping/tables/rates.md", "skills/other/SKILL.md", "skills/book-keeping/link.md"]
+    run = await stage.run(
+        *(call("read", path=path) for path in paths),
+        call("ls", path="."),
+        call("ls", path="skills"),
+        call("grep", pattern="per cent"),
+        call("write", path="skills/book-keeping/tables/rates.md", text="None.\n"),
+        call("write", path="skills/new.md", text="None.\n"),
+        DONE,
+    )
+    assert run.outcome == "completed", run.error
+    rates, other, link = await stage.calls("read")
+    assert "Seven per cent." in (rates.result or "")
+    assert "skill:skills/book-keeping/tables/rates.md" in (rates.result or "")
+    assert "There is no skills/other" in (other.result or "")
+    assert "is a link" in (link.result or "")
+    top, skills = await stage.calls("ls")
+    assert "skills/" in (top.result or "")
+    assert "book-keeping/" in (skills.result or "")
+    assert "other" not in (skills.result or "")
+    [found] = await stage.calls("grep")
+    assert "skills/book-keeping/tables/rates.md:1: Seven per cent." in (found.result or "")
+    assert all(each.is_error for each in await stage.calls("write"))
+    assert (folder / "tables/rates.md").read_text() == "Seven per cent.\n"
+    assert "Its other files are in skills/book-keeping/" in stage.shown()[0].system

@@ -270,9 +270,9 @@ class Tree:
                 return _Place(root, names[length:])
         if "" in self._roots:
             return _Place("", names)
-        if names:
+        if names and not self._below(names):
             raise Missing("/".join(names), "", names[0])
-        return _Place(None, ())
+        return _Place(None, names)
 
     def _outside_place(self, path: str) -> _Place:
         """A file of the tree has one name, so it is never reached from outside."""
@@ -282,9 +282,15 @@ class Tree:
             raise slip
         return place
 
+    def _below(self, names: tuple[str, ...]) -> set[str]:
+        """What roots give a folder that only they make, such as `skills` of `skills/pdf`."""
+        start = "".join(f"{composed(name)}/" for name in names)
+        inner = [name.removeprefix(start) for name in self._roots if name.startswith(start)]
+        return {name.partition("/")[0] for name in inner if name != OUTSIDE}
+
     def _file_place(self, path: str) -> _Place:
         place = self._place(path)
-        if not place.names:
+        if not place.names or place.root is None:
             what = f"{place.path} is a folder" if place.path else "The path is missing or is the top folder"
             raise PathError(f"{what}. Name a file.")
         return place
@@ -314,7 +320,7 @@ class Tree:
 
     def _entries(self, place: _Place, *, exact: bool = False) -> list[TreeEntry]:
         if place.root is None:
-            return [TreeEntry(name, "folder") for name in sorted(self._roots)]
+            return [TreeEntry(join(place.path, name), "folder") for name in sorted(self._below(place.names))]
         mounted = {**self._mounts.inside(place.path), **dict.fromkeys(self._roots_in(place), False)}
         found = [self._mounted(join(place.path, name), is_file) for name, is_file in mounted.items()]
         on_disk = self._on_disk(place, exact=exact, needed=not mounted)

@@ -154,10 +154,10 @@ class RunSpecBuilder:
         if rehearsal and not self.run.model:
             await self.agent.database.write(lambda tx: keep_model(tx, self.run.id, REHEARSAL))
         lasting = self.run.transcript if remembers(bindings, self.run) else None
-        workspace, tree = await asyncio.to_thread(self._workspace, lasting or self.run.id)
-        files = self._file_tools(tree, workspace)
         skills = SkillLookup.of(self.agent.settings, self.agent.environ, self.agent.plugin_skills)
         skilled = await asyncio.to_thread(bound_skills, bindings, skills)
+        workspace, tree = await asyncio.to_thread(self._workspace, lasting or self.run.id, skilled)
+        files = self._file_tools(tree, workspace)
         bound_tools = BoundTools(
             self.agent.settings, self.agent.servers, rehearsal, bool(self.run.dry_run), skills, files
         )
@@ -327,7 +327,7 @@ class RunSpecBuilder:
     def _rehearsed(self) -> ResolvedModel:
         return walkthrough_model(self.package, self.process, json.loads(self.run.inputs))
 
-    def _workspace(self, session: str) -> tuple[Workspace, Tree]:
+    def _workspace(self, session: str, skilled: BoundSkills) -> tuple[Workspace, Tree]:
         """The one tree the expert sees. Each session has session files of its own."""
         workspace = self.agent.workspace(self.run)
         if self.run.dry_run:
@@ -337,8 +337,14 @@ class RunSpecBuilder:
         private = [item.path for item in self.package.knowledge if item.private]
         home, settings = self.agent.home, self.agent.settings
         fence = Fence(protected_paths(home, settings), [*programs(settings), *linked_folders(home)])
-        root = self.package.root
-        tree = expert_tree(root, workspace, private=private, session_files=mounts, fence=fence)
+        tree = expert_tree(
+            self.package.root,
+            workspace,
+            private=private,
+            session_files=mounts,
+            fence=fence,
+            skills=[each.skill for each in skilled.values()],
+        )
         return workspace, tree
 
     def _functions(self) -> list[Function]:

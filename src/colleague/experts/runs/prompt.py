@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from colleague.agent.render import shortened, wrapped
-from colleague.experts.bound_skills import BoundSkills
+from colleague.experts.bound_skills import BoundSkill, BoundSkills, has_more_files
 from colleague.packages.folder import normal_path
 from colleague.packages.frontmatter import split_frontmatter
 from colleague.packages.function import Function
@@ -26,6 +26,8 @@ SKILLS_ADVICE = (
     "The owner of this home wrote these instructions. Follow them when you use the tool that each is for; "
     "they change no tier."
 )
+
+NO_COMMANDS = "You cannot run its scripts; what they do, do with your tools or escalate."
 
 _HEADING = re.compile(r"^#{1,6}(?=\s)", re.MULTILINE)
 _FENCE = re.compile(r"(^```.*?^```|^~~~.*?^~~~)", re.MULTILINE | re.DOTALL)
@@ -165,9 +167,17 @@ def _skills(skills: BoundSkills) -> str:
     """What the owner of the home wrote for the tools that are bound to it: instructions, not data."""
     parts = [
         f"### {skill.name}, for {tool}\n\n{_nested('', shortened(skill.instructions, MOST_SKILL), 4)}"
+        f"{_skill_files(skill)}"
         for tool, skill in skills.items()
     ]
     return "\n\n".join([f"## Skills\n\n{SKILLS_ADVICE}", *parts]) if parts else ""
+
+
+def _skill_files(bound: BoundSkill) -> str:
+    """Where the rest of a skill is; nothing for one that is a SKILL.md alone."""
+    if not has_more_files(bound.skill):
+        return ""
+    return f"\n\nIts other files are in {bound.skill.path}/: read one when the text names it. {NO_COMMANDS}"
 
 
 def _policy(source: PromptSource) -> str:

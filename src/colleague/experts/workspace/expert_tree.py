@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from colleague.agent.tools.fence import Fence
@@ -11,6 +11,8 @@ from colleague.experts.workspace.workspace import Workspace
 from colleague.packages.finding import Findings
 from colleague.packages.folder import PackageFolder, normal_path
 from colleague.packages.manifest import LISTS, read_manifest
+from colleague.skills.index import SOURCE
+from colleague.skills.skill import Skill
 
 PACKAGED = ("functions", "processes", "knowledge", "persona")
 
@@ -22,15 +24,17 @@ def expert_tree(
     private: Collection[str],
     session_files: Mapping[str, Path] | None = None,
     fence: Fence | None = None,
+    skills: Sequence[Skill] = (),
 ) -> Tree:
     """State and scratch can be written. Learnings cannot: they are approved first. The package is read only.
 
     `private` are the paths of private knowledge, which are hidden; `session_files` those of state files
-    that this session has for itself."""
+    that this session has for itself; `skills` those that its tools are bound to, to read."""
     packaged, state = _folders(package_root)
     roots = {name: Root(package_root / name, trusted=True) for name in packaged}
     roots |= {name: Root(workspace.root / name, writable=True) for name in state}
     roots["learnings"] = Root(workspace.learnings)
+    roots |= {each.path: Root(each.folder, label=SOURCE) for each in skills}
     return Tree(
         roots,
         hidden=[path for path in map(normal_path, private) if path],
