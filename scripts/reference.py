@@ -16,7 +16,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 NOTICE = "<!-- Written by `make docs` from the code. Change the code, not this page. -->"
 
 STATUS = {
-    "works": "it has the effect that is described.",
+    "works": "it has the effect that is described; one that needs something of the machine names it.",
     "not yet": "it is accepted and has no effect; `colleague config check`, `doctor` and `serve` say so.",
     "restricts": "it restricts agents and nothing enforces it yet; with a value that does, nothing starts.",
 }
@@ -91,11 +91,12 @@ def _settings() -> Iterator[str]:
     yield "`${NAME}` references to the environment; `$${NAME}` is the literal text."
     yield ""
     yield "The status of a key says what is true of it in this version"
-    yield "([more about that](../running-in-production.md#settings-that-are-not-true-yet)):"
+    yield "([more about that](../running-in-production.md#settings-that-have-no-effect)):"
     yield ""
     for status, text in STATUS.items():
         count = sum(setting.status == status for setting in known_settings())
-        yield f"- **{status}** ({count} keys): {text}"
+        if count:
+            yield f"- **{status}** ({count} keys): {text}"
     yield ""
     yield "A key that holds other keys works as far as one of them does."
     yield ""

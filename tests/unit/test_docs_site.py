@@ -98,7 +98,7 @@ def test_the_links_of_the_files_are_those_of_the_pages(site: dict[Path, Seen]) -
     """What stands in a file and leads to another page does so on the page."""
     by_name = {file.name: seen for file, seen in site.items()}
     assert "durable.html" in by_name["about.html"].links
-    assert "../running-in-production.html#settings-that-are-not-true-yet" in by_name["settings.html"].links
+    assert "../running-in-production.html#settings-that-have-no-effect" in by_name["settings.html"].links
 
 
 class TestSearch:

@@ -308,8 +308,8 @@ _DEFAULT_TEXT = """\
 // The settings of this home. Comments and trailing commas are allowed (JSON5).
 //
 // A line such as //port: 18790 shows a default: to change it, remove the // and edit the value.
-// Every key is in docs/reference/settings.md, with its status. Some have no effect yet: colleague config
-// check names those that you set.
+// Every key is in docs/reference/settings.md. What you set and has no effect here is named by: colleague
+// config check
 //
 // An openclaw.json beside this file is read first (agents, models, auth, tools, mcp, session, messages,
 // skills, channels) and never written; what stands here wins.

@@ -81,61 +81,6 @@ def test_settings_that_would_open_the_gateway_are_refused(house: House) -> None:
         assert gateway.hook(f"{CLERK}/order", {"id": "o"}).status_code == 202
 
 
-def restricted(house: House) -> dict[str, Any]:
-    """The agents of the settings, with a restriction that nothing enforces yet."""
-    agents = house.settings.get("agents", {})
-    return {
-        **agents,
-        "defaults": {**agents.get("defaults", {}), "sandbox": {"sessionToolsVisibility": "spawned"}},
-    }
-
-
-def test_a_restriction_that_nothing_enforces_is_refused(house: House) -> None:
-    with house.open() as gateway:
-        before = house.settings.get("agents", {})
-        house.configure(agents=restricted(house), hooks=house.settings["hooks"] | {"maxBodyBytes": 5})
-        [problem] = gateway.until(lambda: gateway.get("/api/status").json()["problems"])
-        begins = "the settings stay as they were, and no run begins"
-        assert problem.startswith(f"{begins}: {house.home.settings_file}:")
-        assert "sandbox.sessionToolsVisibility restricts agents, and nothing enforces it yet" in problem
-        assert (
-            "sandbox.sessionToolsVisibility restricts agents"
-            in (house.home.logs / "colleague.jsonl").read_text()
-        )
-        assert gateway.hook(f"{CLERK}/order", {"id": "longer than five bytes"}).status_code == 202
-        house.configure(agents=before)
-        assert gateway.until(lambda: not gateway.get("/api/status").json()["problems"])
-        assert gateway.hook(f"{CLERK}/order", {"id": "longer than five bytes"}).status_code == 413
-
-
-def test_no_run_begins_under_a_restriction_that_nothing_enforces(house: House) -> None:
-    """What is accepted meanwhile waits, and begins when the restriction is gone."""
-    house.bind({})
-    path = f"/api/experts/{CLERK}/runs"
-    with house.open() as gateway:
-        before = house.settings.get("agents", {})
-        house.configure(agents=restricted(house))
-        assert gateway.until(
-            lambda: "sandbox.sessionToolsVisibility" in str(gateway.get("/api/status").json()["problems"])
-        )
-        session = "/api/sessions/agent:main:main/messages"
-        for url, body in ((path, {"task": "speak"}), (session, {"text": "x"})):
-            told = gateway.post(url, body)
-            assert told.status_code == 503, told.text
-            assert "sandbox.sessionToolsVisibility restricts agents" in told.json()["error"]["message"]
-        accepted = gateway.hook(f"{CLERK}/order", {"id": "o"})
-        assert accepted.status_code == 202
-        run = accepted.json()["run_id"]
-        assert gateway.get(f"/api/runs/{run}").json()["status"] == "queued"
-        house.home.settings_file.write_text("{ broken")
-        assert gateway.until(
-            lambda: "sandbox.sessionToolsVisibility" not in str(gateway.get("/api/status").json()["problems"])
-        )
-        assert gateway.get(f"/api/runs/{run}").json()["status"] == "queued"
-        house.configure(agents=before)
-        assert gateway.ended(run)["status"] == "done"
-
-
 def test_a_new_model_counts_for_new_runs(house: House) -> None:
     house.bind({})
     (house.root / "other.yaml").write_text(json.dumps({"replies": [{"text": "by the other"}]}))

@@ -159,7 +159,7 @@ class TestAnything:
         if found is not None:
             assert found.model_dump_json()
             assert repr(found)
-            assert all(map(str, [*without_effect(found), *unenforced(found)]))
+            assert all(map(str, [*without_effect(found, ()), *unenforced(found)]))
             assert all(each.source for each in effective_values(found))
 
 
