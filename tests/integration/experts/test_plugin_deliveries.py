@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from colleague.channels.channel import Outgoing, Target
+from colleague.config import Settings
+from colleague.config.status import without_effect
 from colleague.plugins.delivery_channel import PluginDeliveries
 from colleague.plugins.enabling import disable_plugin, enable_plugin
 from colleague.plugins.plugin_set import open_plugins
-from colleague.plugins.report import plugin_channels, plugin_documents
+from colleague.plugins.report import plugin_channels, plugin_documents, served_channels
 from tests.integration.experts.package import Package, process
 from tests.integration.experts.stage import Stage, on_stage
 from tests.office import finished
@@ -36,7 +39,7 @@ class Slack:
         return []
 
 def register(api):
-    api.add_channel(Slack(api.data / "paged.jsonl"))
+    api.add_channel(Slack(api.data / api.channel_config("slack").get("file", "paged.jsonl")))
     async def sending(event):
         if event.kind == "delivery" and "secret" in event.text:
             return {"cancel": True, "reason": "it names a secret"}
@@ -87,3 +90,28 @@ async def test_results_go_to_its_channel_as_its_hook_wants_them(stage: Stage, pa
 
     disable_plugin(stage.home, pager)
     assert plugin_channels(stage.home, settings) == frozenset()
+
+
+@on_stage
+async def test_the_settings_of_a_channel_reach_it_and_switch_it_off(stage: Stage, pager: str) -> None:
+    def with_channel(**own: object) -> Settings:
+        return stage.settings.model_copy(update={"channels": {"slack": own}})
+
+    settings, environ = with_channel(file="${PAGES}"), {**os.environ, "PAGES": "other.jsonl"}
+    assert await enable_plugin(stage.home, settings, environ, pager) == ""
+    async with open_plugins(stage.home, settings, environ) as plugins:
+        what = Outgoing(Target("main", "agent:main:main"), "key", "Hello.")
+        await plugins.channels["slack"].act("send", what)
+    assert (stage.home.state / "plugin-data/pager/other.jsonl").read_text() == '"Hello."\n'
+    assert "slack" in served_channels(stage.home, settings)
+
+    off = with_channel(enabled=False)
+    async with open_plugins(stage.home, off, environ) as plugins:
+        assert plugins.channels == {}
+    assert "slack" not in served_channels(stage.home, off)
+    assert without_effect(off, ()) == []
+
+    async with open_plugins(stage.home, with_channel(file="${NO_SUCH}"), {}) as plugins:
+        assert plugins.channels == {}
+    [found] = plugin_documents(stage.home)
+    assert "the environment variable NO_SUCH is not set" in found["problems"][0]["message"]
