@@ -34,7 +34,7 @@ from colleague.store.run import Run, get_run
 from colleague.store.sla import Sla
 from colleague.store.spend import spent_by_run
 from colleague.store.steps import StepMark, steps_of
-from colleague.store.tables import attempts, is_open, messages, runs
+from colleague.store.tables import attempts, calls, is_open, messages, runs
 from colleague.store.trouble import Trouble
 from colleague.store.tx import Tx
 
@@ -131,16 +131,25 @@ class AnswerText:
 
 def answers_of(tx: Tx, run_id: str) -> list[AnswerText]:
     """The answers in the main session of a run, in order."""
-    calls = read_calls(tx, run_id, MAIN_TRANSCRIPT)
+    asked_for = _calls_by_position(tx, run_id)
     found = []
     for message in read_messages(tx, run_id, MAIN_TRANSCRIPT):
         said = [each for each in json.loads(message.body) if each.get("kind") == "response"]
         if said:
-            ids = frozenset(call.id for call in calls if call.position == message.position)
+            ids = frozenset(asked_for.get(message.position, ()))
             sent = (said[-1].get("metadata") or {}).get(SENT)
             text = "".join(map(_text_of, said)) if sent is None else sent
             thinking = "".join(map(_thinking_of, said)) if sent is None else ""
             found.append(AnswerText(text, ids, thinking, said[-1].get("finish_reason")))
+    return found
+
+
+def _calls_by_position(tx: Tx, run_id: str) -> dict[int, list[str]]:
+    """Their ids alone: arguments and results of a long run are much to read."""
+    found: dict[int, list[str]] = {}
+    own = (calls.c.run_id == run_id) & (calls.c.session == MAIN_TRANSCRIPT)
+    for row in tx.all(select(calls.c.id, calls.c.position).where(own)):
+        found.setdefault(row.position, []).append(row.id)
     return found
 
 
@@ -299,12 +308,12 @@ def trajectory(tx: Tx, session_key: str) -> list[dict[str, Any]]:
     records: list[dict[str, Any]] = []
     for run in _runs_of_session(tx, session_key):
         records.append({"type": "run", **brief_document(run)})
-        calls = read_calls(tx, run.id)
+        made = read_calls(tx, run.id)
         for message in all_messages(tx, run.id):
             body = json.loads(message.body)
             place = {"session": message.session, "position": message.position}
             records.append({"type": "message", "run": run.id} | place | {"messages": body})
-            here = [c for c in calls if (c.session, c.position) == (message.session, message.position)]
+            here = [c for c in made if (c.session, c.position) == (message.session, message.position)]
             records += [{"type": "call", "run": run.id, **_call(call)} for call in here]
         for each in approvals_of(tx, run.id):
             decided = {

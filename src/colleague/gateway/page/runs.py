@@ -9,12 +9,14 @@ from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse, Response
 
 from colleague.errors import UsageError
+from colleague.experts.runs.redacted_report import approval_report
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.page.form import FormDep
 from colleague.gateway.page.render import page, see, sentence
 from colleague.gateway.page.run_comparison import compared_calls, compared_facts, compared_steps
-from colleague.gateway.page.timeline import RunFamily, timeline
+from colleague.gateway.page.timeline import RunFamily, timeline_page
 from colleague.gateway.page.visitor import VisitorDep
+from colleague.store.approvals import get_approval
 from colleague.store.lookup import full_id
 from colleague.store.paging import Page
 from colleague.store.report import brief_document
@@ -30,6 +32,7 @@ DEEPEST = 3
 """Runs of runs are folded in so deep; the rest is behind their links."""
 MOST_CHILDREN = 20
 Short = Annotated[str, Query(max_length=200)]
+EntryNumber = Annotated[int | None, Query(ge=1, le=2**31 - 1)]
 
 
 @router.get("/runs")
@@ -89,14 +92,27 @@ async def compare(
 
 
 @router.get("/runs/{id}")
-async def show_run(id: str, visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:  # noqa: A002
-    return page("run.html", visitor, **await _shown(id, here))
+async def show_run(
+    id: str,  # noqa: A002
+    visitor: VisitorDep,
+    here: GatewayDep,
+    session: Short = "",
+    to: EntryNumber = None,
+) -> HTMLResponse:
+    """`session` is one of the sessions within it, `to` the last entry of its timeline that is shown."""
+    return page("run.html", visitor, **await _shown(id, here, session, to))
 
 
 @router.get("/runs/{id}/body")
-async def show_body(id: str, visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:  # noqa: A002
+async def show_body(
+    id: str,  # noqa: A002
+    visitor: VisitorDep,
+    here: GatewayDep,
+    session: Short = "",
+    to: EntryNumber = None,
+) -> HTMLResponse:
     """The part that loads again by itself."""
-    return page("run_body.html", visitor, **await _shown(id, here))
+    return page("run_body.html", visitor, **await _shown(id, here, session, to))
 
 
 @router.post("/runs/{id}")
@@ -115,14 +131,18 @@ async def act(id: str, visitor: VisitorDep, form: FormDep, here: GatewayDep) -> 
     return see(f"/runs/{run['id']}")
 
 
-async def _shown(ending: str, here: Gateway) -> dict[str, Any]:
+async def _shown(ending: str, here: Gateway, session: str, to: int | None) -> dict[str, Any]:
     family = await run_family(here, ending)
-    return {"run": family.run, "timeline": timeline(family)}
+    chosen = {**({"session": session} if session else {}), **({"to": to} if to is not None else {})}
+    shown = timeline_page(family, session, to)
+    return {"run": family.run, "timeline": shown, "chosen": urlencode(chosen)}
 
 
 async def run_family(here: Gateway, ending: str, depth: int = DEEPEST) -> RunFamily:
     """A run, its questions, and the first of the runs that it handed work to."""
     run = await here.service.run(ending)
-    asked = [await here.service.approval(each) for each in run["approvals"]]
+    asked = await here.database.read(
+        lambda tx: [approval_report(tx, here.home, get_approval(tx, each)) for each in run["approvals"]]
+    )
     below = run["child_runs"][:MOST_CHILDREN] if depth else []
     return RunFamily(run, asked, [await run_family(here, each, depth - 1) for each in below])

@@ -6,9 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.run_document import ApprovalDocument, RunDocument, short
+
+ON_A_PAGE = 100
+FOLDED_IN = 50
+"""So many entries of another session stand below its own; the rest is behind its link."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +32,41 @@ class TimelineEntry:
     link: str = ""
     inside: tuple[TimelineEntry, ...] = ()
 
+    @property
+    def first_inside(self) -> tuple[TimelineEntry, ...]:
+        return self.inside[:FOLDED_IN]
+
+
+@dataclass(frozen=True)
+class TimelinePage:
+    """Some entries next to each other, and how many there are. `link` is what its addresses begin with."""
+
+    entries: Sequence[TimelineEntry]
+    first: int
+    total: int
+    link: str
+    session: str = ""
+
+    @property
+    def before(self) -> int:
+        return self.first
+
+    @property
+    def after(self) -> int:
+        return self.total - self.first - len(self.entries)
+
+    @property
+    def earlier(self) -> str:
+        return self._at(self.first)
+
+    @property
+    def later(self) -> str:
+        return self._at(min(self.total, self.first + len(self.entries) + ON_A_PAGE))
+
+    def _at(self, end: int) -> str:
+        chosen = {"session": self.session} if self.session else {}
+        return f"{self.link}?{urlencode({**chosen, 'to': end})}"
+
 
 @dataclass(frozen=True)
 class RunFamily:
@@ -37,28 +77,48 @@ class RunFamily:
     children: Sequence[RunFamily] = ()
 
 
+def timeline_page(family: RunFamily, session: str = "", to: int | None = None) -> TimelinePage:
+    """The entries up to number `to`, else the last ones: how it stands is what people look for."""
+    found = timeline(family) if not session else _session_entries(family, session)
+    end = len(found) if to is None else max(1, min(to, len(found)))
+    first = max(0, end - ON_A_PAGE)
+    link = f"/runs/{family.run['id']}"
+    return TimelinePage(found[first:end], first, len(found), link, session)
+
+
+def _session_entries(family: RunFamily, session: str) -> list[TimelineEntry]:
+    return _in_order([each for each in _entries(family) if each.session == session])
+
+
 def timeline(family: RunFamily) -> list[TimelineEntry]:
     """Everything in the order in which it began; what has no time yet comes last."""
+    return _in_order(_folded(_entries(family), f"/runs/{family.run['id']}"))
+
+
+def _entries(family: RunFamily) -> list[TimelineEntry]:
     run = family.run
     found = [TimelineEntry(run["created_at"], "event", "accepted", data=run["inputs"])]
     found += _attempts(run) + _model_requests(run) + _calls(run) + _questions(family.asked) + _messages(run)
     found += [_child(each) for each in family.children]
     if run["ended_at"]:
         found.append(TimelineEntry(run["ended_at"], "end", run["outcome"] or "done", data=run["error"]))
-    return _in_order(_folded(found))
+    return found
 
 
 def _in_order(entries: Sequence[TimelineEntry]) -> list[TimelineEntry]:
     return sorted(entries, key=lambda each: (each.at is None, each.at or ""))
 
 
-def _folded(entries: Sequence[TimelineEntry]) -> list[TimelineEntry]:
+def _folded(entries: Sequence[TimelineEntry], link: str) -> list[TimelineEntry]:
     """Each session within the run becomes one entry that holds what happened there."""
     own = [each for each in entries if each.session == MAIN_TRANSCRIPT]
     for session in dict.fromkeys(each.session for each in entries if each.session != MAIN_TRANSCRIPT):
         inside = _in_order([each for each in entries if each.session == session])
         counted = f"{len(inside)} {'thing' if len(inside) == 1 else 'things'}"
-        own.append(TimelineEntry(inside[0].at, "session", session, took=counted, inside=tuple(inside)))
+        there = f"{link}?{urlencode({'session': session})}"
+        own.append(
+            TimelineEntry(inside[0].at, "session", session, took=counted, link=there, inside=tuple(inside))
+        )
     return own
 
 
