@@ -45,6 +45,7 @@ from colleague.gateway.api import (
     triggers,
 )
 from colleague.gateway.api_error import ApiError, for_path, refusal_of, unavailable
+from colleague.gateway.compression import CompressionMiddleware
 from colleague.gateway.expert_server import ExpertEndpoint
 from colleague.gateway.expert_tools import ExpertTools
 from colleague.gateway.gateway import Gateway
@@ -138,7 +139,9 @@ def build(gateway: Gateway) -> ASGIApp:
         ErrorMiddleware(
             AuthMiddleware(
                 LimitMiddleware(
-                    MethodMiddleware(routes, lambda scope: allowed_methods(routes, scope)),
+                    MethodMiddleware(
+                        CompressionMiddleware(routes), lambda scope: allowed_methods(routes, scope)
+                    ),
                     gateway.limits,
                     most_bytes,
                 ),

@@ -41,9 +41,14 @@ def check_origin(scope: Scope) -> None:
     # a form of our own page, which tells nobody where it is from, comes without an origin
     own |= {"null"} if sites == ["same-origin"] else set()
     foreign = any(origin.lower() not in own for origin in origins)
-    foreign = foreign or (any(site not in _OWN_PAGES for site in sites) and not _is_link(scope))
+    foreign = foreign or (is_foreign_link(scope) and not _is_link(scope))
     if foreign:
         raise ApiError(403, "wrong-origin", "pages of other sites may not call this gateway")
+
+
+def is_foreign_link(scope: Scope) -> bool:
+    """Whether a page of another site led here. Nothing said is no browser, or one too old to tell."""
+    return any(site not in _OWN_PAGES for site in header_values(scope, b"sec-fetch-site"))
 
 
 def _is_link(scope: Scope) -> bool:

@@ -135,6 +135,48 @@ class TestAnswers:
             assert told.headers["content-type"].startswith(kind)
         assert Browser(gateway).get("/static/..%2f__init__.py").status_code == 404
 
+    def test_files_are_kept_for_good_under_the_hash_of_what_they_contain(self, browser: Browser) -> None:
+        found = re.search(r'href="(/static/page\.css\?v=\w+)"', browser.get("/").text)
+        assert found is not None
+        assert "immutable" in browser.get(found[1]).headers["cache-control"]
+        for old in ("/static/page.css", "/static/page.css?v=0123456789abcdef"):
+            assert browser.get(old).headers["cache-control"] == "no-cache"
+
+
+class TestCompression:
+    def test_pages_and_files_are_compressed_for_whoever_takes_it(self, browser: Browser) -> None:
+        for path in ("/", "/static/page.css"):
+            told = browser.get(path)
+            assert told.headers["content-encoding"] == "gzip"
+            assert int(told.headers["content-length"]) < len(told.content) * 2 / 3
+            assert "Accept-Encoding" in told.headers["vary"]
+            for refusing in ("identity", "gzip;q=0, br"):
+                plain = browser.request("GET", path, headers={"Accept-Encoding": refusing})
+                assert "content-encoding" not in plain.headers
+                assert len(plain.content) > 1_000
+
+    def test_a_link_of_another_site_learns_nothing_from_the_length(self, browser: Browser) -> None:
+        link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+        told = browser.request("GET", "/runs?q=guess", headers=link)
+        assert told.status_code == 200
+        assert "content-encoding" not in told.headers
+
+    def test_the_key_of_a_form_never_looks_the_same(self, browser: Browser) -> None:
+        first, second = browser.form_key, browser.form_key
+        assert first != second
+        for key in (first, second):
+            told = browser.request("POST", "/inbox", data={"form_key": key, "decision": "approve"})
+            assert "nothing is picked" in told.text
+
+    def test_streams_come_as_they_are(self, browser: Browser) -> None:
+        address = f"http://127.0.0.1:{browser.gateway.port}/news"
+        with (
+            httpx2.Client(cookies=browser.cookies, timeout=120) as client,
+            client.stream("GET", address) as told,
+        ):
+            assert "content-encoding" not in told.headers
+            assert b"event: changed" in next(told.iter_raw())
+
 
 class TestDeciding:
     def test_a_yes_carries_who_gave_it(self, browser: Browser) -> None:

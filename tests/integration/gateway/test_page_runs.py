@@ -11,7 +11,7 @@ import pytest
 
 from colleague.gateway.page.background_work import BackgroundWork, BackgroundWorks
 from colleague.gateway.page.render import page
-from colleague.gateway.page.timeline import RunFamily, timeline
+from colleague.gateway.page.timeline import ON_A_PAGE, RunFamily, timeline, timeline_page
 from colleague.gateway.page.visitor import Visitor
 from tests.integration.experts.package import CLERK, Package, process
 from tests.integration.gateway.harness import House, Running
@@ -125,6 +125,32 @@ class TestTimeline:
         assert handed.link == f"/runs/{base['id']}"
         assert handed.inside[0].what == "event"
         assert sum(each.what == "call" for each in found) == 1
+        [judged] = [each.link for each in found if each.what == "session"]
+        assert judged == f"/runs/{base['id']}?session=judge"
+
+    def test_a_long_run_is_shown_in_pages_the_last_one_first(self, runs: list[dict[str, Any]]) -> None:
+        base: Any = runs[0]
+        call = {
+            "session": "main",
+            "operation": "look",
+            "status": "finished",
+            "is_error": False,
+            "arguments": {},
+            "result": None,
+            "ended_at": None,
+        }
+        many = [call | {"started_at": f"2099-01-01T00:{n // 60:02}:{n % 60:02}+00:00"} for n in range(250)]
+        family = RunFamily({**base, "calls": many}, [])
+        last = timeline_page(family)
+        assert len(last.entries) == ON_A_PAGE
+        assert last.entries[-1].at == many[-1]["started_at"]
+        assert last.after == 0
+        seen, shown = [*last.entries], last
+        while shown.before:
+            shown = timeline_page(family, to=int(shown.earlier.rpartition("=")[2]))
+            seen = [*shown.entries, *seen]
+        assert seen == timeline(family)
+        assert int(shown.later.rpartition("=")[2]) == len(shown.entries) + ON_A_PAGE
 
 
 class TestBackgroundWork:

@@ -14,6 +14,7 @@ from colleague.gateway.api_error import ApiError
 
 router = APIRouter(include_in_schema=False)
 
+FOR_GOOD = "public, max-age=31536000, immutable"
 _KINDS = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
@@ -22,15 +23,26 @@ class Asset(NamedTuple):
 
     data: bytes
     kind: str
-    tag: str
+    version: str
+
+    @property
+    def tag(self) -> str:
+        return f'"{self.version}"'
+
+
+def asset_path(name: str) -> str:
+    """Its address in a page; another one as soon as the file is another."""
+    return f"/static/{name}?v={_assets()[name].version}"
 
 
 @router.get("/static/{name}")
-async def show_asset(name: str, request: Request) -> Response:
+async def show_asset(name: str, request: Request, v: str = "") -> Response:
+    """With the hash of what it contains in its address it is kept for good, else asked for each time."""
     found = _assets().get(name)
     if found is None:
         raise ApiError(404, "not-found", "there is no such file of the page")
-    headers = {"ETag": found.tag, "Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"}
+    kept = FOR_GOOD if v == found.version else "no-cache"
+    headers = {"ETag": found.tag, "Cache-Control": kept, "X-Content-Type-Options": "nosniff"}
     if request.headers.get("if-none-match") == found.tag:
         return Response(status_code=304, headers=headers)
     return Response(found.data, media_type=found.kind, headers=headers)
@@ -44,4 +56,4 @@ def _assets() -> dict[str, Asset]:
 
 def _asset(name: str, data: bytes) -> Asset:
     kind = next(kind for ending, kind in _KINDS.items() if name.endswith(ending))
-    return Asset(data, kind, f'"{hashlib.sha256(data).hexdigest()[:16]}"')
+    return Asset(data, kind, hashlib.sha256(data).hexdigest()[:16])

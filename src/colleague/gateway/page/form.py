@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl
 from fastapi import Depends, Request
 
 from colleague.gateway.api_error import ApiError
+from colleague.gateway.page.form_key import unmasked
 from colleague.gateway.page.visitor import Visitor, VisitorDep
 
 KEY = "form_key"
@@ -38,7 +39,7 @@ async def own_form(request: Request, visitor: VisitorDep) -> Form:
 
 def check_key(given: str, visitor: Visitor) -> None:
     """Raises ApiError unless the form is one that this visitor was given."""
-    if not hmac.compare_digest(given.encode(), visitor.form_key.encode()):
+    if not hmac.compare_digest(unmasked(given), visitor.form_secret.encode()):
         raise ApiError(403, "old-form", "this form is from before you signed in: load the page again")
 
 

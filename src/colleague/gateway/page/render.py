@@ -13,6 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from colleague.errors import ColleagueError
+from colleague.gateway.page.assets import asset_path
 from colleague.gateway.page.fields import ReadableField, as_json, editable_fields, readable_fields
 from colleague.gateway.page.visitor import Visitor
 from colleague.mcp.state_text import state_cure, state_words
@@ -72,7 +73,7 @@ def _templates() -> Environment:
     )
     made.filters.update(state_words=state_words, state_cure=state_cure)
     made.filters.update(readable=readable_fields, span=_amount, editable=editable_fields)
-    made.globals["checks"] = _checks
+    made.globals.update(checks=_checks, asset=asset_path)
     return made
 
 

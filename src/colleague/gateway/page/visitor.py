@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated
 
 from fastapi import Depends, Request
 
 from colleague.gateway.api_error import ApiError
 from colleague.gateway.gateway import Gateway, GatewayDep
+from colleague.gateway.page.form_key import masked
 from colleague.gateway.request_origin import set_visitor
 from colleague.person_document import Role
 from colleague.store.people import (
@@ -35,13 +37,18 @@ class SignInFirst(Exception):
 
 @dataclass(frozen=True)
 class Visitor:
-    """Somebody at the page. `form_key` is in every form, so that no other site can send one."""
+    """Somebody at the page."""
 
     name: str
     role: Role
-    form_key: str
+    form_secret: str
     only: tuple[str, ...] | None = None
     signed_in: bool = True
+
+    @cached_property
+    def form_key(self) -> str:
+        """In every form, so that no other site can send one."""
+        return masked(self.form_secret)
 
     @property
     def is_admin(self) -> bool:
