@@ -1,4 +1,4 @@
-"""An axe run over every screen, light and dark: nothing serious is found."""
+"""An axe run over every screen, desktop and phone, light and dark: nothing serious is found."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from colleague.gateway.app import PAGE
-from tests.browser.person import person
+from tests.browser.person import SIZES, person, width_of
 from tests.integration.experts.package import CLERK
 from tests.integration.gateway.harness import House, Running
 from tests.integration.gateway.test_api import approvals
@@ -25,6 +25,7 @@ MORE = (
     "/docs/concepts",
 )
 """Screens whose address names something; {run}, {approval} and {expert} are things that exist."""
+CONTRAST = "{runOnly: ['color-contrast']}"
 SERIOUS = ("serious", "critical")
 
 
@@ -61,7 +62,14 @@ def test_a_screen(page: Page, filled: Running, path: str) -> None:
     page.emulate_media(color_scheme="light")
     assert serious(page, "{}") == {}
     page.emulate_media(color_scheme="dark")
-    assert serious(page, "{runOnly: ['color-contrast']}") == {}
+    assert serious(page, CONTRAST) == {}
+    page.set_viewport_size(SIZES["phone"])
+    assert serious(page, "{}") == {}
+    page.emulate_media(color_scheme="light")
+    assert serious(page, CONTRAST) == {}
+    wide, fits = width_of(page)
+    page.set_viewport_size(SIZES["desktop"])
+    assert wide <= fits
 
 
 def serious(page: Page, options: str) -> dict[str, list[str]]:

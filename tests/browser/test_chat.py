@@ -15,7 +15,7 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.test_page import SECONDS, SIZES, TOKEN
+from tests.browser.person import MILLISECONDS, person
 from tests.forked import forked_command
 from tests.integration.gateway.harness import BEARER, House
 
@@ -90,18 +90,10 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedHome]:
 
 @contextmanager
 def opened(browser: Browser, served: ServedHome, size: str = "desktop", **more: bool) -> Iterator[Page]:
-    """Somebody signed in, at the chat. Anything that goes wrong in the page fails the test."""
-    with browser.new_context(viewport=SIZES[size], **more) as context:
-        page = context.new_page()
-        page.set_default_timeout(SECONDS)
-        problems: list[str] = []
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.goto(f"{served.url}/login?next=/chat")
-        page.get_by_label("Token of the gateway").fill(TOKEN)
-        page.get_by_role("button", name="Sign in").click()
-        expect(page.get_by_role("heading", name="Main agent")).to_be_visible(timeout=SECONDS)
+    """Somebody signed in, at the chat."""
+    with person(browser, served.url, size=size, path="/chat", **more) as page:
+        expect(page.get_by_role("heading", name="Main agent")).to_be_visible()
         yield page
-        assert problems == []
 
 
 def say(page: Page, text: str) -> None:
@@ -112,15 +104,15 @@ def say(page: Page, text: str) -> None:
 def test_an_answer_as_it_comes_and_a_word_meanwhile(browser: Browser, served: ServedHome) -> None:
     with opened(browser, served) as page:
         say(page, "Count slowly")
-        expect(page.locator("#live")).to_contain_text("One two", timeout=SECONDS)
+        expect(page.locator("#live")).to_contain_text("One two", timeout=MILLISECONDS)
         expect(page.locator("#items")).not_to_contain_text("One two")
         say(page, "And stop at twelve")
         expect(page.locator("#notice")).to_contain_text(
-            "steered: the turn at work reads it next", timeout=SECONDS
+            "steered: the turn at work reads it next", timeout=MILLISECONDS
         )
-        expect(page.locator("#items")).to_contain_text(SLOW, timeout=SECONDS)
-        expect(page.locator("#items")).to_contain_text("Answer 2.", timeout=SECONDS)
-        expect(page.locator("#live")).to_be_empty(timeout=SECONDS)
+        expect(page.locator("#items")).to_contain_text(SLOW, timeout=MILLISECONDS)
+        expect(page.locator("#items")).to_contain_text("Answer 2.", timeout=MILLISECONDS)
+        expect(page.locator("#live")).to_be_empty(timeout=MILLISECONDS)
         expect(page.get_by_text(SLOW)).to_have_count(1)
         expect(page.get_by_text("And stop at twelve")).to_have_count(1)
 
@@ -129,11 +121,13 @@ def test_a_question_is_decided_where_it_is_asked(browser: Browser, served: Serve
     with opened(browser, served, "phone") as page:
         say(page, "please write")
         card = page.locator("#questions article")
-        expect(card).to_contain_text("Call Ada.", timeout=SECONDS)
+        expect(card).to_contain_text("Call Ada.", timeout=MILLISECONDS)
         card.get_by_role("button", name="Approve", exact=True).click()
-        expect(page.locator("#notice")).to_contain_text("approve by operator", timeout=SECONDS)
-        expect(card).to_have_count(0, timeout=SECONDS)
-        expect(page.locator(".call .state", has_text="approve by operator")).to_have_count(1, timeout=SECONDS)
+        expect(page.locator("#notice")).to_contain_text("approve by operator", timeout=MILLISECONDS)
+        expect(card).to_have_count(0, timeout=MILLISECONDS)
+        expect(page.locator(".call .state", has_text="approve by operator")).to_have_count(
+            1, timeout=MILLISECONDS
+        )
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     written, deadline = served.house.root / "workspace" / "notes.md", time.monotonic() + 120
     while not written.exists() and time.monotonic() < deadline:
@@ -144,26 +138,26 @@ def test_a_question_is_decided_where_it_is_asked(browser: Browser, served: Serve
 def test_the_gateway_is_killed_and_comes_back(browser: Browser, served: ServedHome) -> None:
     with opened(browser, served) as page:
         say(page, "Once more slowly")
-        expect(page.locator("#live")).to_contain_text("One two", timeout=SECONDS)
+        expect(page.locator("#live")).to_contain_text("One two", timeout=MILLISECONDS)
         served.kill()
-        expect(page.locator("#lost")).to_be_visible(timeout=SECONDS)
+        expect(page.locator("#lost")).to_be_visible(timeout=MILLISECONDS)
         say(page, "Are you there?")
-        expect(page.locator("#notice")).to_contain_text("What you wrote is still here", timeout=SECONDS)
+        expect(page.locator("#notice")).to_contain_text("What you wrote is still here", timeout=MILLISECONDS)
         served.start()
-        expect(page.locator("#lost")).to_be_hidden(timeout=SECONDS)
+        expect(page.locator("#lost")).to_be_hidden(timeout=MILLISECONDS)
         page.get_by_role("button", name="Send").click()
-        expect(page.locator("#items")).to_contain_text("Are you there?", timeout=SECONDS)
-        expect(page.locator(".dot")).to_have_count(0, timeout=SECONDS)
+        expect(page.locator("#items")).to_contain_text("Are you there?", timeout=MILLISECONDS)
+        expect(page.locator(".dot")).to_have_count(0, timeout=MILLISECONDS)
         shown = page.locator("#items > article").count()
         assert shown == len(served.said()), "everything, and nothing twice"
         expect(page.get_by_text("Once more slowly")).to_have_count(1)
 
 
 def test_without_scripts(browser: Browser, served: ServedHome) -> None:
-    with opened(browser, served, "phone", java_script_enabled=False) as page:
+    with opened(browser, served, "phone", scripts=False) as page:
         page.get_by_label("Message", exact=True).fill("Only a form")
         page.get_by_role("button", name="Send").click()
-        expect(page.get_by_text("Only a form")).to_be_visible(timeout=SECONDS)
+        expect(page.get_by_text("Only a form")).to_be_visible(timeout=MILLISECONDS)
         answer = page.locator("#items > article.user", has_text="Only a form").locator("~ article.assistant")
         deadline = time.monotonic() + 120
         while not answer.count():

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from colleague.experts.workspace.workspace import Workspace
-from tests.browser.test_page import SECONDS, SIZES, TOKEN
+from tests.browser.person import MILLISECONDS, SIZES, person
 from tests.integration.gateway.harness import House, Running
 from tests.integration.gateway.keeper import KEEPER, NOTES, furnish, keep, keeper_package
 
@@ -26,23 +26,9 @@ def keeping(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 @pytest.fixture(params=[("desktop", True), ("phone", False)], ids=["desktop", "phone-no-script"])
 def page(browser: Browser, keeping: Running, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """Somebody signed in. Whatever runs, or cannot load, in the page fails the test."""
     size, scripts = request.param
-    with browser.new_context(
-        base_url=keeping.url, viewport=SIZES[size], java_script_enabled=scripts
-    ) as context:
-        opened = context.new_page()
-        opened.set_default_timeout(SECONDS)
-        problems: list[str] = []
-        opened.on("pageerror", lambda error: problems.append(str(error)))
-        opened.on("dialog", lambda dialog: problems.append(dialog.message))
-        opened.on("console", lambda line: problems.append(line.text) if line.type == "error" else None)
-        opened.goto("/login")
-        opened.get_by_label("Token of the gateway").fill(TOKEN)
-        opened.get_by_role("button", name="Sign in").click()
-        expect(opened.get_by_role("heading", name="Inbox")).to_be_attached(timeout=SECONDS)
+    with person(browser, keeping.url, size=size, scripts=scripts) as opened:
         yield opened
-        assert problems == []
 
 
 def test_a_state_file_is_put_back(page: Page, keeping: Running) -> None:
@@ -53,11 +39,37 @@ def test_a_state_file_is_put_back(page: Page, keeping: Running) -> None:
     page.goto(f"/experts/{KEEPER}/state")
     page.get_by_role("link", name=NOTES).click()
     page.get_by_label("Versions").get_by_role("link").nth(-2).click()
-    expect(page.get_by_text("+First line")).to_be_visible(timeout=SECONDS)
+    expect(page.get_by_text("+First line")).to_be_visible(timeout=MILLISECONDS)
     page.get_by_role("button", name="Restore version 2").click()
-    expect(page.get_by_text("the newest")).to_be_visible(timeout=SECONDS)
+    expect(page.get_by_text("the newest")).to_be_visible(timeout=MILLISECONDS)
     file = Workspace.of(keeping.home.root / "workspace", KEEPER).root / NOTES
     assert file.read_text() == "First line\n"
+
+
+def test_what_another_person_does_shows_by_itself(browser: Browser, keeping: Running) -> None:
+    act = f"/api/triggers/{KEEPER}/nightly"
+    with person(browser, keeping.url, path=f"/experts/{KEEPER}") as page:
+        nightly = page.locator(".triggers li", has_text="nightly")
+        order = page.locator(".triggers li", has_text="order").first
+        expect(nightly.get_by_role("button", name="Pause nightly")).to_be_visible()
+        keeping.post(f"{act}/pause")
+        expect(nightly.get_by_role("button", name="Resume nightly")).to_be_visible(timeout=MILLISECONDS)
+        order.get_by_text("Fire it by hand").click()
+        order.get_by_label("Payload").fill("somebody is writing here")
+        page.get_by_role("heading", name=KEEPER).click()
+        keeping.post(f"{act}/resume")
+        page.wait_for_timeout(1_000)
+        expect(order.get_by_label("Payload")).to_have_value("somebody is writing here")
+        page.goto("/experts")
+        kept = page.locator(".cards li", has_text=KEEPER).first
+        expect(kept.get_by_text("Nothing is wrong")).to_be_visible()
+        keeping.post(f"{act}/pause")
+        expect(kept.get_by_text("1 paused")).to_be_visible(timeout=MILLISECONDS)
+        keeping.post(f"{act}/resume")
+        (keeping.home.expert(KEEPER) / "bindings.yaml").rename(keeping.home.root / "bindings.yaml")
+        expect(kept.locator(".problem")).to_be_visible(timeout=MILLISECONDS)
+        (keeping.home.root / "bindings.yaml").rename(keeping.home.expert(KEEPER) / "bindings.yaml")
+        expect(kept.get_by_text("Nothing is wrong")).to_be_visible(timeout=MILLISECONDS)
 
 
 def test_installed_bound_enabled_and_fired(
@@ -69,19 +81,19 @@ def test_installed_bound_enabled_and_fired(
     page.get_by_role("link", name="Install an expert").click()
     page.get_by_label("Source", exact=True).fill(str(source))
     page.get_by_role("button", name="Look at it").click()
-    expect(page.get_by_text("ledger.append")).to_be_visible(timeout=SECONDS)
+    expect(page.get_by_text("ledger.append")).to_be_visible(timeout=MILLISECONDS)
     page.get_by_role("button", name=f"Install {name}").click()
     page.get_by_label("Bind ledger to").select_option("server:ledger")
     page.get_by_role("button", name="Bind ledger").click()
     page.get_by_role("button", name="Turn its triggers on").click()
-    expect(page.get_by_text("Nothing is wrong")).to_be_visible(timeout=SECONDS)
+    expect(page.get_by_text("Nothing is wrong")).to_be_visible(timeout=MILLISECONDS)
     bindings = keeping.home.expert(name) / "bindings.yaml"
     bindings.write_text(bindings.read_text() + "model: script/play.yaml\n")
     trigger = page.locator(".triggers li").first
     trigger.get_by_text("Fire it by hand").click()
     trigger.get_by_label("Payload").fill('{"id": "7"}')
     trigger.get_by_role("button", name="Fire order").click()
-    expect(page.get_by_text("What happened")).to_be_visible(timeout=SECONDS)
+    expect(page.get_by_text("What happened")).to_be_visible(timeout=MILLISECONDS)
     assert keeping.ended(page.url.rpartition("/")[2])["expert"] == name
 
 
@@ -91,9 +103,9 @@ def test_an_update_shows_what_loosens_before_it_counts(page: Page, keeping: Runn
     keeper_package(version, append=loosened).write(keeping.home.root / "source" / KEEPER)
     page.goto(f"/experts/{KEEPER}/setup")
     page.get_by_role("button", name="Look for a new version").click()
-    expect(page.get_by_text("tier of ledger.append")).to_be_visible(timeout=SECONDS)
+    expect(page.get_by_text("tier of ledger.append")).to_be_visible(timeout=MILLISECONDS)
     assert keeping.get(f"/api/experts/{KEEPER}").json()["version"] != version
     if loosened == "auto":
         page.get_by_label("I accept that it may do more").check()
     page.get_by_role("button", name=f"Update {KEEPER}").click()
-    expect(page.get_by_role("heading", name=KEEPER)).to_contain_text(version, timeout=SECONDS)
+    expect(page.get_by_role("heading", name=KEEPER)).to_contain_text(version, timeout=MILLISECONDS)

@@ -147,6 +147,49 @@ def test_fields_are_checked_as_somebody_types(inbox: Page, full: Running) -> Non
     assert '"stage": "won"' in changed
 
 
+def test_e_opens_the_form_and_r_answers(inbox: Page, full: Running) -> None:
+    asked = ask(full)
+    shown = card(inbox, asked)
+    shown.focus(timeout=MILLISECONDS)
+    inbox.keyboard.press("e")
+    expect(shown.locator("[name='field:line']")).to_be_visible()
+    inbox.keyboard.press("r")
+    expect(shown.get_by_label("Note, or an answer")).to_be_focused()
+    inbox.keyboard.type("yes, but tomorrow")
+    inbox.keyboard.press("Enter")
+    found = decision(full, asked)
+    assert (found["decision"], found["note"]) == ("respond", "yes, but tomorrow"), "Enter never approves"
+
+
+def test_a_draft_is_copied(inbox: Page, full: Running) -> None:
+    inbox.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    shown = card(inbox, waiting(full, "draft"))
+    shown.get_by_role("button", name="Copy").click()
+    expect(shown.get_by_role("button", name="Copied")).to_be_visible()
+    copied = inbox.evaluate("() => navigator.clipboard.readText()")
+    assert copied == shown.locator(".mail .body").inner_text()
+
+
+NOTED = """() => {
+  window.notes = [];
+  Object.defineProperty(document, "hidden", { get: () => true });
+  window.Notification = class extends EventTarget {
+    static permission = "granted";
+    constructor(title, about) { super(); window.notes.push(`${title}: ${about.body}`); }
+  };
+}"""
+"""A browser that may notify, whose window is behind others; what it shows is kept."""
+
+
+def test_somebody_looks_elsewhere_and_is_notified(inbox: Page, full: Running) -> None:
+    inbox.evaluate(NOTED)
+    before = int(inbox.locator("[data-total]").get_attribute("data-total") or "")
+    assert inbox.title() == f"({before}) Inbox · Colleague"
+    ask(full)
+    expect(inbox).to_have_title(f"({before + 1}) Inbox · Colleague", timeout=MILLISECONDS)
+    assert inbox.evaluate("() => window.notes") == [f"Colleague: {before + 1} things wait for you"]
+
+
 def test_permitted_for_a_while(inbox: Page, full: Running) -> None:
     asked = ask(full)
     shown = card(inbox, asked)

@@ -8,12 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.integration.gateway.harness import BEARER, House, Running
+from tests.browser.person import MILLISECONDS, SIZES, TOKEN, person
+from tests.integration.gateway.harness import House, Running
 from tests.integration.gateway.test_api import ask, hire_bookkeeper
-
-TOKEN = BEARER["Authorization"].removeprefix("Bearer ")
-SIZES = {"desktop": {"width": 1200, "height": 900}, "phone": {"width": 390, "height": 844}}
-SECONDS = 120_000
 
 
 @pytest.fixture(scope="module")
@@ -29,22 +26,10 @@ def asking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     params=[("desktop", True), ("phone", True), ("desktop", False)], ids=["desktop", "phone", "no-script"]
 )
 def page(browser: Browser, asking: Running, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """Somebody signed in, at the inbox. Anything that goes wrong in the page fails the test."""
+    """Somebody signed in, at the inbox."""
     size, scripts = request.param
-    with browser.new_context(viewport=SIZES[size], java_script_enabled=scripts) as context:
-        opened = context.new_page()
-        opened.set_default_timeout(SECONDS)
-        problems: list[str] = []
-        opened.on("pageerror", lambda error: problems.append(str(error)))
-        opened.on(
-            "requestfailed", lambda failed: problems.append(failed.url) if "/news" not in failed.url else None
-        )
-        opened.goto(f"http://127.0.0.1:{asking.port}/")
-        opened.get_by_label("Token of the gateway").fill(TOKEN)
-        opened.get_by_role("button", name="Sign in").click()
-        expect(opened.get_by_role("heading", name="Inbox")).to_be_attached(timeout=SECONDS)
+    with person(browser, asking.url, size=size, scripts=scripts) as opened:
         yield opened
-        assert problems == []
 
 
 def test_a_question_comes_by_itself_and_is_decided(
@@ -54,23 +39,23 @@ def test_a_question_comes_by_itself_and_is_decided(
     card = page.locator(f"#q-{question['id']}")
     if "no-script" in request.node.name:
         page.reload()
-    expect(card.get_by_text("asks before it does")).to_be_visible(timeout=SECONDS)
+    expect(card.get_by_text("asks before it does")).to_be_visible(timeout=MILLISECONDS)
     card.get_by_role("button", name="Approve", exact=True).click()
     assert asking.ended(question["run_id"])["outcome"] == "completed"
     decided = asking.get(f"/api/approvals/{question['id']}").json()
     assert decided["decided_by"] == "operator"
-    expect(card).to_be_hidden(timeout=SECONDS)
+    expect(card).to_be_hidden(timeout=MILLISECONDS)
 
 
 def test_the_keyboard_alone(browser: Browser, asking: Running) -> None:
     with browser.new_context(viewport=SIZES["desktop"]) as context:
         page = context.new_page()
-        page.set_default_timeout(SECONDS)
-        page.goto(f"http://127.0.0.1:{asking.port}/login")
+        page.set_default_timeout(MILLISECONDS)
+        page.goto(asking.url + "/login")
         page.keyboard.type(TOKEN)
         page.keyboard.press("Enter")
         question = ask(asking)
-        page.locator(f"#q-{question['id']}").wait_for(timeout=SECONDS)
+        page.locator(f"#q-{question['id']}").wait_for(timeout=MILLISECONDS)
         assert page.title().startswith("(")
 
         def rejected() -> bool:

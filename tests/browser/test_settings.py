@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.test_page import SECONDS, SIZES, TOKEN
+from tests.browser.person import MILLISECONDS, person
 from tests.integration.gateway.harness import House, Running
 from tests.integration.gateway.test_api import ask, hire_bookkeeper
 from tests.unit.test_docs_site import DOCS, builder
@@ -36,49 +36,36 @@ def asking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     params=[("desktop", True), ("phone", False)], ids=["desktop", "phone-no-script"], scope="module"
 )
 def page(browser: Browser, asking: Running, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """Somebody signed in. Whatever asks another machine, or breaks, fails the test."""
     size, scripts = request.param
-    with browser.new_context(viewport=SIZES[size], java_script_enabled=scripts) as context:
-        opened = context.new_page()
-        opened.set_default_timeout(SECONDS)
-        problems: list[str] = []
-        opened.on("pageerror", lambda error: problems.append(str(error)))
-        opened.on(
-            "request", lambda sent: problems.append(sent.url) if f":{asking.port}/" not in sent.url else None
-        )
-        opened.goto(f"http://127.0.0.1:{asking.port}/")
-        opened.get_by_label("Token of the gateway").fill(TOKEN)
-        opened.get_by_role("button", name="Sign in").click()
-        expect(opened.get_by_role("heading", name="Inbox")).to_be_attached(timeout=SECONDS)
+    with person(browser, asking.url, size=size, scripts=scripts) as opened:
         yield opened
-        assert problems == []
 
 
-def test_every_screen_fits(page: Page, asking: Running) -> None:
+def test_every_screen_fits(page: Page) -> None:
     for path in SCREENS:
-        page.goto(f"http://127.0.0.1:{asking.port}{path}")
-        expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=SECONDS)
+        page.goto(path)
+        expect(page.get_by_role("heading", level=1)).to_be_visible(timeout=MILLISECONDS)
         box = page.locator("main").bounding_box()
         assert box is not None
         assert box["width"] <= page.viewport_size["width"], path
 
 
-def test_from_a_bar_to_the_run(page: Page, asking: Running) -> None:
-    page.goto(f"http://127.0.0.1:{asking.port}/overview")
+def test_from_a_bar_to_the_run(page: Page) -> None:
+    page.goto("/overview")
     page.locator("#outcomes svg a").first.click()
-    expect(page.get_by_role("heading", name="Runs")).to_be_visible(timeout=SECONDS)
-    expect(page.locator("tbody tr")).to_have_count(1, timeout=SECONDS)
+    expect(page.get_by_role("heading", name="Runs")).to_be_visible(timeout=MILLISECONDS)
+    expect(page.locator("tbody tr")).to_have_count(1, timeout=MILLISECONDS)
 
 
-def test_somebody_is_added_and_the_log_says_so(page: Page, asking: Running) -> None:
-    page.goto(f"http://127.0.0.1:{asking.port}/settings/people")
+def test_somebody_is_added_and_the_log_says_so(page: Page) -> None:
+    page.goto("/settings/people")
     page.get_by_label("Name", exact=True).fill("bert")
     page.get_by_role("button", name="Add, and show a link").click()
-    expect(page.get_by_text("/login/")).to_be_visible(timeout=SECONDS)
+    expect(page.get_by_text("/login/")).to_be_visible(timeout=MILLISECONDS)
     page.get_by_role("link", name="Audit log").click()
-    expect(page.locator("tbody tr").first).to_contain_text("bert", timeout=SECONDS)
+    expect(page.locator("tbody tr").first).to_contain_text("bert", timeout=MILLISECONDS)
     page.get_by_role("link", name="anna").first.click()
-    expect(page.locator("tbody")).to_contain_text("approval.approve", timeout=SECONDS)
+    expect(page.locator("tbody")).to_contain_text("approval.approve", timeout=MILLISECONDS)
 
 
 def test_the_documentation_is_searched_as_one_types(browser: Browser, tmp_path: Path) -> None:
@@ -88,5 +75,5 @@ def test_the_documentation_is_searched_as_one_types(browser: Browser, tmp_path: 
         page = context.new_page()
         page.goto(f"file://{top}/reference/settings.html")
         page.get_by_label("Search the documentation").fill("dead letter")
-        page.locator("#found a", has_text="Delivery, escalation, dead letter").click(timeout=SECONDS)
+        page.locator("#found a", has_text="Delivery, escalation, dead letter").click(timeout=MILLISECONDS)
         expect(page).to_have_url(f"file://{top}/concepts.html#delivery-escalation-dead-letter")

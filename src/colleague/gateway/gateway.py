@@ -6,12 +6,15 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
 from colleague.agent.prompt.workspace_files import file_problems
 from colleague.clock import CheckedClock, Clock
+from colleague.expert_document import ValidationDocument
+from colleague.gateway.expert_cache import ExpertCache
 from colleague.gateway.limits import Limits
 from colleague.gateway.live_settings import LiveSettings, held_text
 from colleague.gateway.live_triggers import LiveTriggerRegistry
@@ -52,6 +55,8 @@ class Gateway:
     checks: SignatureChecks = field(default_factory=SignatureChecks)
     google: GoogleTokens = field(default_factory=GoogleTokens)
     works: BackgroundWorks = field(default_factory=BackgroundWorks)
+    expert_health: ExpertCache[ValidationDocument] = field(default_factory=ExpertCache)
+    expert_documents: ExpertCache[dict[str, Any]] = field(default_factory=ExpertCache)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     started_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
@@ -77,6 +82,16 @@ class Gateway:
             serving=self.host,
             origin=request_origin(),
         )
+
+    async def check_expert(self, name: str) -> ValidationDocument:
+        """What is wrong with an expert as its files are now. Raises ColleagueError."""
+        find = partial(self.service.check_expert, name)
+        return await self.expert_health.get(self.home, name, self.live.settings, find)
+
+    async def expert_document(self, name: str) -> dict[str, Any]:
+        """All about an expert as its files are now. Raises ColleagueError."""
+        find = partial(self.service.expert, name)
+        return await self.expert_documents.get(self.home, name, self.live.settings, find)
 
     def trigger_problems(self, bound_trigger: BoundTrigger) -> list[TriggerProblem]:
         sender = self.host.sender

@@ -171,6 +171,7 @@ def start_run(
         set_timer(tx, "sla", run_id, run_id, (received_at or tx.now) + arrival.sla.limit_ms)
     add_steps(tx, run_id, arrival.steps)
     tx.insert(attempts, run_id=run_id, number=1, started_at=tx.now)
+    tx.tell_pages()
     if first:
         wake(tx)
 

@@ -40,6 +40,7 @@ class Change:
 
 def note_change(tx: Tx, origin: Origin, change: Change) -> None:
     tx.insert(audit, id=new_id(), at=tx.now, **_values(origin, change))
+    tx.tell_pages()
 
 
 def note_command(tx: Tx, made: CommandChange) -> None:

@@ -28,7 +28,7 @@ def cancel(tx: Tx, run_id: str, reason: str, *, awaited_only: bool = False) -> b
     stop_children_of_run(tx, run, reason, awaited_only=awaited_only)
     close_calls(tx, run, reason)
     end_run(tx, run, "cancelled", error=reason)
-    tx.after_commit(lambda: tx.tell_watchers(run_id))
+    tx.tell_changed(run_id)
     return True
 
 

@@ -65,7 +65,7 @@ def put_canvas(
         raise UsageError(f"the canvas has {MOST_VERSIONS} versions", hint="show a new one, without id")
     tx.insert(canvas_versions, **asdict(new), canvas_id=canvas.id, version=version, created_at=tx.now)
     tx.update(canvases, {"id": canvas.id}, version=version, updated_at=tx.now)
-    tx.after_commit(lambda: tx.tell_watchers(session_key))
+    tx.tell_changed(session_key)
     return get_version(tx, canvas.id, version)
 
 

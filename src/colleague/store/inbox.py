@@ -160,7 +160,7 @@ def _wait(tx: Tx, said: Said, event_id: str, rule: QueueRule, running: Run | Non
         start_waiting(tx, key)
     elif mode in STEERING:
         _end_waiting_for_children(tx, running)
-    tx.after_commit(lambda: tx.tell_watchers(key))
+    tx.tell_changed(key)
     steered = mode in STEERING and running is not None
     return Sent(event_id, running.id if steered and running else None, _ANSWERS.get(mode, "queued"))
 

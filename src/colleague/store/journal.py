@@ -148,6 +148,7 @@ def append(
     progress(tx, hold, working_ms)
     written = {"run_id": hold.run_id, "created_at": tx.now}
     tx.insert_all(messages, [vars(each) | written for each in added])
+    tx.tell_pages()
     return [_add_call(tx, hold.run_id, added[-1], call) for call in new_calls]
 
 
@@ -210,6 +211,7 @@ def _start(tx: Tx, hold: Hold, call: Call, began: int, **ended: Any) -> int:
     begun = {"status": "started", "sends": number, "started_at": began}
     final = {"arguments": call.arguments, "digest": call.digest, "note": call.note, "target": call.target}
     tx.update(calls, {"id": call.id}, **begun | final | ended)
+    tx.tell_pages()
     return number
 
 
@@ -225,6 +227,7 @@ def finish_call(tx: Tx, run_id: str, call_id: str, send: int, result: str, *, is
         return False
     ended = {"status": "finished", "result": result, "is_error": int(is_error), "ended_at": tx.now}
     tx.update(calls, {"id": call_id}, **ended)
+    tx.tell_pages()
     if call.status in ("unknown", "started"):
         _close_question(tx, run, call_id, send)
     return True

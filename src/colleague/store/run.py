@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal
 
 from sqlalchemy import select
@@ -136,11 +135,12 @@ def _held(run: Run, hold: Hold) -> Run:
 
 
 def tell_session(tx: Tx, run: Run) -> None:
-    """After the commit, whoever watches the session of a turn, or one that handed this work over, learns that
-    it stands otherwise now."""
+    """After the commit, whoever watches the run, the session of a turn, or one that handed this work over,
+    learns that it stands otherwise now."""
+    tx.tell_pages()
     own = [run.session_key] if run.transcript is not None else []
     for key in (*own, *sessions_above(tx, run.parent_run)):
-        tx.after_commit(partial(tx.tell_watchers, key))
+        tx.tell_changed(key)
 
 
 def sessions_above(tx: Tx, run_id: str | None) -> list[str]:

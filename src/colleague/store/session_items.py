@@ -85,7 +85,7 @@ def add_item(
     )
     place = {"session_key": session_key, "position": position, "transcript": transcript}
     tx.insert(session_items, **vars(item), **place, created_at=tx.now)
-    tx.after_commit(lambda: tx.tell_watchers(session_key))
+    tx.tell_changed(session_key)
     return position
 
 
@@ -132,7 +132,7 @@ def reveal(tx: Tx, item: SessionItem, text: str) -> None:
     place = session_items.c.session_key == item.session_key, session_items.c.position == item.position
     tx.execute(delete(session_items).where(*place))
     tx.insert(session_items, **vars(replace(item, hidden=0, text=text)))
-    tx.after_commit(lambda: tx.tell_watchers(item.session_key))
+    tx.tell_changed(item.session_key)
 
 
 def events_before(tx: Tx, item: SessionItem) -> list[SessionItem]:

@@ -43,6 +43,7 @@ def open_steps(tx: Tx, run_id: str) -> list[StepMark]:
 def mark_step(tx: Tx, run_id: str, number: int, status: StepStatus, note: str, attempt: int) -> bool:
     """False when the run has no such step."""
     this = {"run_id": run_id, "number": number}
+    tx.tell_pages()
     return tx.update(steps, this, status=status, note=note, attempt=attempt, marked_at=tx.now)
 
 

@@ -31,6 +31,9 @@ Listeners = Sequence[Callable[[], None]]
 Watchers = Sequence[Callable[[str], None]]
 Observers = Sequence[Callable[[HookEvent], None]]
 
+ANYTHING = "*"
+"""The subject of changes that only open pages want to hear of."""
+
 
 class Fenced(Exception):
     """Someone else has taken this run over; whatever this worker writes no longer counts."""
@@ -127,6 +130,14 @@ class Tx:
     def tell_workers(self) -> None:
         for listener in list(self._listeners):
             listener()
+
+    def tell_changed(self, subject: str) -> None:
+        """After the commit, whoever watches a session, or works on a run, looks at it again."""
+        self.after_commit(partial(self.tell_watchers, subject))
+
+    def tell_pages(self) -> None:
+        """After the commit, open pages load again what they show; nobody else is concerned."""
+        self.tell_changed(ANYTHING)
 
     def tell_watchers(self, subject: str) -> None:
         for watcher in list(self._watchers):

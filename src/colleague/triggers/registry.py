@@ -117,7 +117,7 @@ class TriggerRegistry:
         for gone in set(self._stamps) - set(experts):
             self._forget(gone)
         for name, expert in experts.items():
-            stamps = _stamps(self.home, expert)
+            stamps = expert_stamps(self.home, expert)
             if self._stamps.get(name) != stamps:
                 self._stamps[name] = stamps
                 self._read(expert)
@@ -154,7 +154,7 @@ class TriggerRegistry:
 Stamps = tuple[tuple[Path, FileStamp], ...]
 
 
-def _stamps(home: Home, expert: Expert) -> Stamps:
+def expert_stamps(home: Home, expert: Expert) -> Stamps:
     """What tells that something about an expert has changed, without reading it."""
     files = [home.registry_file, expert.bindings_file, *_files(expert.root)]
     stamps = [(file, file_stamp(file)) for file in files]

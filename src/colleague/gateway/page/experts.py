@@ -39,7 +39,7 @@ async def list_experts(visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:
 async def _findings(here: Gateway, name: str) -> list[str]:
     """What is wrong, in sentences; of an expert that cannot be read, why."""
     try:
-        checked = await here.service.check_expert(name)
+        checked = await here.check_expert(name)
     except ColleagueError as error:
         return [sentence(error)]
     return [each["message"] for each in checked["findings"] if each["severity"] == "error"]
@@ -66,11 +66,11 @@ async def expert_page(
     service, about = here.service, await expert_brief(here, name)
     document, unreadable = None, ""
     try:
-        document = await service.expert(name)
+        document = await here.expert_document(name)
     except ColleagueError as error:
         unreadable = sentence(error)
     data: dict[str, Any] = {
-        "health": await service.check_expert(name),
+        "health": await here.check_expert(name),
         "triggers": [each | {"payload": _payload(here, each)} for each in await service.triggers(name)],
         "activity": await service.expert_activity(name),
         "servers": await _servers(here, about),

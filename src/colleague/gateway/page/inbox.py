@@ -68,7 +68,9 @@ async def news(_: VisitorDep, here: GatewayDep) -> StreamingResponse:
     """Until the page is closed."""
     headers = dict(HEADERS) | {"X-Accel-Buffering": "no"}
     return StreamingResponse(
-        page_news(here.database, here.stopping), media_type=EVENT_STREAM, headers=headers
+        page_news(here.database, here.stopping, here.registry.watchers),
+        media_type=EVENT_STREAM,
+        headers=headers,
     )
 
 

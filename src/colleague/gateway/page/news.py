@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from colleague.store.tx import Database
 
@@ -15,7 +15,10 @@ LOOK_SECONDS = 2.0
 """Where other processes work on the database, too, pages load again so often."""
 
 
-async def page_news(database: Database, stopping: asyncio.Event) -> AsyncIterator[str]:
+Watchers = list[Callable[[str], None]]
+
+
+async def page_news(database: Database, stopping: asyncio.Event, *others: Watchers) -> AsyncIterator[str]:
     """Server-sent events: `changed`, and comments that keep the line open."""
     fresh, loop = asyncio.Event(), asyncio.get_running_loop()
 
@@ -23,7 +26,9 @@ async def page_news(database: Database, stopping: asyncio.Event) -> AsyncIterato
         with contextlib.suppress(RuntimeError):  # the loop has ended, and with it who waits
             loop.call_soon_threadsafe(fresh.set)
 
-    database.watchers.append(tell)
+    told_by = (database.watchers, *others)
+    for each in told_by:
+        each.append(tell)
     try:
         # At once, too: something may have changed since the page was made, or while the gateway was away.
         yield "retry: 2000\n\nevent: changed\ndata: .\n\n"
@@ -36,7 +41,8 @@ async def page_news(database: Database, stopping: asyncio.Event) -> AsyncIterato
             else:
                 yield ": still here\n\n"
     finally:
-        database.watchers.remove(tell)
+        for each in told_by:
+            each.remove(tell)
 
 
 async def _changed(fresh: asyncio.Event, seconds: float) -> bool:

@@ -20,7 +20,7 @@ from colleague.gateway.page.visitor import Visitor
 from colleague.gateway.streams import BEATS, STILL_HERE
 from colleague.session_document import ItemDocument
 from colleague.session_event import SessionEvent
-from colleague.store.tx import Database
+from colleague.store.tx import ANYTHING, Database
 
 REFRESHED = 30
 """So many of the last items are looked at again: their calls may have come out since."""
@@ -136,7 +136,9 @@ def _commits(database: Database) -> Iterator[asyncio.Event]:
     """Set after each commit of this process that somebody may want to see."""
     fresh, loop = asyncio.Event(), asyncio.get_running_loop()
 
-    def tell(_: str) -> None:
+    def tell(subject: str) -> None:
+        if subject == ANYTHING:
+            return
         with contextlib.suppress(RuntimeError):  # the loop has ended, and with it who waits
             loop.call_soon_threadsafe(fresh.set)
 

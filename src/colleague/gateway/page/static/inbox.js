@@ -1,7 +1,7 @@
-// The inbox: notifications, copying drafts, and keeping what somebody has ticked or opened when the list loads again.
+// The inbox: notifications, copying drafts, and keeping what somebody has ticked when the list loads again.
 "use strict";
 
-const seen = { total: null, picked: new Map(), opened: [] };
+const seen = { total: null, picked: new Map() };
 
 function total() {
   return Number(document.querySelector("[data-total]")?.dataset.total ?? 0);
@@ -23,17 +23,12 @@ function notify() {
 
 function remember() {
   seen.picked = new Map([...document.querySelectorAll("input[name^='pick:']:checked")].map((each) => [each.name, each.value]));
-  seen.opened = [...document.querySelectorAll("#items details[open][id]")].map((each) => each.id);
 }
 
 function restore() {
   for (const [name, value] of seen.picked) {
     const box = document.querySelector(`input[name="${CSS.escape(name)}"]`);
     if (box?.value === value) box.checked = true; // only what is still the same question
-  }
-  for (const id of seen.opened) {
-    const found = document.getElementById(id);
-    if (found) found.open = true;
   }
 }
 

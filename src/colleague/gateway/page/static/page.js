@@ -1,4 +1,5 @@
-// Keys of the inbox (j, k, y, n, e, r), and the count in the title. Everything works without this, too.
+// Keys of the inbox (j, k, y, n, e, r), the count in the title, and parts that load again by themselves (data-live).
+// Everything works without this, too.
 "use strict";
 
 function questions() {
@@ -30,30 +31,35 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
 });
 
-let focused = "";
-document.addEventListener("htmx:beforeSwap", () => {
-  focused = document.activeElement?.closest("article.question")?.id ?? "";
-});
-document.addEventListener("htmx:afterSwap", () => {
-  const total = document.querySelector("[data-total]")?.dataset.total;
-  if (total !== undefined) document.title = (total === "0" ? "" : `(${total}) `) + "Inbox · Colleague";
-  document.getElementById(focused)?.focus({ preventScroll: true });
-});
 function isTouched(field) {
   if (field.matches("select")) return [...field.options].some((each) => each.selected !== each.defaultSelected);
   return field.type === "checkbox" ? field.checked !== field.defaultChecked : field.value !== field.defaultValue;
 }
 
-function isWriting() {
-  if (document.activeElement?.matches("#items :is(input:not([type=hidden], [type=checkbox]), textarea)")) return true;
-  const inForms = "#items details.edit[open] :is(input:not([type=hidden]), textarea, select)";
-  return [...document.querySelectorAll(inForms)].some(isTouched);
+function isWriting(part) {
+  const text = "input:not([type=hidden], [type=checkbox]), textarea";
+  if (part.contains(document.activeElement) && document.activeElement.matches(text)) return true;
+  return [...part.querySelectorAll(`${text}, select, details.edit[open] input[type=checkbox]`)].some(isTouched);
 }
 
-// What somebody is writing is not taken away from under their hands, also when they began while the list loaded.
+// What somebody is writing is not taken away from under their hands, also when they began while the part loaded.
 document.addEventListener("htmx:beforeRequest", (event) => {
-  if (event.detail.elt.id === "items" && isWriting()) event.preventDefault();
+  const part = event.detail.elt;
+  if (part.matches("[data-live]") && isWriting(part)) event.preventDefault();
 });
+
+const before = { focused: "", opened: [] };
 document.addEventListener("htmx:beforeSwap", (event) => {
-  if (event.detail.requestConfig?.elt.id === "items" && isWriting()) event.detail.shouldSwap = false;
+  const part = event.detail.requestConfig?.elt;
+  if (part?.matches("[data-live]") && isWriting(part)) event.detail.shouldSwap = false;
+  const active = document.activeElement;
+  before.focused = active?.closest("article.question")?.id || active?.id || "";
+  before.opened = [...document.querySelectorAll("[data-live] details[open][id]")].map((each) => each.id);
+});
+document.addEventListener("htmx:afterSwap", (event) => {
+  const total = document.querySelector("[data-total]")?.dataset.total;
+  if (total !== undefined) document.title = (total === "0" ? "" : `(${total}) `) + "Inbox · Colleague";
+  if (!event.detail.target.matches("[data-live]")) return;
+  for (const id of before.opened) document.getElementById(id)?.setAttribute("open", "");
+  document.getElementById(before.focused)?.focus({ preventScroll: true });
 });
