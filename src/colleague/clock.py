@@ -36,11 +36,11 @@ class Clock(Protocol):
         ...
 
 
-def iso(moment: int | None) -> str | None:
+def iso(moment: int | None, precision: str = "seconds") -> str | None:
     """A moment as people write it; what lies beyond the calendar is its last one."""
     if moment is None:
         return None
-    return datetime.fromtimestamp(min(moment, LAST_MOMENT) / 1000, UTC).isoformat(timespec="seconds")
+    return datetime.fromtimestamp(min(moment, LAST_MOMENT) / 1000, UTC).isoformat(timespec=precision)
 
 
 def boot_time_ms() -> int:

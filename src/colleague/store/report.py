@@ -110,7 +110,7 @@ def _model_request(made: ModelRequestRow) -> ModelRequestDocument:
         "output_tokens": made.output_tokens,
         "cost": made.cost,
         "seconds": made.took_ms / 1000,
-        "at": iso(made.ended_at),
+        "at": iso(made.ended_at, "milliseconds"),
     }
 
 
@@ -354,6 +354,6 @@ def _call(call: Call) -> CallDocument:
         "sends": call.sends,
         "result": _result(call),
         "is_error": call.is_error,
-        "started_at": iso(call.started_at),
-        "ended_at": iso(call.ended_at),
+        "started_at": iso(call.started_at, "milliseconds"),
+        "ended_at": iso(call.ended_at, "milliseconds"),
     }

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from colleague.errors import ColleagueError
 from colleague.gateway.page.assets import asset_path
 from colleague.gateway.page.fields import ReadableField, as_json, editable_fields, readable_fields
+from colleague.gateway.page.timeline import entry_text
 from colleague.gateway.page.visitor import Visitor
 from colleague.mcp.state_text import state_cure, state_words
 from colleague.run_document import ApprovalDocument, short
@@ -71,8 +72,8 @@ def _templates() -> Environment:
     made.filters.update(
         short=short, ago=_ago, decided=_decided, as_json=as_json, left=_left, is_soon=_is_soon
     )
-    made.filters.update(state_words=state_words, state_cure=state_cure)
     made.filters.update(readable=readable_fields, span=_amount, editable=editable_fields)
+    made.filters.update(state_words=state_words, state_cure=state_cure, entry_text=entry_text)
     made.globals.update(checks=_checks, asset=asset_path)
     return made
 

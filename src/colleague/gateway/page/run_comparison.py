@@ -34,7 +34,7 @@ def _facts(run: RunDocument) -> list[tuple[str, str]]:
     return [
         ("Expert", f"{run['expert']} {run['version']}"),
         ("Process", run["process"] or "a task in words"),
-        ("Ended", run["outcome"] or run["status"]),
+        ("State", (run["outcome"] or run["status"]).replace("_", " ")),
         ("Error", run["error"] or ""),
         ("Model", run["model"]),
         ("Took", took(run["created_at"], run["ended_at"])),

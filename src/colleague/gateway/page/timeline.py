@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
+from colleague.clock import iso
+from colleague.gateway.page.fields import as_json
 from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.run_document import ApprovalDocument, RunDocument, short
 
 ON_A_PAGE = 100
 FOLDED_IN = 50
 """So many entries of another session stand below its own; the rest is behind its link."""
+
+_WITHIN_A_SECOND = {"event": 0, "attempt": 0, "end": 2, "delivery": 3}
 
 
 @dataclass(frozen=True)
@@ -106,7 +111,13 @@ def _entries(family: RunFamily) -> list[TimelineEntry]:
 
 
 def _in_order(entries: Sequence[TimelineEntry]) -> list[TimelineEntry]:
-    return sorted(entries, key=lambda each: (each.at is None, each.at or ""))
+    return sorted(entries, key=_place)
+
+
+def _place(entry: TimelineEntry) -> tuple[bool, str, int, str]:
+    """Some times are whole seconds: within one, a beginning is first and an end last."""
+    at = entry.at or ""
+    return entry.at is None, at[:19], _WITHIN_A_SECOND.get(entry.what, 1), at
 
 
 def _folded(entries: Sequence[TimelineEntry], link: str) -> list[TimelineEntry]:
@@ -138,7 +149,7 @@ def _child(family: RunFamily) -> TimelineEntry:
 def _attempts(run: RunDocument) -> list[TimelineEntry]:
     return [
         TimelineEntry(
-            each["started_at"], "attempt", f"attempt {each['number']}", each["outcome"] or "", each["error"]
+            each["started_at"], "attempt", str(each["number"]), each["outcome"] or "", each["error"]
         )
         for each in run["attempts"]
     ]
@@ -162,16 +173,22 @@ def _calls(run: RunDocument) -> list[TimelineEntry]:
 def _model_requests(run: RunDocument) -> list[TimelineEntry]:
     return [
         TimelineEntry(
-            each["at"],
+            _began(each["at"], each["seconds"]),
             "model",
             _usage(each),
             "" if each["outcome"] == "answered" else each["outcome"],
             each["error"],
-            f"{each['seconds']:.1f} s",
+            seconds_text(each["seconds"]),
             each["session"],
         )
         for each in run["model_requests"]
     ]
+
+
+def _began(ended: str | None, seconds: float) -> str | None:
+    if ended is None:
+        return None
+    return (datetime.fromisoformat(ended) - timedelta(seconds=seconds)).isoformat(timespec="milliseconds")
 
 
 def _usage(request: Mapping[str, Any]) -> str:
@@ -183,13 +200,21 @@ def _usage(request: Mapping[str, Any]) -> str:
 def _questions(asked: Sequence[ApprovalDocument]) -> list[TimelineEntry]:
     found = []
     for each in asked:
-        question = TimelineEntry(each["requested_at"], "question", each["operation"], each["status"])
+        link = f"/inbox/{each['id']}"
+        asked_at = _exact(each["requested_at"], each["id"])
+        question = TimelineEntry(asked_at, "question", each["operation"], each["status"], link=link)
         found.append(question)
         if each["decided_at"]:
             text = f"{each['decision']} by {each['decided_by']}"
             found.append(
                 replace(
-                    question, at=each["decided_at"], what="decision", text=text, state="", data=each["note"]
+                    question,
+                    at=each["decided_at"],
+                    what="decision",
+                    text=text,
+                    state="",
+                    data=each["note"],
+                    link="",
                 )
             )
     return found
@@ -208,5 +233,36 @@ def _messages(run: RunDocument) -> list[TimelineEntry]:
 def took(began: str | None, ended: str | None) -> str:
     if not began or not ended:
         return ""
-    seconds = (datetime.fromisoformat(ended) - datetime.fromisoformat(began)).total_seconds()
-    return f"{seconds:.1f} s"
+    return seconds_text((datetime.fromisoformat(ended) - datetime.fromisoformat(began)).total_seconds())
+
+
+def seconds_text(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
+
+
+def _exact(at: str | None, id: str) -> str | None:  # noqa: A002
+    """With the milliseconds that the id was made at, where it was made in the same second."""
+    made = iso(int(id[:8] + id[9:13], 16), "milliseconds")
+    return made if at and made and made[:19] == at[:19] else at
+
+
+def entry_text(data: Any) -> str:
+    """What stands below an entry: of a call what was asked and what came back, as they are."""
+    if isinstance(data, str):
+        return data
+    if isinstance(data, dict) and data.keys() == {"arguments", "result"}:
+        result = data["result"]
+        text = result.get("text") if isinstance(result, dict) else result
+        return f"{as_json(data['arguments'])}\n\n{_readable(text)}".strip()
+    return as_json(data)
+
+
+def _readable(text: Any) -> str:
+    if text is None:
+        return ""
+    if not isinstance(text, str):
+        return as_json(text)
+    try:
+        return as_json(json.loads(text)) if text[:1] in "{[" else text
+    except (ValueError, RecursionError):
+        return text
