@@ -80,7 +80,7 @@ class TestBesideEachOther:
         told = browser.get(f"/runs/-/compare?run={runs[0]['id']}&run={runs[1]['id'][-8:]}")
         assert told.status_code == 200
         assert "Two runs" in told.text
-        assert '<tr ><th scope="row">Ended</th><td>completed</td><td>completed</td></tr>' in told.text
+        assert '<tr ><th scope="row">State</th><td>completed</td><td>completed</td></tr>' in told.text
 
     @pytest.mark.parametrize("asked", ["", "run=abcd1234", "run=&run=", "run=ffffffff&run=eeeeeeee"])
     def test_two_have_to_be_named(self, browser: Browser, asked: str) -> None:

@@ -149,7 +149,7 @@ def _child(family: RunFamily) -> TimelineEntry:
 def _attempts(run: RunDocument) -> list[TimelineEntry]:
     return [
         TimelineEntry(
-            each["started_at"], "attempt", str(each["number"]), each["outcome"] or "", each["error"]
+            each["started_at"], "attempt", f"no. {each['number']}", each["outcome"] or "", each["error"]
         )
         for each in run["attempts"]
     ]
