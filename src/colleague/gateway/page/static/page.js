@@ -50,16 +50,21 @@ document.addEventListener("htmx:beforeRequest", (event) => {
 
 const before = { focused: "", opened: [] };
 document.addEventListener("htmx:beforeSwap", (event) => {
-  const part = event.detail.requestConfig?.elt;
-  if (part?.matches("[data-live]") && isWriting(part)) event.detail.shouldSwap = false;
+  const asked = event.detail.requestConfig?.elt;
+  if (asked?.matches("[data-live]") && isWriting(asked)) event.detail.shouldSwap = false;
+  const part = event.detail.target;
+  if (!part.matches("[data-live]")) return;
   const active = document.activeElement;
   before.focused = active?.closest("article.question")?.id || active?.id || "";
-  before.opened = [...document.querySelectorAll("[data-live] details[open][id]")].map((each) => each.id);
+  before.opened = [...part.querySelectorAll("details[open][id]")].map((each) => each.id);
 });
 document.addEventListener("htmx:afterSwap", (event) => {
   const total = document.querySelector("[data-total]")?.dataset.total;
   if (total !== undefined) document.title = (total === "0" ? "" : `(${total}) `) + "Inbox · Colleague";
+  if (event.detail.target.matches("[data-live]")) document.getElementById(before.focused)?.focus({ preventScroll: true });
+});
+// Only now what is unfolded is heard, and loads what belongs there.
+document.addEventListener("htmx:afterSettle", (event) => {
   if (!event.detail.target.matches("[data-live]")) return;
   for (const id of before.opened) document.getElementById(id)?.setAttribute("open", "");
-  document.getElementById(before.focused)?.focus({ preventScroll: true });
 });
