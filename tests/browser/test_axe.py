@@ -51,6 +51,7 @@ def page(browser: Browser, filled: Running) -> Iterator[Page]:
 
 @pytest.mark.parametrize("path", screens())
 def test_a_screen(page: Page, filled: Running, path: str) -> None:
+    page.set_viewport_size(SIZES["desktop"])
     asked = approvals(filled)[0]
     names = {"run": asked["run_id"], "approval": asked["id"], "expert": CLERK}
     answer = page.goto(filled.url + path.format(**names))
@@ -68,7 +69,6 @@ def test_a_screen(page: Page, filled: Running, path: str) -> None:
     page.emulate_media(color_scheme="light")
     assert serious(page, CONTRAST) == {}
     wide, fits = width_of(page)
-    page.set_viewport_size(SIZES["desktop"])
     assert wide <= fits
 
 

@@ -124,6 +124,7 @@ class DocsFolder:
             if token.type == "table_open":
                 token.attrs["tabindex"] = 0  # a wide one is scrolled with the keyboard
         body = str(_markdown().renderer.render(_open_links(tokens), _markdown().options, {}))
+        body = body.replace("<pre>", '<pre tabindex="0">')  # on a phone they are scrolled, by keyboard, too
         second = tuple((anchor, text) for level, anchor, text in found if level == 2)
         return DocsPage(name, self.title(name), body, second)
 
