@@ -181,7 +181,7 @@ class TestTriggers:
         try:
             runs = [self.fired(browser, str(number)) for number in range(2)]
             gateway.until(lambda: gateway.get(f"/api/runs/{runs[0]}").json()["status"] == "waiting")
-            assert "<td>keeper/order</td><td>2</td>" in browser.get(AT).text
+            assert '<td>keeper/order</td><td data-label="Depth:">2</td>' in browser.get(AT).text
             for run in runs:
                 assert browser.post(f"/runs/{run}", act="cancel", note="enough").status_code == 303
                 assert gateway.ended(run)["outcome"] == "cancelled"
