@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 MOST_TOLD = 10
+MOST_OPTIONS = 30
 
 
 def misfits(schema: dict[str, Any], arguments: Any) -> list[str]:
@@ -20,4 +22,13 @@ def misfits(schema: dict[str, Any], arguments: Any) -> list[str]:
 
 def _described(error: Any) -> str:
     where = "/".join(str(part) for part in error.instance_path)
-    return f"{where}: {error.message}" if where else str(error.message)
+    said = _enumerated(error) or str(error.message)
+    return f"{where}: {said}" if where else said
+
+
+def _enumerated(error: Any) -> str:
+    """All that would fit; the library names only the first two."""
+    if error.kind.name != "enum" or len(error.kind.options) > MOST_OPTIONS:
+        return ""
+    value, *options = (json.dumps(each, ensure_ascii=False) for each in (error.instance, *error.kind.options))
+    return f"{value} is not one of {', '.join(options)}"

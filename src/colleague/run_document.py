@@ -26,12 +26,12 @@ QUESTIONS = ("approval", "draft", "learning", "proposal")
 """Kinds of messages that ask something: whoever decides has read them."""
 REHEARSAL_MODELS = "rehearsal/"
 """How the names of models begin that only walk through a process."""
-_SHORT = 8
+SHOWN = 8
 
 
 def short(identifier: str) -> str:
     """The ending of an id that lists show and people type."""
-    return identifier[-_SHORT:]
+    return identifier[-SHOWN:]
 
 
 class TroubleDocument(TypedDict):

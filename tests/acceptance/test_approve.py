@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import signal
 import subprocess
 import time
@@ -65,7 +66,11 @@ def test_a_narrow_list_loses_no_word(office: Office) -> None:
     shown = on_a_terminal(office.colleague, "approval", "list", columns=60)
     assert approval in shown
     assert shown.count("…") == 1, "only the summary itself is shortened"
-    assert max(map(len, re.sub(r"\x1b\[[\d;]*m", "", shown).splitlines())) <= 60
+    plain = re.sub(r"\x1b\[[\d;]*m", "", shown)
+    assert max(map(len, plain.splitlines())) <= 60
+    assert re.search(r"^EXPERT +radiant-sales-expert *\r?$", plain, re.MULTILINE), (
+        "no column of single letters"
+    )
 
 
 @pytest.mark.parametrize("gateway", [False, True], ids=["alone", "gateway"])
@@ -137,6 +142,26 @@ def test_an_editor_that_gives_nothing_decides_nothing(
     said = office.colleague("approve", approval, "--edit", EDITOR=editor(tmp_path, *commands))
     assert (said.code, told in said.err) == (2, True), said.err
     assert [each["id"][-8:] for each in office.pending()] == [approval]
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("echo 'reason: [a long mail' > $1", "is no YAML, line"),
+        ("sed -i 's/stage: .*/stage: a long mail/' $1", "closed_lost"),
+    ],
+)
+def test_what_was_written_in_an_editor_is_kept_until_it_is_decided(
+    office: Office, tmp_path: Path, command: str, told: str
+) -> None:
+    approval = ask(office)
+    said = office.colleague("approve", approval, "--edit", EDITOR=editor(tmp_path, command))
+    assert told in said.err, said.err
+    found = re.search(r"what you wrote is kept in (\S+)", said.err)
+    assert found, said.err
+    kept = Path(found[1])
+    assert "a long mail" in kept.read_text()
+    shutil.rmtree(kept.parent)
 
 
 def test_no_editor(office: Office) -> None:
@@ -282,14 +307,21 @@ def test_others_work_while_a_person_thinks(office: Office) -> None:
 
 def test_what_does_not_fit_is_asked_again_at_the_terminal(office: Office, tmp_path: Path) -> None:
     ask(office)
-    wrong = editor(tmp_path, "sed -i 's/stage: .*/stage: nowhere/' \"$1\"")
+    wrong = editor(
+        tmp_path, "sed -i 's/stage: nowhere.*/&, nowhere/; s/stage: [a-z]*$/stage: nowhere/' \"$1\""
+    )
     with Person(office.colleague, "approve", EDITOR=wrong) as person:
         person.reads("[q]uit")
         person.types("e")
         person.reads("do not fit")
         person.reads("[q]uit")
+        person.types("e")
+        person.reads("[q]uit")
         person.types("s")
+        kept = Path(person.reads("arguments.yaml").split("what you wrote is kept in ")[1]) / "arguments.yaml"
         assert person.leaves() == 0
+    assert "stage: nowhere, nowhere" in kept.read_text()  # the editor opened what was written before
+    shutil.rmtree(kept.parent)
     assert (stages(office), len(office.pending())) == (["evaluation"], 1)
 
 

@@ -45,6 +45,13 @@ class TestHome:
         hint = json.loads(type_it("run", "show", "nothing", "--json"))["error"]["hint"]
         assert hint == f"see them with: {again}run list"
 
+    def test_one_that_is_not_there_is_not_made_by_looking(self, colleague: Colleague, tmp_path: Path) -> None:
+        other = tmp_path / "tpyo"
+        for looking in (("run", "list"), ("status", "--json"), ("approve", "73f6fd53"), ("expert", "list")):
+            said = colleague("--home", str(other), *looking)
+            assert (said.code, f"there is no home {other}" in said.err) == (1, True), looking
+        assert not other.exists()
+
     def test_without_it_they_are_as_they_were(self, colleague: Colleague) -> None:
         assert "Next: colleague expert install FOLDER|URL" in colleague.ok("init").out
 
@@ -132,6 +139,8 @@ class TestCompletion:
         for command in ("approve", "reject", "respond", "resolve", "approval show"):
             assert offered(waiting, f"colleague {command} ") == {approval}, command
         assert offered(waiting, f"colleague trigger fire {SALES} ") == {"new_email", "opportunity_scan"}
+        processes = {"inbound-email-triage", "scan-for-opportunities"}
+        assert offered(waiting, f"colleague expert run {SALES} --process ") == processes
         assert offered(waiting, "colleague deadletter show ") == set()
         assert offered(waiting, "colleague learning approve ") == set()
 

@@ -161,7 +161,8 @@ def test_private_knowledge_is_in_no_index(colleague: Colleague, package: Path) -
 def test_experts_md_tells_the_main_agent(installed: Colleague) -> None:
     file = installed.home / "workspace" / "EXPERTS.md"
     assert "crm → nothing yet" in file.read_text()
-    installed.ok("expert", "bind", SALES, "crm", "hubspot-mcp")
+    said = installed.ok("expert", "bind", SALES, "crm", "hubspot-mcp")
+    assert "there is no MCP server 'hubspot-mcp' yet: colleague mcp add hubspot-mcp -- COMMAND" in said.err
     text = file.read_text()
     assert f"## {SALES}\n- **Description:** B2B sales expertise" in text
     assert f"- **Session:** expert:{SALES}" in text

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import typer
 
 from colleague.cli.approval_view import question_lines
-from colleague.cli.argument_edit import edited_changes
+from colleague.cli.argument_edit import ArgumentEdit
 from colleague.cli.output import CROSS, note, note_as_is
 from colleague.errors import UsageError
 from colleague.runtime.requests import DecisionRequest
@@ -75,17 +76,31 @@ class Walk:
         """Asks until it is decided or skipped."""
         for line in question_lines(approval, typed=False):
             note_as_is(line)
-        while (request := _ask(approval, self.by)) is not None:
-            decided = self.decide(approval, request)
-            refusal = decided.answer.refusal
-            if refusal is None or refusal.code != "wrong-arguments":
-                return decided
-            note(f"{CROSS} {refusal.message}")
+        with _kept(ArgumentEdit(approval)) as edit:
+            while (request := _ask(edit, self.by)) is not None:
+                decided = self.decide(approval, request)
+                refusal = decided.answer.refusal
+                if refusal is None:
+                    edit.end(decided=True)
+                if refusal is None or refusal.code != "wrong-arguments":
+                    return decided
+                note(f"{CROSS} {refusal.message}")
         return None
 
 
-def _ask(approval: ApprovalDocument, by: str) -> DecisionRequest | None:
+@contextmanager
+def _kept(edit: ArgumentEdit) -> Iterator[ArgumentEdit]:
+    """Whoever leaves a question undecided is told where the text is that they wrote for it."""
+    try:
+        yield edit
+    finally:
+        if kept := edit.end(decided=False):
+            note(f"\n{kept}")
+
+
+def _ask(edit: ArgumentEdit, by: str) -> DecisionRequest | None:
     """One decision of a person; None when they leave the question as it is."""
+    approval = edit.approval
     key = _key(approval)
     if key == "q":
         raise Quit
@@ -93,7 +108,7 @@ def _ask(approval: ApprovalDocument, by: str) -> DecisionRequest | None:
         return None
     request = decision_of(key, approval, by)
     if key == "e":
-        return _edited(request, approval)
+        return _edited(request, edit)
     if key == "r":
         return replace(
             request, answer=json.dumps(typer.prompt("Tell the agent", err=True), ensure_ascii=False)
@@ -120,13 +135,13 @@ def _key(approval: ApprovalDocument) -> str:
         note(f"{typed!r} is none of: {', '.join(choices)}")
 
 
-def _edited(request: DecisionRequest, approval: ApprovalDocument) -> DecisionRequest | None:
+def _edited(request: DecisionRequest, edit: ArgumentEdit) -> DecisionRequest | None:
     try:
-        changes = edited_changes(approval)
+        changes = edit.changes()
     except UsageError as error:
         note(f"{CROSS} {error.message}")
-        return _ask(approval, request.by)
+        return _ask(edit, request.by)
     if not changes:
         note("Nothing was changed.")
-        return _ask(approval, request.by)
+        return _ask(edit, request.by)
     return replace(request, changes=changes)

@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,23 +74,51 @@ def _value(schema: dict[str, Any], name: str, text: str) -> Any:
         raise UsageError(f"--set {name}: {text!r} is no {kind}", hint="write the value as JSON") from None
 
 
-def edited_changes(approval: ApprovalDocument) -> dict[str, Any]:
-    """What a person changes in their editor; empty when nothing. Text is shown with its real line breaks."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
+@dataclass
+class ArgumentEdit:
+    """The arguments of one question in a person's editor. What they wrote is kept until it is decided."""
 
-    arguments = approval["arguments"]
-    with tempfile.TemporaryDirectory(prefix="colleague-") as folder:
-        file = Path(folder) / "arguments.yaml"
-        file.write_text(_HELP + _as_yaml(arguments), encoding="utf-8")
-        _open_editor(file)
-        try:
-            after = YAML(typ="safe").load(file.read_text(encoding="utf-8"))
-        except (YAMLError, ValueError) as error:
-            raise UsageError(f"what you wrote is no YAML: {error}", hint="nothing was decided") from None
+    approval: ApprovalDocument
+    file: Path | None = None
+
+    def changes(self) -> dict[str, Any]:
+        """What a person changes; empty when nothing. A second time they go on with what they wrote."""
+        if self.file is None:
+            self.file = Path(tempfile.mkdtemp(prefix="colleague-")) / "arguments.yaml"
+            self.file.write_text(self._as_asked(), encoding="utf-8")
+        _open_editor(self.file)
+        after = _read_yaml(self.file)
+        return difference(self.approval["arguments"], json.loads(json.dumps(after, default=str)))
+
+    def end(self, *, decided: bool) -> str:
+        """Removes what is not needed any more; else says where it is."""
+        file, self.file = self.file, None
+        if file is None or not file.exists():
+            return ""
+        if not decided and file.read_bytes() != self._as_asked().encode():
+            return f"what you wrote is kept in {file}"
+        shutil.rmtree(file.parent, ignore_errors=True)
+        return ""
+
+    def _as_asked(self) -> str:
+        return _HELP + _as_yaml(self.approval["arguments"])
+
+
+def _read_yaml(file: Path) -> dict[Any, Any]:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+    try:
+        after = YAML(typ="safe").load(file.read_text(encoding="utf-8"))
+    except MarkedYAMLError as error:
+        at = error.problem_mark or error.context_mark
+        where = f", line {at.line + 1}" if at else ""
+        raise UsageError(f"what you wrote is no YAML{where}: {error.problem or error.context}") from None
+    except (YAMLError, ValueError) as error:
+        raise UsageError(f"what you wrote is no YAML: {error}") from None
     if not isinstance(after, dict):
-        raise UsageError("what you wrote has no fields", hint="nothing was decided")
-    return difference(arguments, json.loads(json.dumps(after, default=str)))
+        raise UsageError("what you wrote has no fields")
+    return after
 
 
 def _as_yaml(arguments: Any) -> str:
@@ -113,4 +143,4 @@ def _open_editor(file: Path) -> None:
         hint = "set EDITOR to your editor, or use --set field=value"
         raise UsageError(f"the editor {editor!r} cannot be started: {error}", hint=hint) from None
     if ended.returncode:
-        raise UsageError(f"the editor ended with {ended.returncode}", hint="nothing was decided")
+        raise UsageError(f"the editor ended with {ended.returncode}")

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from colleague.cli.argument_edit import changes_of, edited_changes
+from colleague.cli.argument_edit import ArgumentEdit, changes_of
 from colleague.cli.client import Client, with_client
 from colleague.cli.output import CROSS, TICK, note, plain, say, say_failure
 from colleague.cli.run_view import end_with, say_documents
@@ -38,12 +38,13 @@ WHAT_IT_DID = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass
 class Edits:
     """How a person changes what will run."""
 
     settings: tuple[str, ...] = ()
     in_editor: bool = False
+    edit: ArgumentEdit | None = None
 
     def __bool__(self) -> bool:
         return bool(self.settings) or self.in_editor
@@ -57,10 +58,28 @@ class Edits:
     def applied(self, request: DecisionRequest, seen: ApprovalDocument) -> DecisionRequest:
         if not self:
             return request
-        changes = edited_changes(seen) if self.in_editor else changes_of(seen, self.settings)
+        changes = self._in_editor(seen) if self.in_editor else changes_of(seen, self.settings)
         if not changes:
             raise UsageError("nothing was changed, so nothing was decided", hint="approve it without --edit")
         return replace(request, changes=changes)
+
+    def _in_editor(self, seen: ApprovalDocument) -> dict[str, Any]:
+        self.edit = ArgumentEdit(seen)
+        try:
+            changes = self.edit.changes()
+        except UsageError as error:
+            kept = self.edit.end(decided=False)
+            raise UsageError(
+                error.message, hint=error.hint or "; ".join(filter(None, ("nothing was decided", kept)))
+            ) from None
+        if not changes:
+            self.edit.end(decided=True)
+        return changes
+
+    def end(self, *, decided: bool) -> None:
+        kept = self.edit.end(decided=decided) if self.edit else ""
+        if kept and not typed().as_json:
+            note(f"  {kept}")
 
 
 @dataclass(frozen=True)
@@ -151,6 +170,7 @@ async def _decide(using: Client, requests: Sequence[DecisionRequest], edits: Edi
     answers = await using.service.decide([_as_seen(each, seen, edits) for each in requests])
     for answer in answers:
         say_answer(answer)
+    edits.end(decided=not any(answer.refusal for answer in answers))
     before = [each.run for each in seen.values()]
     code = await _follow_decided(using, answers, before, as_json=as_json)
     return 1 if any(answer.refusal for answer in answers) else code

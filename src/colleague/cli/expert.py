@@ -150,6 +150,19 @@ def bind(
         bind_tool(expert, require_valid(expert.read(), name), tool, server, skill=skill, operations=mapping)
     record_change(_home(home), "expert.bind", tool, expert=name, to=server)
     say(f"{TICK} {name}: {tool} → {server}")
+    if not skill:
+        _note_unknown(home, server)
+
+
+def _note_unknown(home: Path | None, server: str) -> None:
+    """A server may be bound before it is configured; whoever mistyped its name is told at once."""
+    from colleague.cli.client import opened
+    from colleague.cli.output import note
+    from colleague.experts.binding_checks import server_hint
+
+    known = tuple(opened(home)[1].mcp.servers)
+    if server not in known:
+        note(f"  there is no MCP server {server!r} yet: {server_hint(server, known)}")
 
 
 @app.command()

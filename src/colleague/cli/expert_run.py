@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperCommand
 
 from colleague.cli.options import ExpertArgument, HomeOption, JsonOption
+from colleague.cli.shell_completion import complete_process
 
 if TYPE_CHECKING:
     from colleague.cli.client import Client
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
     from colleague.run_document import DryRun, RunDocument
     from colleague.runtime.requests import AcceptedEvent
 
-ProcessOption = Annotated[str, typer.Option("--process", metavar="P", help="Run this process.")]
+ProcessOption = Annotated[
+    str,
+    typer.Option("--process", metavar="P", help="Run this process.", autocompletion=complete_process),
+]
 
 
 class DryRunWord(StrEnum):

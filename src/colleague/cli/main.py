@@ -28,11 +28,12 @@ def main() -> NoReturn:
     gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
     from colleague.cli.app import COMMANDS, GROUPS, build_app
     from colleague.cli.output import say_error, say_failure
-    from colleague.cli.typed import remember
+    from colleague.cli.typed import remember, require_home
 
     typed = remember(arguments, (*GROUPS, *COMMANDS))
     completing = any(name.endswith("_COMPLETE") for name in os.environ)
     try:
+        require_home(typed)
         app = build_app() if completing else build_app(typed.command, typed.verb)
         code = _run_for_json(app, arguments) if typed.as_json else app(arguments, prog_name="colleague")
     except (ColleagueError, DatabaseUnavailable) as error:

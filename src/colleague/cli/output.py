@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
@@ -16,6 +16,10 @@ from colleague.cli.error_document import error_document
 from colleague.cli.typed import typed, with_home
 from colleague.errors import ColleagueError, DatabaseUnavailable, Declined
 from colleague.plain_text import plain as plain  # for the views, which take it from here
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
 
 TICK = "✓"
 CROSS = "✗"
@@ -47,6 +51,8 @@ _PALETTE = {
 _COLOURS = {word: colour for colour, words in _PALETTE.items() for word in words}
 _DIM = ("ID", "RUN", "ACCEPTED", "ASKED", "SINCE", "WRITTEN", "NEXT", "LAST", "AT", "UNTIL")
 """Columns of ids and times."""
+NARROWEST = 10
+"""Characters that a column of a table needs on average."""
 _SAID = ("STATUS", "STATE")
 """Columns of words that have a colour."""
 
@@ -101,16 +107,43 @@ def say_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
         _say_plain_table([columns, *rows])
         return
     from rich.console import Console
+
+    console = Console()
+    table = _records if console.width < NARROWEST * len(columns) else _columns
+    console.print(table(columns, rows))
+
+
+def _columns(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
     from rich.table import Table
-    from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in columns:  # on a narrow terminal text gets more lines, and no word of it is lost
         table.add_column(name, no_wrap=name in _DIM, overflow="fold")
     for row in rows:
-        told = zip(columns, row, strict=True)
-        table.add_row(*(Text(_harmless(cell, sys.stdout), style=_style(name, cell)) for name, cell in told))
-    Console().print(table)
+        table.add_row(*(_cell(name, cell) for name, cell in zip(columns, row, strict=True)))
+    return table
+
+
+def _records(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """For a terminal on which columns would be single letters: a line for each cell that has something."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column(overflow="fold")
+    for number, row in enumerate(rows):
+        if number:
+            table.add_row()
+        for name, cell in zip(columns, row, strict=True):
+            if cell:
+                table.add_row(name, _cell(name, cell))
+    return table
+
+
+def _cell(column: str, cell: str) -> Text:
+    from rich.text import Text
+
+    return Text(_harmless(cell, sys.stdout), style=_style(column, cell))
 
 
 def _style(column: str, cell: str) -> str:

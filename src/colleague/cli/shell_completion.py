@@ -65,6 +65,16 @@ def complete_trigger(context: typer.Context) -> Iterator[Offer]:
 
 
 @_quiet
+def complete_process(context: typer.Context) -> Iterator[Offer]:
+    """Of the expert that was typed before it."""
+    from colleague.experts.expert import find_expert, require_valid
+
+    name = str(context.params["name"])
+    package = require_valid(find_expert(_home(context), name).read(), name)
+    yield from ((process.name, process.description) for process in package.processes)
+
+
+@_quiet
 def complete_run(context: typer.Context) -> Iterator[Offer]:
     from colleague.store.id_offers import recent_runs
 

@@ -6,9 +6,16 @@ import re
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+from colleague.errors import NotFound
+from colleague.home import Home
 
 _HOME = "--home"
 _ROOT_OPTIONS_WITH_VALUE = (_HOME,)
+_DECIDING = ("approve", "reject", "respond", "done", "not-done", "resolve")
+_LOOKING = ("status", "list", "show", "history", "diff", "restore", "watch", "resume", "retry")
+"""What looks at something that is there; it would make an empty home, and find nothing in it."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,15 @@ def remember(arguments: Sequence[str], words: Iterable[str]) -> Typed:
     command, verb = _command(ours)
     _typed = Typed(command, verb, _home(ours), "--json" in ours, tuple(words))
     return _typed
+
+
+def require_home(called: Typed) -> None:
+    """A home that was typed and is not there is a slip of the fingers. Raises NotFound."""
+    if not called.home or not {called.command, called.verb} & {*_DECIDING, *_LOOKING}:
+        return
+    root = Home.find(Path(called.home)).root
+    if not root.exists():
+        raise NotFound(f"there is no home {root}", hint="correct --home; colleague init makes one there")
 
 
 def typed() -> Typed:

@@ -145,8 +145,12 @@ def _check_server(
 ) -> None:
     if server not in around.servers:
         message = f"{name} is bound to MCP server {server!r}, which is not configured"
-        hint = did_you_mean(server, around.servers) or f"add it to mcp.servers in {around.settings_file}"
-        findings.add("server-unknown", binding.mark("server"), message, hint)
+        findings.add("server-unknown", binding.mark("server"), message, server_hint(server, around.servers))
+
+
+def server_hint(server: str, known: Sequence[str]) -> str:
+    """What to do about a server that is not configured."""
+    return did_you_mean(server, known) or f"colleague mcp add {server} -- COMMAND, or --url URL"
 
 
 def _check_triggers(package: Package, bindings: Bindings, findings: Findings) -> None:

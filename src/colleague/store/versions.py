@@ -163,7 +163,9 @@ def history(tx: Tx, key: FileKey, *, limit: int = 100) -> list[Version]:
 def get_version(tx: Tx, key: FileKey, number: int) -> Version:
     row = tx.one(select(file_versions).where(*_is(file_versions, key), file_versions.c.version == number))
     if row is None:
-        raise NotFound(f"{key.path} of {key.owner} has no version {number}", hint="look at its history")
+        owner = key.owner.removeprefix("agent:")
+        hint = f"see them with: colleague state history {owner} {key.path}"
+        raise NotFound(f"{key.path} of {owner} has no version {number}", hint=hint)
     return _version_from(row)
 
 

@@ -298,7 +298,8 @@ def test_an_id_is_found_by_its_ending(opener: Opener) -> None:
     async def acts(database: Database, clock: MovableClock) -> None:
         accepted = await send(database)
         run_id = str(accepted.run_id)
-        assert await database.read(lambda tx: full_id(tx, runs, "run", short(run_id))) == run_id
+        for typed in (short(run_id), short(run_id)[:5], short(run_id)[-5:]):
+            assert await database.read(lambda tx, typed=typed: full_id(tx, runs, "run", typed)) == run_id
         for ending, error in (("abc", UsageError), ("%%%%", NotFound), ("zzzz", NotFound)):
             with pytest.raises(error):
                 await database.read(lambda tx, ending=ending: full_id(tx, runs, "run", ending))

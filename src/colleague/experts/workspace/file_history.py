@@ -17,6 +17,7 @@ from colleague.store.run import Run, get_run
 from colleague.store.tables import file_versions
 from colleague.store.tx import Tx
 from colleague.store.versions import FileKey, Version, get_version, hash_of, history, latest_version
+from colleague.suggest import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,10 @@ def find_file(tx: Tx, expert: str, file: str) -> FileKey:
         if latest_version(tx, each) is not None:
             return each
     name = expert.removeprefix("agent:")
-    raise NotFound(
-        f"{name} has no version of {file!r}", hint=f"see which files have: colleague state history {name}"
-    )
+    known = {each.path.removeprefix("state/") for each in files_with_versions(tx, expert)}
+    near = did_you_mean(path.removeprefix("state/"), known)
+    hint = near or f"see which files have: colleague state history {name}"
+    raise NotFound(f"{name} has no version of {file!r}", hint=hint)
 
 
 def shown_version(tx: Tx, expert: str, file: str, number: int | None) -> Version:
