@@ -66,12 +66,14 @@ def complete_trigger(context: typer.Context) -> Iterator[Offer]:
 
 @_quiet
 def complete_process(context: typer.Context) -> Iterator[Offer]:
-    """Of the expert that was typed before it."""
-    from colleague.experts.expert import find_expert, require_valid
+    """Of the expert that was typed before it; of all when none was."""
+    from colleague.experts.expert import require_valid
 
-    name = str(context.params["name"])
-    package = require_valid(find_expert(_home(context), name).read(), name)
-    yield from ((process.name, process.description) for process in package.processes)
+    wanted = context.params.get("name")
+    for expert in _experts(context):
+        if wanted in (None, "", expert.name):
+            package = require_valid(expert.read(), expert.name)
+            yield from ((process.name, process.description) for process in package.processes)
 
 
 @_quiet
