@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from colleague.cli.approval_view import question_lines
 from colleague.cli.approve_each import CHOICES, decision_of
-from colleague.cli.argument_edit import edited_changes
+from colleague.cli.argument_edit import ArgumentEdit
 from colleague.cli.chat.attachments import with_files
 from colleague.cli.chat.completer import ChatCompleter
 from colleague.cli.chat.questions import Questions
@@ -88,6 +88,7 @@ class Chat:
         self._sent: list[str] = []
         self._followed: set[str] = set()
         self._done_here: set[str] = set()
+        self._edits: dict[str, ArgumentEdit] = {}
         """Sources of items about what was decided or stopped here, which was said already."""
         self._trouble = ""
         self._news, self._question_news = asyncio.Event(), asyncio.Event()
@@ -114,6 +115,9 @@ class Chat:
             self.screen.ask({})
             self.screen.busy("")
             self.screen.under_way("")
+            for edit in self._edits.values():
+                if kept := edit.end(decided=False):
+                    self.screen.line(f"  {kept}")
 
     async def _greet(self) -> None:
         session = await self._service.session(self._key)
@@ -329,7 +333,8 @@ class Chat:
             await self._decide(replace(decision_of("r", approval, self._by), answer=answer))
 
     async def _edit(self, approval: ApprovalDocument) -> None:
-        changes: Any = await self.screen.aside(lambda: edited_changes(approval))
+        edit = self._edits.setdefault(approval["id"], ArgumentEdit(approval))
+        changes: Any = await self.screen.aside(edit.changes)
         if not changes:
             self.screen.line("  nothing was changed, so nothing was decided")
             return
@@ -343,6 +348,8 @@ class Chat:
                 return
         elif answer.approval is not None:
             self._done_here.add(f"approval:{answer.approval['id']}")
+            if edit := self._edits.pop(answer.approval["id"], None):
+                edit.end(decided=True)
             did = WHAT_IT_DID[answer.approval["decision"] or ""]
             self.screen.line(f"{TICK} {plain(answer.approval['operation'])}: {did}", "green")
         self._asked = [each for each in self._asked if each["id"] != request.approval]
