@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from playwright._impl._driver import compute_driver_executable
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.browser.site import Site
@@ -31,11 +33,18 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def chromium() -> str:
     """The path of the system's own. Root can install it, so then it must be there."""
     found = next((path for path in map(shutil.which, NAMES) if path), None)
-    if found is None and os.geteuid() == 0:
-        pytest.fail("there is no Chromium: scripts/browser installs it")
-    if found is None:
-        pytest.skip("there is no Chromium: install the package chromium")
-    return found
+    if found is not None and driver_starts():
+        return found
+    missing = "libatomic1" if found else "chromium"
+    if os.geteuid() == 0:
+        pytest.fail(f"the package {missing} is missing: scripts/browser installs it")
+    pytest.skip(f"install the package {missing}")
+
+
+def driver_starts() -> bool:
+    """Playwright brings a Node of its own, which needs a library that a bare Debian does not have."""
+    program, *_ = compute_driver_executable()
+    return subprocess.run([program, "--version"], capture_output=True, check=False).returncode == 0
 
 
 @pytest.fixture(scope="module")
