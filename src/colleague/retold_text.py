@@ -19,12 +19,26 @@ class RetoldText:
 
     def add(self, piece: str) -> str:
         """What is to be shown now."""
-        before, self._again = self._again, self._again + piece
         if not self.shown or self.differs:
             return piece
+        before, self._again = self._again, self._again + piece
         if self._again.startswith(self.shown):
             return self._again[max(len(before), len(self.shown)) :]
         if self.shown.startswith(self._again):
             return ""
         self.differs = True
         return self._again
+
+
+def rest_of(text: str, shown: str) -> str | None:
+    """What of a text was not shown yet; None when something else was. Space between paragraphs may differ."""
+    if text.startswith(shown):
+        return text[len(shown) :]
+    wanted = len("".join(shown.split()))
+    if "".join(text.split())[:wanted] != "".join(shown.split()):
+        return None
+    at = 0
+    while wanted:
+        wanted -= not text[at].isspace()
+        at += 1
+    return text[at:] if text[at:].strip() else ""

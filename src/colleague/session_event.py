@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
+
+from colleague.run_event import Kind, RunEvent
 
 STORED = ("message", "session_status")
 """Kinds whose data has the run as a field of its own."""
@@ -19,3 +21,7 @@ class SessionEvent:
     run_id: str | None = None
     position: int | None = None
     """Only of a `message`: where to go on after a cut."""
+
+    def as_run_event(self) -> RunEvent:
+        """Of a kind that is not stored."""
+        return RunEvent(cast("Kind", self.kind), self.run_id or "", self.data)

@@ -8,17 +8,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, Any, Self
 
 import typer
 
+from colleague.agent.streaming.reply_words import PartialReply
+from colleague.agent.streaming.subscription import Callbacks, EventSubscription, Pieces
 from colleague.cli.approval_view import question_lines
 from colleague.cli.output import CROSS, TICK, note, note_as_is, plain, say, say_json
 from colleague.cli.run_text import MARKS, first_sentence, next_commands, refused_text, usage_text
 from colleague.cli.spinner import Spinner
 from colleague.cli.trouble_text import ahead_line, retry_line, trouble_line
-from colleague.retold_text import RetoldText
 from colleague.run_document import (
     AheadDocument,
     ApprovalDocument,
@@ -27,13 +29,8 @@ from colleague.run_document import (
     VerboseLevel,
     short,
 )
-from colleague.silent_answer import AnswerStream, shown_answer
-from colleague.verbosity import (
-    shows_reasoning,
-    streams_reasoning,
-    tells_calls,
-    tells_results,
-)
+from colleague.silent_answer import shown_answer
+from colleague.verbosity import streams_reasoning, tells_calls, tells_results
 
 if TYPE_CHECKING:
     from colleague.run_event import RunEvent
@@ -55,17 +52,8 @@ class ShownRun:
     document: RunDocument
     begun: set[str] = field(default_factory=set)
     ended: set[str] = field(default_factory=set)
-    text: str = ""
-    """What was shown of the message under way."""
-    stream: AnswerStream = field(default_factory=AnswerStream)
     thought: str = ""
     """What was thought and is not shown yet."""
-    thought_told: bool = False
-    """Whether reasoning of the message under way was told."""
-    retold: RetoldText = field(default_factory=RetoldText)
-    """What was shown of an answer that broke off, while it is told again."""
-    whole: bool = False
-    """Whether `text` is how the message begins; not so for one that began before we looked."""
     said: str = ""
     """The last message that was shown whole."""
     told: int = 0
@@ -87,8 +75,13 @@ class ShownRun:
         said = shown_answer(before["narrative"] or "").text.strip()
         return cls(document, ended=settled, said=said, shown=before["turns"])
 
-    def forget_thought(self) -> None:
-        self.thought, self.thought_told = "", False
+    def was_told(self, event: RunEvent) -> bool:
+        """Whether it is an answer that was shown before the gateway went away."""
+        if event.kind != "message_end":
+            return False
+        self.told += 1
+        again, self.shown = self.told <= self.shown, max(self.told, self.shown)
+        return again
 
     @property
     def speaks(self) -> bool:
@@ -103,6 +96,7 @@ class RunView:
         self._quiet = quiet
         self._works = works
         self._runs: dict[str, ShownRun] = {}
+        self._subscriptions: dict[str, EventSubscription] = {}
         self._headed = ""
         self._in_line = False
         self._spinner = Spinner()
@@ -110,7 +104,7 @@ class RunView:
         self.verbose: VerboseLevel = "on"
         """As the session of the run has them."""
         self._takes_back = sys.stdout.isatty()
-        """Whether a person looks on: a program gets whole answers, since it cannot forget what was void."""
+        """Whether a person looks on."""
 
     @classmethod
     @contextmanager
@@ -128,17 +122,30 @@ class RunView:
         """The first line says which run it is, what it thinks with, and what it does.
 
         What had happened `before` is not shown again."""
-        self._runs[document["id"]] = ShownRun.after(document, before)
+        self._runs[document["id"]] = run = ShownRun.after(document, before)
         self.reasoning, self.verbose = document["levels"]["reasoning"], document["levels"]["verbose"]
+        self._subscriptions[document["id"]] = self._subscribe(run)
         if len(self._runs) == 1:
             self._head(document)
             self._wait_to_begin()
 
+    def _subscribe(self, run: ShownRun) -> EventSubscription:
+        """A program gets whole answers, since it cannot forget what was void."""
+        callbacks = Callbacks(
+            on_partial_reply=partial(self._say_more, run) if run.speaks else None,
+            on_taken_back=self._taken_back,
+            on_reasoning_stream=partial(self._think, run),
+            on_tool_result=partial(self._tool_result, run),
+        )
+        pieces: Pieces = "from_start" if self._takes_back else "never"
+        return EventSubscription(callbacks, reasoning=self.reasoning, verbose=self.verbose, pieces=pieces)
+
     def show(self, event: RunEvent) -> None:
         run = self._runs.get(event.run_id)
-        if self._quiet or run is None:
+        if self._quiet or run is None or run.was_told(event):
             return
         self._head(run.document)
+        self._subscriptions[event.run_id].take(event)
         shown = getattr(self, f"_{event.kind}", None)
         if shown is not None:
             shown(run, event.data)
@@ -169,27 +176,18 @@ class RunView:
 
     def _message_start(self, run: ShownRun, _data: dict[str, Any]) -> None:
         self._end_line()
-        run.text, run.whole, run.stream, run.retold = "", True, AnswerStream(), RetoldText()
-        run.forget_thought()
+        run.thought = ""
         self._spinner.start("thinking")
 
-    def _message_update(self, run: ShownRun, data: dict[str, Any]) -> None:
-        """More of an answer. Where it cannot be taken back, it is left for the end, when all of it counts."""
-        if "thinking" in data:
-            run.thought_told = True
-            if shows_reasoning(self.reasoning):
-                self._think(run, data["thinking"])
-        if data.get("void"):
-            self._take_back(run)
-        if "text" in data and run.whole and run.speaks and self._takes_back:
-            self._end_thought(run)
-            text = run.stream.add(data["text"])
-            run.text += text
-            fresh = run.retold.add(text)
-            if run.retold.differs:
-                self._end_line()
-                run.retold = RetoldText()
-            self._speak(fresh)
+    def _say_more(self, run: ShownRun, part: PartialReply) -> None:
+        self._end_thought(run)
+        if part.begins:
+            self._end_line()
+        self._speak(part.text)
+
+    def _taken_back(self, told: str) -> str:
+        """What stays on the screen of an answer that comes again, or of which this is no part."""
+        return told
 
     def _think(self, run: ShownRun, piece: str) -> None:
         run.thought += piece
@@ -199,32 +197,19 @@ class RunView:
 
     def _end_thought(self, run: ShownRun) -> None:
         lines, run.thought = run.thought.strip().splitlines(), ""
-        if shows_reasoning(self.reasoning):
-            self._show_thought(lines)
+        self._show_thought(lines)
 
     def _show_thought(self, lines: Sequence[str]) -> None:
         if lines:
             self._line("\n".join(f"~ {line}" for line in lines))
 
-    def _take_back(self, run: ShownRun) -> None:
-        """What was shown of this answer is not part of it."""
-        self._end_line()
-        run.text, run.stream, run.retold = "", AnswerStream(), RetoldText()
-
     def _message_retry(self, run: ShownRun, data: dict[str, Any]) -> None:
         """A model is asked again, and what it had said so far is void: its new answer goes on where the same
         words were shown, or begins on a new line."""
-        run.retried = True
-        shown = self._shown_of(run)
+        run.retried, run.thought = True, ""
         if not run.trouble or data.get("next_try_at") != run.trouble:
             self._notice(retry_line(data, run.document["id"] if self._works else ""))
-        run.text, run.whole, run.stream, run.retold = "", True, AnswerStream(), RetoldText(shown)
-        run.forget_thought()
         self._spinner.start("waiting for the next try")
-
-    def _shown_of(self, run: ShownRun) -> str:
-        """What is on the screen of the message under way."""
-        return run.retold.shown if run.retold.catching_up else run.text
 
     def _notice(self, text: str) -> None:
         """Beside the answer: a line that is half written goes on after it, unless both are on one screen."""
@@ -248,21 +233,11 @@ class RunView:
         self._spinner.start("thinking")
 
     def _message_end(self, run: ShownRun, data: dict[str, Any]) -> None:
-        text = shown_answer(str(data.get("text") or "")).text
-        run.told += 1
-        if run.speaks and run.told > run.shown:
-            run.shown = run.told
-            if not run.thought_told:
-                run.thought = str(data.get("reasoning") or "")
+        if run.speaks:
             self._end_thought(run)
-            rest = rest_of(text, self._shown_of(run))
-            if rest is None:
-                self._end_line()
-            self._speak(text if rest is None else rest)
-            run.said = text.strip()
+            run.said = str(data.get("text") or "").strip()
             self._name_media(data.get("media") or ())
         self._end_line()
-        run.text, run.whole, run.retold = "", False, RetoldText()
         self._spinner.stop()
 
     def _name_media(self, media: Sequence[str]) -> None:
@@ -285,20 +260,24 @@ class RunView:
         if data["call_id"] in run.ended:
             return
         run.ended.add(data["call_id"])
+        if data["is_error"] or data["operation"] not in QUIET:
+            self._spinner.start("thinking")
+
+    def _tool_result(self, run: ShownRun, data: dict[str, Any]) -> None:
+        """A call that waits for a person is told at the end."""
         operation, status = data["operation"], str(data.get("status") or "finished")
+        if data["call_id"] in run.ended:
+            return
         if data["is_error"]:
             word = "" if status == "finished" else f"{status.replace('_', ' ')}: "
             self._line(f"    {CROSS} {operation}: {word}{_first_line(data['result'])}")
-        elif operation in QUIET:
+        elif operation in QUIET or not tells_calls(self.verbose):
             return
-        elif not tells_calls(self.verbose):
-            pass
         elif data["call_id"] not in run.begun:
             self._line(f"    {operation}: {status.replace('_', ' ')}")
         elif (data.get("seconds") or 0) >= SLOW_SECONDS:
             self._line(f"    {operation} took {data['seconds']:.0f} s")
         self._tell_result(data)
-        self._spinner.start("thinking")
 
     def _tell_result(self, data: dict[str, Any]) -> None:
         if not tells_results(self.verbose) or not data["result"]:
@@ -350,7 +329,7 @@ class RunView:
         self._spinner.keep(f"waiting for run {short(child)}")
 
     def _gateway_lost(self, run: ShownRun, data: dict[str, Any]) -> None:
-        run.text, run.whole, run.told = "", False, 0
+        run.told = 0
         self._line(f"  {CROSS} the gateway is gone; it has {data['seconds']:.0f} s to come back")
         self._spinner.start("waiting for the gateway")
 
@@ -373,18 +352,6 @@ class RunView:
         if self._in_line:
             say()
             self._in_line = False
-
-
-def rest_of(text: str, shown: str) -> str | None:
-    """What of a text was not shown yet; None when something else was. Space between paragraphs may differ."""
-    wanted = len("".join(shown.split()))
-    if "".join(text.split())[:wanted] != "".join(shown.split()):
-        return None
-    at = 0
-    while wanted:
-        wanted -= not text[at].isspace()
-        at += 1
-    return text[at:] if text[at:].strip() else ""
 
 
 def _step(document: RunDocument, arguments: dict[str, Any]) -> str:

@@ -10,16 +10,17 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from colleague.agent.streaming.reply_words import PartialReply
+from colleague.agent.streaming.subscription import Callbacks, EventSubscription
 from colleague.errors import ColleagueError
 from colleague.gateway.api_error import ApiError, for_path, refusal_of
 from colleague.gateway.openai_request import ChatTurn
 from colleague.gateway.streams import BEATS, STILL_HERE
-from colleague.retold_text import RetoldText
 from colleague.run_document import ApprovalDocument, RunDocument, short
 from colleague.run_event import RunEvent
 from colleague.runtime.local_service import LocalService
 from colleague.runtime.requests import RunRequest, SentMessage, TurnAnswer
-from colleague.silent_answer import AnswerStream, shown_answer
+from colleague.silent_answer import shown_answer
 
 TURN_SECONDS = 3600.0
 """How long an answer is waited for; the work goes on after that."""
@@ -99,54 +100,24 @@ async def answer_stream(service: LocalService, accepted: AcceptedTurn, *, usage:
     yield "data: [DONE]\n\n"
 
 
-@dataclass
 class StreamedText:
-    """What was sent of an answer: several messages of a turn stand in paragraphs of their own."""
+    """What is sent of the words of a run: several messages of a turn stand in paragraphs of their own."""
 
-    begun: bool = False
-    _message: AnswerStream = field(default_factory=AnswerStream)
-    _shown: int = 0
-    """How much of the message that comes now was sent."""
-    _text: str = ""
-    _retold: RetoldText = field(default_factory=RetoldText)
-    """What was sent of a message that broke off, while it comes again."""
+    def __init__(self) -> None:
+        self.begun = False
+        self._fresh: list[str] = []
+        self._subscription = EventSubscription(Callbacks(on_partial_reply=self._add))
 
     def add(self, event: RunEvent) -> str:
         """What can be sent now."""
-        text = event.data.get("text") or ""
-        if event.data.get("void"):
-            self._message, self._shown = AnswerStream(), 0  # what was sent stays, in a paragraph of its own
-        if event.kind == "message_update":
-            return self._add(self._message.add(text))
-        if event.kind == "message_retry":
-            sent = self._retold.shown if self._retold.catching_up else self._text
-            self._message, self._text, self._retold = AnswerStream(), "", RetoldText(sent)
-            return ""
-        if event.kind not in ("message_start", "message_end"):
-            return ""
-        fresh = self._end(shown_answer(text).text) if event.kind == "message_end" else ""
-        self._message, self._shown, self._text, self._retold = AnswerStream(), 0, "", RetoldText()
+        self._subscription.take(event)
+        fresh, self._fresh = "".join(self._fresh), []
         return fresh
 
-    def _add(self, text: str) -> str:
-        self._text += text
-        fresh = self._retold.add(text)
-        if self._retold.differs:
-            self._shown, self._retold = 0, RetoldText()
-        return self._send(fresh)
-
-    def _end(self, whole: str) -> str:
-        """What was not sent yet of a message, which may be another than the one that broke off."""
-        if self._retold.catching_up and not whole.startswith(self._retold.shown):
-            self._shown = 0
-        return self._send(whole[self._shown :])
-
-    def _send(self, fresh: str) -> str:
-        if not fresh:
-            return ""
-        between = "\n\n" if self.begun and not self._shown else ""
-        self.begun, self._shown = True, self._shown + len(fresh)
-        return between + fresh
+    def _add(self, part: PartialReply) -> None:
+        between = "\n\n" if self.begun and part.begins else ""
+        self.begun = True
+        self._fresh.append(between + part.text)
 
 
 async def _pieces(service: LocalService, run_id: str, streamed: StreamedText) -> AsyncIterator[str]:

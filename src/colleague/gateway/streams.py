@@ -6,11 +6,11 @@ import contextlib
 import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import asdict, dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from colleague.agent.streaming.subscription import BlockStreaming, Callbacks, EventSubscription, ReplyPart
 from colleague.run_document import ReasoningMode, VerboseLevel
-from colleague.run_event import Kind, RunEvent
+from colleague.run_event import RunEvent
 from colleague.runtime.local_service import LocalService
 from colleague.runtime.run_events import RunWatchers
 from colleague.session_event import STORED, SessionEvent
@@ -87,14 +87,10 @@ async def session_stream(
             if event is not None and event.kind in STORED:
                 yield event_text(event.kind, event.data, event.position)
                 continue
-            for told in listener.take(_of_run(event) if event else None):
+            for told in listener.take(event.as_run_event() if event else None):
                 yield event_text(told.kind, {"run_id": told.run_id, **told.data})
             if silent and silent % BEATS == 0:
                 yield STILL_HERE
-
-
-def _of_run(event: SessionEvent) -> RunEvent:
-    return RunEvent(cast("Kind", event.kind), event.run_id or "", event.data)
 
 
 def event_text(kind: str, data: dict[str, Any], number: int | None = None) -> str:

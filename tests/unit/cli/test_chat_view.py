@@ -8,6 +8,9 @@ from typing import Any, cast
 
 import pytest
 
+from colleague.agent.models.delta import TextDelta
+from colleague.agent.streaming.answer import AnswerReader, read_answer
+from colleague.agent.streaming.payloads import message_end
 from colleague.cli.chat.attachments import with_files
 from colleague.cli.chat.turn_view import TurnView
 from colleague.errors import UsageError
@@ -103,7 +106,10 @@ def test_reasoning_is_shown_on_request() -> None:
 
 
 def test_silent_answers_and_answers_that_begin_anew() -> None:
-    assert told(START, *text("NO_", "REPLY"), ("message_end", {"text": "NO_REPLY"})).lines == []
+    reader = AnswerReader()
+    pieces = [reader.add(TextDelta(0, piece)).text for piece in ("NO_", "REPLY")]
+    silent = dict(message_end(read_answer("NO_REPLY")))
+    assert told(START, *text(*pieces), ("message_end", silent)).lines == []
     whole: tuple[Kind, dict[str, Any]] = ("message_end", {"text": "All of it."})
     assert told(whole).lines == ["All of it."]
 

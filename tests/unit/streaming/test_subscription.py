@@ -11,6 +11,7 @@ from colleague.agent.models.delta import TextDelta, ThinkingDelta, ToolCallDelta
 from colleague.agent.streaming.answer import AnswerReader, read_answer
 from colleague.agent.streaming.block_coalescer import Coalescing
 from colleague.agent.streaming.payloads import message_end, message_updates
+from colleague.agent.streaming.reply_words import PartialReply
 from colleague.agent.streaming.subscription import BlockStreaming, Callbacks, EventSubscription, ReplyPart
 from colleague.block_chunker import BlockChunking
 from colleague.run_event import Kind, RunEvent
@@ -27,26 +28,27 @@ class Heard:
     texts: list[str] = field(default_factory=list)
     blocks: list[ReplyPart] = field(default_factory=list)
     reasoning: list[str] = field(default_factory=list)
-    results: list[str] = field(default_factory=list)
+    results: list[tuple[str, str]] = field(default_factory=list)
     events: list[RunEvent] = field(default_factory=list)
 
     def subscribe(self, **options: Any) -> EventSubscription:
         return EventSubscription(
             Callbacks(
-                self._partial, self.blocks.append, self.reasoning.append, self.results.append, self._event
+                on_partial_reply=self._partial,
+                on_block_reply=self.blocks.append,
+                on_reasoning_stream=self.reasoning.append,
+                on_tool_result=lambda data: self.results.append((data["operation"], data["result"])),
+                on_agent_event=self.events.append,
             ),
             **options,
         )
 
-    def _partial(self, part: ReplyPart) -> None:
-        self.texts.append(part.text)
+    def _partial(self, part: PartialReply) -> None:
+        self.texts.append(f"|{part.text}" if part.begins and self.texts else part.text)
 
     @property
     def text(self) -> str:
         return "".join(self.texts)
-
-    def _event(self, event: RunEvent) -> None:
-        self.events.append(event)
 
 
 def event(kind: Kind, **data: Any) -> RunEvent:
@@ -92,8 +94,50 @@ def test_an_answer_told_twice_is_heard_once_in_the_end() -> None:
         event("message_end", text="All of it."),
     ):
         subscription.take(each)
-    assert heard.text == "Half anAll of it."
+    assert heard.text == "Half an|All of it."
     assert heard.blocks == [ReplyPart("All of it.")]
+
+
+def test_an_answer_that_broke_off_goes_on_where_it_was_heard() -> None:
+    heard = Heard()
+    subscription = heard.subscribe(blocks=SMALL)
+    for each in (
+        event("message_start", turn=1),
+        event("message_update", text="One paragraph.\n\nHalf"),
+        event("message_retry"),
+        event("message_update", text="One para"),
+        event("message_update", text="graph.\n\nHalf an answer"),
+        event("message_end", text="One paragraph.\n\nHalf an answer."),
+    ):
+        subscription.take(each)
+    assert heard.text == "One paragraph.\n\nHalf an answer."
+    assert [part.text for part in heard.blocks] == ["One paragraph.", "Half an answer."]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "told"), [("from_start", "One two."), ("never", "One two."), ("always", "two|One two.")]
+)
+def test_an_answer_whose_beginning_was_missed_is_told_whole(pieces: str, told: str) -> None:
+    heard = Heard()
+    subscription = heard.subscribe(pieces=pieces)
+    subscription.take(event("message_update", text="two"))
+    assert heard.text == ("two" if pieces == "always" else "")
+    subscription.take(event("message_end", text="One two."))
+    assert heard.text == told
+
+
+def test_a_listener_says_what_it_cannot_take_back() -> None:
+    heard: list[PartialReply] = []
+    callbacks = Callbacks(on_partial_reply=heard.append, on_taken_back=lambda told: told[:4])
+    subscription = EventSubscription(callbacks)
+    for each in (
+        event("message_start", turn=1),
+        event("message_update", text="One two"),
+        event("message_retry"),
+        event("message_update", text="One three"),
+    ):
+        subscription.take(each)
+    assert heard == [PartialReply("One two", begins=True), PartialReply("three", begins=False)]
 
 
 def test_reasoning_is_told_whole_as_it_comes_or_not_at_all() -> None:
@@ -119,8 +163,8 @@ def test_tool_results_by_level() -> None:
         subscription.take(event("tool_execution_end", **ended))
         subscription.take(event("tool_execution_end", **failed))
         told[level] = heard.results
-    wrong = "ls: finished\nno such folder"
-    assert told == {"off": [wrong], "on": ["ls: finished", wrong], "full": ["ls: finished\na.md", wrong]}
+    wrong = ("ls", "no such folder")
+    assert told == {"off": [wrong], "on": [("ls", ""), wrong], "full": [("ls", "a.md"), wrong]}
 
 
 def test_blocks_wait_for_the_message_or_for_each_other() -> None:

@@ -5,16 +5,22 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from colleague.agent.streaming.block_coalescer import BlockCoalescer, Coalescing
+from colleague.agent.streaming.reply_words import PartialReply, ReplyWords
 from colleague.block_chunker import BlockChunker, BlockChunking
-from colleague.config.agents import AgentDefaults
 from colleague.run_document import ReasoningMode, VerboseLevel
 from colleague.run_event import RunEvent
 from colleague.verbosity import shows_reasoning, streams_reasoning, tells_calls, tells_results
 
+if TYPE_CHECKING:
+    from colleague.config.agents import AgentDefaults
+
 BlockBreak = Literal["text_end", "message_end"]
+Pieces = Literal["never", "from_start", "always"]
+"""Whether an answer is told while it comes: only when it is complete, when its beginning was heard, or also
+from its middle on."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +53,16 @@ class BlockStreaming:
 class Callbacks:
     """Whatever is not given is not told."""
 
-    on_partial_reply: Callable[[ReplyPart], None] | None = None
-    """More words of an answer."""
+    on_partial_reply: Callable[[PartialReply], None] | None = None
+    """Nothing is told twice, also when a model is asked again."""
+    on_taken_back: Callable[[str], str] | None = None
+    """What was told of an answer may not be part of it. Returns what the listener cannot take back; without
+    this callback, that is all of it."""
     on_block_reply: Callable[[ReplyPart], None] | None = None
     """A part of an answer that can be sent as a message; the last one has what comes with the answer."""
     on_reasoning_stream: Callable[[str], None] | None = None
-    on_tool_result: Callable[[str], None] | None = None
+    on_tool_result: Callable[[dict[str, Any]], None] | None = None
+    """What came of a call (`ToolExecutionEnd`), as far as the level allows."""
     on_agent_event: Callable[[RunEvent], None] | None = None
     """Every event, as far as the levels allow. `RunEvent.stream` says what it is about."""
 
@@ -66,20 +76,27 @@ class EventSubscription:
         *,
         reasoning: ReasoningMode = "off",
         verbose: VerboseLevel = "off",
+        pieces: Pieces = "from_start",
         blocks: BlockStreaming | None = None,
         now_ms: Callable[[], float] = lambda: time.monotonic() * 1000,
     ) -> None:
         self._callbacks = callbacks
         self._reasoning = reasoning
         self._verbose = verbose
+        self._pieces = pieces
         self._blocks = blocks or BlockStreaming()
         self._now_ms = now_ms
         self._begin()
+        self._begin_blocks()
 
-    def _begin(self) -> None:
-        """Another answer comes, or the same one again."""
-        self._told: list[str] = []
+    def _begin(self, kept: str = "", *, heard: bool = False) -> None:
+        """Another answer comes, or the same one again. `heard`: from its beginning on."""
+        self._words = ReplyWords(kept)
+        self._heard = heard
+        self._thoughts: list[str] = []
         self._thought = False
+
+    def _begin_blocks(self) -> None:
         self._chunker = BlockChunker(self._blocks.chunking)
         self._coalescer = BlockCoalescer(self._blocks.coalescing)
 
@@ -88,7 +105,11 @@ class EventSubscription:
         told = self._as_told(event)
         if told is not None and self._callbacks.on_agent_event is not None:
             self._callbacks.on_agent_event(told)
-        if event.kind in ("message_start", "message_retry"):
+        if event.kind == "message_start":
+            self._begin(heard=True)
+        elif event.kind == "message_retry":
+            self._begin(self._taken_back(), heard=True)
+        elif event.kind == "gateway_lost":
             self._begin()
         elif event.kind == "message_update":
             self._update(event.data)
@@ -116,33 +137,56 @@ class EventSubscription:
         return replace(event, data=data | {"result": ""}) if "result" in data else event
 
     def _update(self, data: dict[str, Any]) -> None:
-        if "thinking" in data and streams_reasoning(self._reasoning):
-            self._thought = True
-            self._tell_reasoning(data["thinking"])
+        if "thinking" in data and shows_reasoning(self._reasoning):
+            self._think(data["thinking"])
         if data.get("void"):
-            self._begin()
-        if data.get("text"):
-            self._add(data["text"])
-            if self._blocks.break_at == "text_end":
-                self._chunk(self._chunker.add(data["text"]))
+            self._taken_back()
+            self._words = ReplyWords()
+        if data.get("text") and (self._pieces == "always" or (self._heard and self._pieces == "from_start")):
+            self._end_thought()
+            self._tell(self._words.add(data["text"]))
 
     def _end(self, data: dict[str, Any]) -> None:
         text = str(data.get("text") or "")
         if shows_reasoning(self._reasoning) and not self._thought:
-            self._tell_reasoning(str(data.get("reasoning") or ""))
-        if not text.startswith("".join(self._told)):
-            self._begin()
-        rest = text[sum(map(len, self._told)) :]
-        self._add(rest)
-        said = rest if self._blocks.break_at == "text_end" else text
-        self._chunk([*self._chunker.add(said), *self._chunker.finish()])
+            self._thoughts = [str(data.get("reasoning") or "")]
+        self._end_thought()
+        if not self._words.is_told_of(text):
+            self._words = ReplyWords(self._taken_back())
+        self._tell(self._words.end(text))
+        if self._blocks.break_at == "message_end":
+            self._chunk(self._chunker.add(text))
+        self._chunk(self._chunker.finish())
         self._send_last(self._coalescer.finish(), data)
         self._begin()
+        self._begin_blocks()
 
-    def _add(self, text: str) -> None:
-        self._told.append(text)
-        if text and self._callbacks.on_partial_reply is not None:
-            self._callbacks.on_partial_reply(ReplyPart(text))
+    def _think(self, text: str) -> None:
+        """Told as it comes, or when it is complete: before the words that follow it."""
+        self._thought = True
+        self._thoughts.append(text)
+        if streams_reasoning(self._reasoning):
+            self._end_thought()
+
+    def _end_thought(self) -> None:
+        text, self._thoughts = "".join(self._thoughts), []
+        if text and self._callbacks.on_reasoning_stream is not None:
+            self._callbacks.on_reasoning_stream(text)
+
+    def _taken_back(self) -> str:
+        """What the listener keeps of what it was told."""
+        told = self._words.told
+        return told if self._callbacks.on_taken_back is None else self._callbacks.on_taken_back(told)
+
+    def _tell(self, part: PartialReply | None) -> None:
+        if part is None:
+            return
+        if part.begins:
+            self._begin_blocks()
+        if self._callbacks.on_partial_reply is not None:
+            self._callbacks.on_partial_reply(part)
+        if self._blocks.break_at == "text_end":
+            self._chunk(self._chunker.add(part.text))
 
     def _chunk(self, blocks: list[str]) -> None:
         now = self._now_ms()
@@ -160,15 +204,9 @@ class EventSubscription:
         if self._callbacks.on_block_reply is not None:
             self._callbacks.on_block_reply(part)
 
-    def _tell_reasoning(self, text: str) -> None:
-        if text and self._callbacks.on_reasoning_stream is not None:
-            self._callbacks.on_reasoning_stream(text)
-
     def _tool_result(self, data: dict[str, Any]) -> None:
         if self._callbacks.on_tool_result is not None:
-            result = str(data.get("result") or "")
-            line = f"{data['operation']}: {data.get('status') or 'finished'}"
-            self._callbacks.on_tool_result(f"{line}\n{result}" if result else line)
+            self._callbacks.on_tool_result(data)
 
 
 def _matters(data: dict[str, Any]) -> bool:

@@ -10,9 +10,7 @@ from colleague.cli.approval_view import summary
 from colleague.cli.output import CROSS, TICK, plain
 from colleague.cli.run_view import QUIET, RunView, ShownRun
 from colleague.cli.spinner import Spinner
-from colleague.retold_text import RetoldText
-from colleague.silent_answer import AnswerStream
-from colleague.verbosity import streams_reasoning, tells_calls
+from colleague.verbosity import streams_reasoning
 
 if TYPE_CHECKING:
     from colleague.run_document import RunDocument
@@ -69,12 +67,11 @@ class TurnView(RunView):
         if streams_reasoning(self.reasoning):
             self._display.under_way(f"{THINKING}\n{run.thought[-MOST_THOUGHT:]}")
 
-    def _shown_of(self, run: ShownRun) -> str:
+    def _taken_back(self, told: str) -> str:
         """Blocks that are finished stand above the prompt; the one under way is taken back."""
-        shown, rest = super()._shown_of(run), self._blocks.rest
-        self._blocks = BlockChunker(PARAGRAPHS)
+        rest, self._blocks = self._blocks.rest, BlockChunker(PARAGRAPHS)
         self._display.under_way("")
-        return shown[: len(shown) - len(rest)] if rest and shown.endswith(rest) else shown
+        return told[: len(told) - len(rest)] if rest and told.endswith(rest) else told
 
     def _notice(self, text: str) -> None:
         self._line(text)
@@ -84,11 +81,6 @@ class TurnView(RunView):
             self._display.under_way("")
             self._display.line("\n".join(f"~ {line}" for line in lines), "dim italic")
 
-    def _take_back(self, run: ShownRun) -> None:
-        self._blocks = BlockChunker(PARAGRAPHS)
-        self._display.under_way("")
-        run.text, run.stream, run.retold = "", AnswerStream(), RetoldText()
-
     def _tool_execution_start(self, run: ShownRun, data: dict[str, Any]) -> None:
         if data["call_id"] in run.begun | run.ended or data["operation"] in QUIET:
             return
@@ -96,16 +88,11 @@ class TurnView(RunView):
         self._arguments[data["call_id"]] = told = plain(summary(data["arguments"]))
         self._display.busy(f"{data['operation']} {told}".strip())
 
-    def _tool_execution_end(self, run: ShownRun, data: dict[str, Any]) -> None:
-        if data["call_id"] in run.ended:
-            return
-        run.ended.add(data["call_id"])
-        self._display.busy("thinking")
-        told = data["is_error"] or data.get("status") == "parked"
-        if not told and (data["operation"] in QUIET or not tells_calls(self.verbose)):
-            return
-        self._line(self._call_line(data))
-        self._tell_result(data)
+    def _tool_result(self, run: ShownRun, data: dict[str, Any]) -> None:
+        matters = data["is_error"] or data.get("status") == "parked"
+        if data["call_id"] not in run.ended and (matters or data["operation"] not in QUIET):
+            self._line(self._call_line(data))
+            self._tell_result(data)
 
     def _call_line(self, data: dict[str, Any]) -> str:
         told = f"{data['operation']} {self._arguments.pop(data['call_id'], '')}".strip()
