@@ -110,17 +110,18 @@ class Advancer:
         conversation, run_spec = session.conversation, session.run_spec
         text = run_spec.private.redact(conversation.sent_text or without_tags(ending.text))
         outputs = run_spec.private.redact_document(ending.outputs)
+        end_hooks = await run_spec.end_hooks.prepared(conversation.run, text, outputs)
 
         def work(tx: Tx) -> None:
             held = fenced(tx, conversation.hold, lane=True)
             conversation.keep_in(tx)
             stored = None if outputs is None else json.dumps(outputs, ensure_ascii=False)
+            end_hooks.completed(tx, held, text, outputs)
             end_run(tx, held, "completed", narrative=text, outputs=stored)
-            run_spec.end_hooks.completed(tx, held, text, outputs)
 
         await conversation.write_with_retries(work)
         failpoint("run.completed")
-        await self._tell_end(run_spec.end_hooks, conversation.run, "completed", shown_answer(text).text)
+        await self._tell_end(end_hooks, conversation.run, "completed", shown_answer(text).text)
 
     async def _fail(self, taken: Taken, about: RunSpec | CannotAssemble, ending: Failed) -> None:
         """The next attempt continues after a pause; after the last one the run ends."""
@@ -136,8 +137,8 @@ class Advancer:
         def work(tx: Tx) -> None:
             held = fenced(tx, taken.hold, lane=True)
             close_calls(tx, held, ending.error)
-            end_run(tx, held, outcome, error=ending.error, error_kind=ending.kind or None)
             about.end_hooks.failed(tx, held, outcome, ending.error)
+            end_run(tx, held, outcome, error=ending.error, error_kind=ending.kind or None)
 
         await self.database.write(work)
         failpoint("run.failed")

@@ -41,7 +41,12 @@ class Retries:
 
 
 class RunEndHooks(Protocol):
-    """What else happens when a run ends."""
+    """What else happens when a run ends. What they store is there before the lane is free, so before the next
+    turn of the session begins."""
+
+    async def prepared(self, run: Run, narrative: str, outputs: dict[str, Any] | None) -> RunEndHooks:
+        """The hooks for this result, after others were asked about it. Before the commit."""
+        ...
 
     def completed(self, tx: Tx, run: Run, narrative: str, outputs: dict[str, Any] | None) -> None:
         """Stored in the commit that ends the run."""
@@ -58,6 +63,9 @@ class RunEndHooks(Protocol):
 
 class NoRunEndHooks:
     """For a run that only answers."""
+
+    async def prepared(self, run: Run, narrative: str, outputs: dict[str, Any] | None) -> RunEndHooks:  # noqa: ARG002
+        return self
 
     def completed(self, tx: Tx, run: Run, narrative: str, outputs: dict[str, Any] | None) -> None:
         pass

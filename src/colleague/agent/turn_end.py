@@ -36,6 +36,9 @@ class TurnEndHooks:
     prompt_report: str | None = None
     """How long the parts of the prompt are, when that is new: kept in the entry of the session."""
 
+    async def prepared(self, run: Run, narrative: str, outputs: dict[str, Any] | None) -> TurnEndHooks:  # noqa: ARG002
+        return self
+
     def completed(self, tx: Tx, run: Run, narrative: str, outputs: dict[str, Any] | None) -> None:  # noqa: ARG002
         self._keep_report(tx, run)
         if self.heartbeat is None or run.transcript is None:

@@ -281,6 +281,7 @@ async def _served(
             RunPackages(home),
             history=history,
             plugin_skills=parts.plugin_skills,
+            hooks=plugins.hooks,
         )
         await _end_left_work(home, settings, environ, database)
         await main.mend_files()

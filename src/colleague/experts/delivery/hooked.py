@@ -10,9 +10,9 @@ from typing import Any
 
 from colleague.experts.delivery.text import DELIVERY
 from colleague.hooks.events import MessageDelivered, MessageSending
-from colleague.hooks.runner import GuardFailed, PluginHooks
+from colleague.hooks.runner import GuardFailed, PluginHooks, TextChange
 from colleague.store.outbox import OutboxMessage, cancel_sending, not_sent
-from colleague.store.run import get_run
+from colleague.store.run import Run, get_run
 from colleague.store.tx import Database
 
 log = logging.getLogger(__name__)
@@ -37,9 +37,9 @@ class HookedDeliveries:
         if message.kind != DELIVERY or message.sends:
             return message
         body = json.loads(message.body)
-        event = MessageSending(**await self._about(message, body), text=_text(body))
+        run = await self.database.read(lambda tx: get_run(tx, message.run_id))
         try:
-            change = await self.hooks.message_sending(event)
+            change = await message_sending(self.hooks, run, message.channel, _text(body))
         except GuardFailed as error:
             why = str(error)
             await self.database.write(lambda tx: not_sent(tx, message.id, why, again_in_ms=ASK_AGAIN_MS))
@@ -52,10 +52,11 @@ class HookedDeliveries:
             return message
         return replace(message, body=json.dumps(body | {"narrative": change.text}, ensure_ascii=False))
 
-    async def _about(self, message: OutboxMessage, body: dict[str, Any]) -> dict[str, Any]:
-        run = await self.database.read(lambda tx: get_run(tx, message.run_id))
-        about = {"run_id": run.id, "session_key": run.session_key, "expert": str(body.get("expert", ""))}
-        return {**about, "kind": DELIVERY, "channel": message.channel}
+
+async def message_sending(hooks: PluginHooks, run: Run, channel: str, text: str) -> TextChange:
+    """What plugins want of the result of a run. Raises GuardFailed when one that must be asked cannot be."""
+    about = {"run_id": run.id, "session_key": run.session_key, "expert": run.expert}
+    return await hooks.message_sending(MessageSending(**about, kind=DELIVERY, channel=channel, text=text))
 
 
 def _text(body: dict[str, Any]) -> str:

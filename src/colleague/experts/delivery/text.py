@@ -26,21 +26,23 @@ def delivery_of(package: Package, run: Run) -> Delivery:
 def deliver(
     tx: Tx, package: Package, run: Run, narrative: str, outputs: dict[str, Any] | None, channel: str = ""
 ) -> None:
-    """Puts the result into the outbox in the form the process asks for; `channel` is another than its own."""
-    wanted = delivery_of(package, run)
-    body: dict[str, Any] = {"expert": run.expert, "process": run.process, "format": wanted.format}
-    if wanted.format != "structured" or not outputs:
+    """Puts the result into the outbox; `channel` is another than that of the process."""
+    body = json.dumps(delivery_body(package, run, narrative, outputs), ensure_ascii=False)
+    where = channel or delivery_of(package, run).channel
+    put_in_outbox(tx, run.id, DELIVERY, str(run.attempt), where, body)
+
+
+def delivery_body(
+    package: Package, run: Run, narrative: str, outputs: dict[str, Any] | None
+) -> dict[str, Any]:
+    """The result in the form the process asks for."""
+    wanted = delivery_of(package, run).format
+    body: dict[str, Any] = {"expert": run.expert, "process": run.process, "format": wanted}
+    if wanted != "structured" or not outputs:
         body["narrative"] = narrative
-    if wanted.format != "narrative" and outputs is not None:
+    if wanted != "narrative" and outputs is not None:
         body["outputs"] = outputs
-    put_in_outbox(
-        tx,
-        run.id,
-        DELIVERY,
-        str(run.attempt),
-        channel or wanted.channel,
-        json.dumps(body, ensure_ascii=False),
-    )
+    return body
 
 
 def escalate(tx: Tx, channel: str, run: Run, outcome: Outcome, error: str, private: Private) -> None:

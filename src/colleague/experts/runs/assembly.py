@@ -38,6 +38,7 @@ from colleague.errors import ColleagueError
 from colleague.experts.accepted import run_package
 from colleague.experts.bindings import Bindings
 from colleague.experts.bound_skills import BoundSkills, bound_skills
+from colleague.experts.delivery.main_arrival import MainArrival
 from colleague.experts.delivery.text import delivery_of
 from colleague.experts.expert import Expert, find_expert, linked_folders, require_usable_name
 from colleague.experts.privacy.redactor import PrivateText, private_text_of
@@ -70,6 +71,7 @@ from colleague.experts.workspace.learnings import function_learnings, package_le
 from colleague.experts.workspace.workspace import Workspace, initialise_state, session_files
 from colleague.file_cache import FileCache
 from colleague.home import Home
+from colleague.hooks.runner import NO_HOOKS, PluginHooks
 from colleague.main_names import MAIN_AGENT, MAIN_CHANNEL
 from colleague.mcp.servers import Servers
 from colleague.packages.execution import Execution
@@ -104,6 +106,7 @@ class ExpertRuns:
     history: SessionHistory | None = None
     plugin_skills: Sequence[Path] = ()
     """Folders with skills of plugins."""
+    hooks: PluginHooks = NO_HOOKS
 
     async def assemble(self, run: Run) -> RunSpec:
         require_usable_name(run.expert)
@@ -292,6 +295,7 @@ class RunSpecBuilder:
             self._owner,
             self._private,
             stays_inside=self._stays_inside,
+            arrival=MainArrival(self.agent.settings.experts.main_turn == "relay", self.agent.hooks),
         )
 
     @property

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from colleague import activity
 from colleague.agent.privacy import Private
 from colleague.agent.turn_end import TurnEndHooks
-from colleague.experts.delivery.text import deliver, delivery_of, escalate
+from colleague.experts.delivery.main_arrival import MainArrival
+from colleague.experts.delivery.text import deliver, delivery_body, delivery_of, escalate
 from colleague.experts.runs.tools.names import COMPLETE
 from colleague.experts.workspace.scratch import remove_scratch
 from colleague.experts.workspace.workspace import Workspace, remove_session
@@ -48,11 +49,19 @@ class ExpertRunEndHooks:
     private: Private
     stays_inside: bool = False
     """Whether nothing goes to a channel that a person has not approved: it stays in `main`."""
+    arrival: MainArrival = field(default_factory=MainArrival)
+
+    async def prepared(self, run: Run, narrative: str, outputs: dict[str, Any] | None) -> ExpertRunEndHooks:
+        if run.dry_run or delivery_of(self.package, run).channel != MAIN_CHANNEL:
+            return self
+        text = delivery_body(self.package, run, narrative, outputs).get("narrative", "")
+        return replace(self, arrival=await self.arrival.asked(run, text))
 
     def completed(self, tx: Tx, run: Run, narrative: str, outputs: dict[str, Any] | None) -> None:
         if not run.dry_run and not self._answers_in_session(run):
             held = self.stays_inside and not _delivery_approved(tx, run)
             deliver(tx, self.package, run, narrative, outputs, MAIN_CHANNEL if held else "")
+        self.arrival.arrive(tx, run)
 
     def failed(self, tx: Tx, run: Run, outcome: Outcome, error: str) -> None:
         """Abandoned runs are only logged; everything else is told to a person."""
@@ -62,6 +71,7 @@ class ExpertRunEndHooks:
             channel = self.package.manifest.policy.escalation.channel
             told = MAIN_CHANNEL if self.stays_inside else channel
             escalate(tx, told, run, outcome, error, self.private)
+        self.arrival.arrive(tx, run)
 
     def _answers_in_session(self, run: Run) -> bool:
         """Whether whoever asked has the answer already: in the session, or as the result of a call. What a
