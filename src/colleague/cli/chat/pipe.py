@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from colleague.cli.agent import one_turn
 from colleague.cli.chat.attachments import with_files
 from colleague.cli.chat.questions import Questions
-from colleague.cli.chat.slash import SlashCommands, SlashReply
+from colleague.cli.chat.slash import TerminalCommands, TerminalReply
 from colleague.cli.output import say, say_error
 from colleague.cli.run_view import WAITS, say_documents
 from colleague.errors import ColleagueError
@@ -67,7 +67,7 @@ class PipedTalk:
         key = (await self._using.service.session(self._name))["key"]
         questions = Questions(self._using.service, key)
         return await self._follow(
-            await SlashCommands(self._using.service, self._home, key, questions).run(meant)
+            await TerminalCommands(self._using.service, self._home, key, questions).run(meant)
         )
 
     async def _send(self, text: str) -> int:
@@ -75,7 +75,7 @@ class PipedTalk:
         request = MessageRequest(message.text, attachments=message.attachments)
         return await one_turn(self._using, self._name, request, as_json=False)
 
-    async def _follow(self, reply: SlashReply) -> int:
+    async def _follow(self, reply: TerminalReply) -> int:
         for line in reply.lines:
             say(line)
         self.left = reply.leaves

@@ -1,60 +1,45 @@
-"""Carrying out what a person types with a slash in front."""
+"""What came of a line with a slash in front, as the terminal shows it."""
 
 from __future__ import annotations
 
 import getpass
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from colleague.cli.approval_view import commands as decide_commands
 from colleague.cli.approval_view import summary
 from colleague.cli.decide import WHAT_IT_DID
 from colleague.cli.output import TICK, plain
 from colleague.cli.session_view import context_lines, usage_lines
-from colleague.errors import UsageError
 from colleague.run_document import short
 from colleague.runtime.requests import DecisionRequest, decided_runs
-from colleague.session_key import SessionKey
-from colleague.session_text import model_text, set_lines, status_text, stopped_text
+from colleague.runtime.slash_commands import SlashCommands, SlashReply
+from colleague.session_text import set_lines, status_text
 from colleague.sessions.slash_command import (
     Command,
-    Compact,
-    Decide,
     Help,
     LeaveChat,
     ListExperts,
     ListSessions,
-    NewSession,
-    Option,
-    SetOption,
-    SetQueue,
     ShowContext,
-    ShowOption,
     ShowStatus,
-    StopTurn,
     help_text,
 )
 
 if TYPE_CHECKING:
     from colleague.cli.chat.questions import Questions
     from colleague.home import Home
+    from colleague.run_document import ApprovalDocument
+    from colleague.runtime.requests import DecisionAnswer
     from colleague.runtime.service import Service
     from colleague.session_document import SessionDocument
 
-_FIELDS: Mapping[Option, str] = {
-    "thinking": "thinking_level",
-    "reasoning": "reasoning_level",
-    "verbose": "verbose_level",
-    "send_policy": "send_policy",
-    "queue_mode": "queue_mode",
-}
-
 
 @dataclass(frozen=True)
-class SlashReply:
-    """What a command says, and what follows from it."""
+class TerminalReply:
+    """What is shown, and what follows."""
 
     lines: Sequence[str] = ()
     message: str = ""
@@ -67,7 +52,7 @@ class SlashReply:
 
 
 @dataclass(frozen=True)
-class SlashCommands:
+class TerminalCommands:
     """For one session. Raises ColleagueError with a sentence."""
 
     service: Service
@@ -76,99 +61,68 @@ class SlashCommands:
     questions: Questions
     by: str = field(default_factory=getpass.getuser)
 
-    async def run(self, command: Command) -> SlashReply:
+    async def run(self, command: Command) -> TerminalReply:
+        commands = SlashCommands(self.service, self.home, self.key, self.by, self._decide)
+        reply = await commands.run(command)
+        if reply is not None:
+            return _shown_reply(reply)
+        if isinstance(command, LeaveChat):
+            return TerminalReply(leaves=True)
+        return TerminalReply(await self._shown(command))
+
+    async def _shown(self, command: Command) -> Sequence[str]:
         match command:
-            case NewSession(message):
-                await self.service.reset_session(self.key, self.by)
-                return SlashReply([f"{TICK} a new conversation; the one before is archived"], message)
-            case StopTurn():
-                return SlashReply([stopped_text(await self.service.stop_session(self.key, self.by))])
-            case Decide(decision, approval, note):
-                return await self._decide(DecisionRequest(approval, decision, self.by, note=note))
-            case ListExperts(expert):
-                return self._experts(expert)
-            case ListSessions(session):
-                return await self._sessions(session)
-            case LeaveChat():
-                return SlashReply(leaves=True)
+            case ListExperts():
+                return self._experts()
+            case ListSessions():
+                found = await self.service.sessions(limit=50)
+                return [f"{each['label'] or each['key']}: {status_text(each)}" for each in found]
             case Help(name):
-                return SlashReply(help_text(name, width=_width()).splitlines())
-            case ShowOption() | SetOption() | SetQueue():
-                return SlashReply(await self._option(command))
-            case Compact(instructions):
-                return SlashReply(message=f"/compact {instructions}".strip())
+                return help_text(name, width=_width()).splitlines()
             case ShowContext():
-                return SlashReply(context_lines(await self.service.session(self.key)))
+                return context_lines(await self.service.session(self.key))
             case ShowStatus():
-                return SlashReply(await self._status(await self.service.session(self.key)))
+                return await self._status(await self.service.session(self.key))
+        return []
 
     async def _status(self, session: SessionDocument) -> list[str]:
         _, *chosen = set_lines(session)
-        waiting = [
-            f"  {short(each['id'])} {plain(each['operation'])} {plain(summary(each['arguments']))}: "
-            f"/approve {short(each['id'])}, /reject {short(each['id'])}"
-            if each["kind"] in ("confirm", "low_confidence")
-            else f"  {short(each['id'])} {plain(each['operation'])}: {decide_commands(each)[0]}"
-            for each in await self.questions.open()
-        ]
+        waiting = [_waiting_line(each) for each in await self.questions.open()]
         return [f"{session['key']}: {status_text(session)}", *chosen, *usage_lines(session), *waiting]
 
-    async def _option(self, command: ShowOption | SetOption | SetQueue) -> list[str]:
-        if isinstance(command, ShowOption):
-            session = await self.service.session(self.key)
-            return [f"{_name(command.option)}: {_value(session, command.option) or 'as in the settings'}"]
-        if isinstance(command, SetOption):
-            changes: dict[str, Any] = {command.option: command.value}
-            await self.service.change_session(self.key, changes)
-            return [f"{TICK} {_name(command.option)}: {command.value or 'as in the settings'}"]
-        return await self._queue(command)
-
-    async def _queue(self, command: SetQueue) -> list[str]:
-        details = (command.debounce_ms, command.cap, command.drop)
-        if any(each is not None for each in details):
-            raise UsageError(
-                "debounce, cap and drop hold for all sessions",
-                hint="set them in the settings: messages.queue (debounceMs, cap, drop)",
-            )
-        await self.service.change_session(self.key, {"queue_mode": command.mode})
-        return [f"{TICK} queue mode: {command.mode}"]
-
-    async def _decide(self, request: DecisionRequest) -> SlashReply:
+    async def _decide(self, request: DecisionRequest) -> DecisionAnswer:
         [answer] = await self.service.decide([request])
-        if answer.refusal is not None or answer.approval is None:
-            refusal = answer.refusal
-            raise UsageError(
-                refusal.message if refusal else "nothing was decided", hint=refusal.hint if refusal else ""
-            )
-        did = WHAT_IT_DID[answer.approval["decision"] or ""]
-        line = f"{TICK} {short(answer.approval['id'])} {plain(answer.approval['operation'])}: {did}"
-        return SlashReply([line], runs=decided_runs([answer]))
+        return answer
 
-    def _experts(self, name: str) -> SlashReply:
-        from colleague.experts.expert import find_expert, usable_experts
+    def _experts(self) -> list[str]:
+        from colleague.experts.expert import usable_experts
 
-        if name:
-            return SlashReply(session=str(SessionKey.for_expert(find_expert(self.home, name).name)))
         found = [(each.name, each.read_manifest()) for each in usable_experts(self.home)]
         lines = [f"{each}: {plain(manifest.description)}" if manifest else each for each, manifest in found]
-        return SlashReply(lines or ["There are no experts; install one: colleague expert install"])
+        return lines or ["There are no experts; install one: colleague expert install"]
 
-    async def _sessions(self, name: str) -> SlashReply:
-        if name:
-            return SlashReply(session=(await self.service.session(name))["key"])
-        found = await self.service.sessions(limit=50)
-        return SlashReply([f"{each['label'] or each['key']}: {status_text(each)}" for each in found])
+
+def _shown_reply(reply: SlashReply) -> TerminalReply:
+    if reply.begun:
+        return TerminalReply([f"{TICK} a new conversation; the one before is archived"], reply.message)
+    if reply.decided is not None and reply.decided.approval is not None:
+        decided = reply.decided.approval
+        did = WHAT_IT_DID[decided["decision"] or ""]
+        line = f"{TICK} {short(decided['id'])} {plain(decided['operation'])}: {did}"
+        return TerminalReply([line], runs=decided_runs([reply.decided]))
+    text = f"{TICK} {reply.text}" if reply.changed else reply.text
+    return TerminalReply([text] if text else (), reply.message, session=reply.session)
+
+
+def _waiting_line(approval: ApprovalDocument) -> str:
+    ending, operation = short(approval["id"]), plain(approval["operation"])
+    if approval["kind"] not in ("confirm", "low_confidence"):
+        return f"  {ending} {operation}: {decide_commands(approval)[0]}"
+    return (
+        f"  {ending} {operation} {plain(summary(approval['arguments']))}: /approve {ending}, /reject {ending}"
+    )
 
 
 def _width() -> int:
     """Of the terminal, as it is now."""
     return max(20, shutil.get_terminal_size().columns)
-
-
-def _name(option: Option) -> str:
-    return option.replace("_", " ")
-
-
-def _value(session: SessionDocument, option: Option) -> str:
-    entry: Mapping[str, Any] = session
-    return model_text(session) if option == "model" else str(entry[_FIELDS[option]] or "")

@@ -18,7 +18,7 @@ from colleague.cli.chat.attachments import with_files
 from colleague.cli.chat.completer import ChatCompleter
 from colleague.cli.chat.questions import Questions
 from colleague.cli.chat.screen import Screen
-from colleague.cli.chat.slash import SlashCommands, SlashReply
+from colleague.cli.chat.slash import TerminalCommands, TerminalReply
 from colleague.cli.chat.turn_view import TurnView
 from colleague.cli.decide import WHAT_IT_DID
 from colleague.cli.output import CROSS, TICK, plain
@@ -82,7 +82,7 @@ class Chat:
         self._questions = Questions(self._service, key)
         self._asked: list[ApprovalDocument] = []
         self._responding: ApprovalDocument | None = None
-        self._commands = SlashCommands(self._service, self._home, key, self._questions, self._by)
+        self._commands = TerminalCommands(self._service, self._home, key, self._questions, self._by)
         self._view = TurnView(self.screen, works=self._using.works)
         self._position = 0
         self._sent: list[str] = []
@@ -143,9 +143,9 @@ class Chat:
                 return reply.session
             self._news.set()
 
-    async def _said(self, typed: str) -> SlashReply:
+    async def _said(self, typed: str) -> TerminalReply:
         """What came of a line; what is wrong with it is said."""
-        reply = SlashReply()
+        reply = TerminalReply()
         try:
             meant = parse_line(typed)
             if isinstance(meant, PlainMessage):

@@ -1,48 +1,29 @@
-"""Commands that a person types on the page with a slash in front."""
+"""Commands that a person types on the page with a slash in front: what came of them, as the page shows it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from colleague.errors import UsageError
-from colleague.experts.expert import find_expert, usable_experts
+from colleague.experts.expert import usable_experts
 from colleague.gateway.api.approvals import decide_in
 from colleague.gateway.gateway import Gateway
 from colleague.gateway.page.chat.notice import Notice
 from colleague.gateway.page.chat.tree import session_path
 from colleague.gateway.page.visitor import Visitor
 from colleague.gateway.schemas import DecisionAsked
-from colleague.session_document import SessionDocument
-from colleague.session_key import SessionKey
-from colleague.session_text import model_text, set_lines, shown_context, status_text, stopped_text
+from colleague.runtime.requests import DecisionAnswer, DecisionRequest
+from colleague.runtime.slash_commands import SlashCommands, SlashReply
+from colleague.session_text import set_lines, shown_context, status_text
 from colleague.sessions.slash_command import (
     Command,
-    Compact,
-    Decide,
     Help,
     LeaveChat,
     ListExperts,
     ListSessions,
-    NewSession,
-    SetOption,
-    SetQueue,
     ShowContext,
-    ShowOption,
     ShowStatus,
-    StopTurn,
     help_text,
 )
-
-_FIELDS: Mapping[str, str] = {
-    "thinking": "thinking_level",
-    "reasoning": "reasoning_level",
-    "verbose": "verbose_level",
-    "send_policy": "send_policy",
-    "queue_mode": "queue_mode",
-}
-FROM_SETTINGS = "as in the settings"
 
 
 @dataclass(frozen=True)
@@ -62,26 +43,30 @@ class PageCommands:
     key: str
 
     async def run(self, command: Command) -> CommandAnswer:
-        match command:
-            case NewSession(message):
-                await self.here.service.reset_session(self.key, self.visitor.name)
-                return CommandAnswer(Notice(goes_to=session_path(self.key)), message)
-            case Compact(instructions):
-                return CommandAnswer(Notice(), f"/compact {instructions}".strip())
-            case ListExperts() | ListSessions():
-                return CommandAnswer(await self._go(command))
-        return CommandAnswer(Notice(await self._lines(command)))
+        commands = SlashCommands(self.here.service, self.here.home, self.key, self.visitor.name, self._decide)
+        reply = await commands.run(command)
+        if reply is not None:
+            return CommandAnswer(await self._notice(reply), reply.message)
+        if command == ListSessions():
+            return CommandAnswer(Notice(goes_to="/chat/sessions"))
+        return CommandAnswer(Notice(await self._shown(command)))
 
-    async def _lines(self, command: Command) -> list[str]:
+    async def _notice(self, reply: SlashReply) -> Notice:
+        if reply.session:
+            await self.here.service.change_session(reply.session, {})
+        if reply.begun or reply.session:
+            return Notice(goes_to=session_path(reply.session or self.key))
+        if reply.decided is not None and reply.decided.approval is not None:
+            decided = reply.decided.approval
+            return Notice([f"{decided['operation']}: {decided['decision']} by {self.visitor.name}"])
+        return Notice([reply.text] if reply.text else ())
+
+    async def _shown(self, command: Command) -> list[str]:
         match command:
-            case StopTurn():
-                return [stopped_text(await self.here.service.stop_session(self.key, self.visitor.name))]
-            case Decide(decision, approval, note):
-                return [await self._decide(decision, approval, note)]
+            case ListExperts():
+                return [each.name for each in usable_experts(self.here.home)] or ["There are no experts."]
             case Help(name):
                 return help_text(name).splitlines()
-            case ShowOption() | SetOption() | SetQueue():
-                return [await self._option(command)]
             case ShowContext():
                 return shown_context(await self.here.service.session(self.key))
             case ShowStatus():
@@ -89,49 +74,16 @@ class PageCommands:
                 return [f"{session['key']}: {status_text(session)}", *set_lines(session)[1:]]
         return ["Close the page to leave; the conversation stays."] if isinstance(command, LeaveChat) else []
 
-    async def _go(self, command: ListExperts | ListSessions) -> Notice:
-        """To the session of a name, or to the list."""
-        if isinstance(command, ListSessions):
-            session = await self.here.service.session(command.session) if command.session else None
-            return Notice(goes_to=session_path(session["key"]) if session else "/chat/sessions")
-        if not command.expert:
-            names = [each.name for each in usable_experts(self.here.home)]
-            return Notice(names or ["There are no experts."])
-        key = str(SessionKey.for_expert(find_expert(self.here.home, command.expert).name))
-        await self.here.service.change_session(key, {})
-        return Notice(goes_to=session_path(key))
-
-    async def _option(self, command: ShowOption | SetOption | SetQueue) -> str:
-        if isinstance(command, ShowOption):
-            session = await self.here.service.session(self.key)
-            return f"{_name(command.option)}: {_value(session, command.option) or FROM_SETTINGS}"
-        if isinstance(command, SetQueue):
-            if any(each is not None for each in (command.debounce_ms, command.cap, command.drop)):
-                raise UsageError(
-                    "debounce, cap and drop hold for all sessions",
-                    hint="set them in the settings: messages.queue (debounceMs, cap, drop)",
-                )
-            command = SetOption("queue_mode", command.mode)
-        changes: dict[str, Any] = {command.option: command.value}
-        await self.here.service.change_session(self.key, changes)
-        return f"{_name(command.option)}: {command.value or FROM_SETTINGS}"
-
-    async def _decide(self, decision: str, approval: str, note: str) -> str:
-        seen = await self.here.service.approval(approval)
+    async def _decide(self, request: DecisionRequest) -> DecisionAnswer:
+        """By the rules of the inbox."""
+        seen = await self.here.service.approval(request.approval)
         self.visitor.require_decider(seen["expert"])
         asked = DecisionAsked.model_validate(
-            {"decision": decision, "digest": seen["digest"], "by": self.visitor.name, "note": note}
+            {
+                "decision": request.decision,
+                "digest": seen["digest"],
+                "by": request.by,
+                "note": request.note,
+            }
         )
-        said = await decide_in(self.here, seen["id"], asked)
-        if said.refusal is not None:
-            raise UsageError(said.refusal.message, hint=said.refusal.hint)
-        return f"{seen['operation']}: {decision} by {self.visitor.name}"
-
-
-def _name(option: str) -> str:
-    return option.replace("_", " ")
-
-
-def _value(session: SessionDocument, option: str) -> str:
-    entry: Mapping[str, Any] = session
-    return model_text(session) if option == "model" else str(entry[_FIELDS[option]] or "")
+        return await decide_in(self.here, seen["id"], asked)
