@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 import typer
 
-from colleague.agent.streaming.reply_words import PartialReply
-from colleague.agent.streaming.subscription import Callbacks, EventSubscription, Pieces
 from colleague.cli.approval_view import question_lines
 from colleague.cli.output import CROSS, TICK, note, note_as_is, plain, say, say_json
 from colleague.cli.run_text import MARKS, first_sentence, next_commands, refused_text, usage_text
 from colleague.cli.spinner import Spinner
 from colleague.cli.trouble_text import ahead_line, retry_line, trouble_line
+from colleague.event_subscription import Callbacks, EventSubscription, Pieces
+from colleague.reply_words import PartialReply
 from colleague.run_document import (
     AheadDocument,
     ApprovalDocument,

@@ -10,12 +10,12 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from colleague.agent.streaming.reply_words import PartialReply
-from colleague.agent.streaming.subscription import Callbacks, EventSubscription
 from colleague.errors import ColleagueError
+from colleague.event_subscription import Callbacks, EventSubscription
 from colleague.gateway.api_error import ApiError, for_path, refusal_of
 from colleague.gateway.openai_request import ChatTurn
 from colleague.gateway.streams import BEATS, STILL_HERE
+from colleague.reply_words import PartialReply
 from colleague.run_document import ApprovalDocument, RunDocument, short
 from colleague.run_event import RunEvent
 from colleague.runtime.local_service import LocalService

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import Depends, Query
 
-from colleague.agent.streaming.subscription import BlockStreaming
+from colleague.event_subscription import BlockStreaming
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.streams import EventStreamOptions
 from colleague.run_document import ReasoningMode, VerboseLevel

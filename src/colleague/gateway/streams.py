@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from colleague.agent.streaming.subscription import BlockStreaming, Callbacks, EventSubscription, ReplyPart
+from colleague.event_subscription import BlockStreaming, Callbacks, EventSubscription, ReplyPart
 from colleague.run_document import ReasoningMode, VerboseLevel
 from colleague.run_event import RunEvent
 from colleague.runtime.local_service import LocalService

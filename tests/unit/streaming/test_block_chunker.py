@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from colleague.agent.streaming.block_coalescer import BlockCoalescer, Coalescing
 from colleague.block_chunker import (
     BlockChunker,
     BlockChunking,
     BreakPreference,
     blocks_of,
 )
+from colleague.block_coalescer import BlockCoalescer, Coalescing
 
 from .splits import CUTS, split
 

@@ -9,11 +9,11 @@ from hypothesis import given
 
 from colleague.agent.models.delta import TextDelta, ThinkingDelta, ToolCallDelta
 from colleague.agent.streaming.answer import AnswerReader, read_answer
-from colleague.agent.streaming.block_coalescer import Coalescing
 from colleague.agent.streaming.payloads import message_end, message_updates
-from colleague.agent.streaming.reply_words import PartialReply
-from colleague.agent.streaming.subscription import BlockStreaming, Callbacks, EventSubscription, ReplyPart
 from colleague.block_chunker import BlockChunking
+from colleague.block_coalescer import Coalescing
+from colleague.event_subscription import BlockStreaming, Callbacks, EventSubscription, ReplyPart
+from colleague.reply_words import PartialReply
 from colleague.run_event import Kind, RunEvent
 
 from .splits import ANSWERS, CUTS, split

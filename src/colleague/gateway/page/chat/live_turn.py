@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from colleague.agent.streaming.reply_words import PartialReply
-from colleague.agent.streaming.subscription import Callbacks, EventSubscription
+from colleague.event_subscription import Callbacks, EventSubscription
+from colleague.reply_words import PartialReply
 from colleague.run_event import RunEvent
 from colleague.session_event import STORED, SessionEvent
 from colleague.silent_answer import shown_answer

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from colleague.agent.streaming.block_coalescer import BlockCoalescer, Coalescing
-from colleague.agent.streaming.reply_words import PartialReply, ReplyWords
 from colleague.block_chunker import BlockChunker, BlockChunking
+from colleague.block_coalescer import BlockCoalescer, Coalescing
+from colleague.reply_words import PartialReply, ReplyWords
 from colleague.run_document import ReasoningMode, VerboseLevel
 from colleague.run_event import RunEvent
 from colleague.verbosity import shows_reasoning, streams_reasoning, tells_calls, tells_results
