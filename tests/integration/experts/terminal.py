@@ -28,7 +28,7 @@ VARYING = [
     (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "ID"),
     (re.compile(r"\b[0-9a-f]{12}\b"), "TAIL"),
     (re.compile(r"\b[0-9a-f]{8}\b"), "SHORT"),
-    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00"), "TIME"),
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?\+00:00"), "TIME"),
     (re.compile(r"\w+, \d+ \w+ \d{4}, \d\d:\d\d \("), "NOW ("),
     (re.compile(r'("(?:seconds|duration_ms)": )\d[\d.]*'), r"\1LENGTH"),
     (re.compile(r"(finished|failed|unknown) after \d+ s"), r"\1"),
