@@ -106,7 +106,9 @@ def _after_digit(letter: str, filler: str) -> str:
     time = r"t[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?(?:z|[+-][0-9]{2}:?[0-9]{2})?"
     grouped = rf"{filler}{digit}{{0,2}}(?:[,']{{1,6}}{digit}{{3}}){{1,4}}(?:\.{digit}++)?(?![,']?[0-9])"
     pointed = rf"{filler}{digit}{{0,2}}(?:\.{{1,6}}{digit}{{3}}){{1,4}}(?:,{digit}++)?(?![.,]?[0-9])"
-    decimal = rf"{filler}{digit}*+(?:(?:\.{{1,6}}{digit}++)++|,{{1,6}}{digit}{{1,2}}(?!,?[0-9]))"
+    # Not possessive as a whole: Python before 3.11.5 would take a point that no digit follows for a part.
+    points = rf"(?:\.{{1,6}}{digit}++)+(?!\.{{1,6}}[0-9])"
+    decimal = rf"{filler}{digit}*+(?:{points}|,{{1,6}}{digit}{{1,2}}(?!,?[0-9]))"
     date = rf"[0-9]{{3}}-[0-9]{{2}}-[0-9]{{2}}(?:{time})?"
     before_currency = rf"(?=(?:{CURRENCIES})(?!{letter}))"
     return (
