@@ -19,7 +19,7 @@ def test_list_show_and_doctor(colleague: Colleague) -> None:
     put(colleague.home, "ready")
     wants = 'metadata: {"openclaw": {"requires": {"bins": ["no-such-program"]}, "install": [{"kind": "brew", '
     put(colleague.home, "waiting", head=wants + '"formula": "it", "label": "Get it"}]}}\n')
-    put(colleague.home, "broken", head="x: [\n")
+    put(colleague.home, "broken", head='metadata: {"openclaw": {"requires": [\n')
     found = {each["name"]: each for each in colleague.ok("skill", "list", "--json").json}
     assert {name: each["status"] for name, each in found.items()} == {
         "broken": "broken",
