@@ -31,7 +31,7 @@ def test_the_whole_way(browser: Browser, empty: Running, pictures: Path) -> None
         page.get_by_role("button", name="Go on").click()
         page.get_by_role("button", name="Install it").click()
         page.get_by_role("button", name="Connect it").click()
-        page.get_by_label("Subject").fill("A price for 12 seats")
+        page.get_by_label("Subject").fill("A price for 40 seats")
         page.screenshot(path=pictures / "first-visit.png")
         page.get_by_role("button", name="Send it").click()
         yes = page.get_by_role("button", name="Approve", exact=True)
