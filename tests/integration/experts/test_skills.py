@@ -112,7 +112,7 @@ async def test_an_isolated_function_gets_the_skill_of_its_tools(stage: Stage) ->
             "metadata: {openclaw: {requires: {bins: [no-such-program]}}}",
             "cannot be used: the program",
         ),
-        ("metadata: [", "is broken: "),
+        ('metadata: {"openclaw": {"requires": [', "is broken: "),
     ],
 )
 @on_stage

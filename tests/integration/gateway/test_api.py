@@ -55,7 +55,10 @@ def approvals(gateway: Running, status: str = "pending") -> list[dict[str, Any]]
 
 class TestSkills:
     def test_they_are_listed_and_shown(self, house: House) -> None:
-        for name, head in (("good", "description: Does good"), ("bad", "metadata: [")):
+        for name, head in (
+            ("good", "description: Does good"),
+            ("bad", 'metadata: {"openclaw": {"requires": ['),
+        ):
             (house.root / "skills" / name).mkdir(parents=True)
             (house.root / "skills" / name / "SKILL.md").write_text(f"---\nname: {name}\n{head}\n---\n")
         with house.open() as running:
