@@ -38,9 +38,9 @@ async def require_free(service: Service, run: RunDocument) -> None:
 
     if isinstance(service, RemoteService) or run["status"] != "running":
         return
-    from colleague.runtime.local_service import LocalService
+    from colleague.runtime.local_runs import LocalRuns
 
-    worker = await service.holder(run["id"]) if isinstance(service, LocalService) else ""
+    worker = await service.holder(run["id"]) if isinstance(service, LocalRuns) else ""
     if worker:
         ending = short(run["id"])
         hint = f"watch: colleague run watch {ending}"

@@ -8,6 +8,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sqlalchemy import select
+
 from colleague.experts.runs.model_name import model_name
 from colleague.experts.runs.redacted_report import approval_report, event_report, run_report
 from colleague.run_document import ApprovalDocument, RunDocument
@@ -22,6 +24,7 @@ from colleague.store.audit import Change
 from colleague.store.lookup import full_id
 from colleague.store.outbox import mark_read
 from colleague.store.session_entry import find_session
+from colleague.store.sweep import GRACE_MS
 from colleague.store.tables import approvals, events, outbox, runs
 from colleague.store.tx import Tx
 
@@ -131,6 +134,17 @@ class LocalRuns(ServiceBase):
 
     async def _document(self, run_id: str) -> RunDocument:
         return await self.database.read(lambda tx: run_report(tx, self.home, run_id))
+
+    async def holder(self, run_id: str) -> str:
+        """The worker that has the run and still renews its lease; empty when nobody does, or on SQLite."""
+
+        def work(tx: Tx) -> str:
+            query = select(runs.c.worker, runs.c.lease_until).where(runs.c.id == run_id)
+            row = tx.one(query)
+            held = row is not None and (row.lease_until or 0) >= self.database.lease_now(tx) - GRACE_MS
+            return str(row.worker) if row is not None and held else ""
+
+        return await self.database.read(work) if self.database.shared else ""
 
 
 def accepted_event(found: Accepted) -> AcceptedEvent:

@@ -47,7 +47,6 @@ from colleague.store.inbox import Sent
 from colleague.store.lookup import full_id
 from colleague.store.people import new_approval_link
 from colleague.store.run import get_run
-from colleague.store.sweep import GRACE_MS
 from colleague.store.tables import approvals, grants, runs
 from colleague.store.tx import Tx
 from colleague.triggers.errors import BadPayload
@@ -243,17 +242,6 @@ class LocalService(LocalRuns, LocalSessions, LocalAdmin, LocalExpertChanges):
             return [approval_report(tx, self.home, each) for each in pending_approvals(tx, MOST_PENDING)]
 
         return await self.database.read(work)
-
-    async def holder(self, run_id: str) -> str:
-        """The worker that has the run and still renews its lease; empty when nobody does, or on SQLite."""
-
-        def work(tx: Tx) -> str:
-            query = select(runs.c.worker, runs.c.lease_until).where(runs.c.id == run_id)
-            row = tx.one(query)
-            held = row is not None and (row.lease_until or 0) >= self.database.lease_now(tx) - GRACE_MS
-            return str(row.worker) if row is not None and held else ""
-
-        return await self.database.read(work) if self.database.shared else ""
 
 
 def _enriched(bound: BoundTrigger, payload: Any) -> Any:

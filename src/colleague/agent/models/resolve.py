@@ -242,7 +242,7 @@ def _likely(settings: Settings, name: str) -> str:
 
 def _providers(settings: Settings, provider: str) -> str:
     if provider == "rehearsal":
-        return "write rehearsal/walkthrough; it is for experts: in a bindings.yaml, or in expert run --model"
+        return "rehearsal/walkthrough is for experts: name it in a bindings.yaml, or in expert run --model"
     known = [*settings.models.providers, *(BUILT_IN if settings.models.mode == "merge" else ()), SCRIPT]
     near = did_you_mean(provider, known)
     return near or f"add it to models.providers in colleague.json; known are {', '.join(known)}"
