@@ -99,7 +99,7 @@ def head(fields: dict[str, Any]) -> str:
 
 
 @given(PARTS, PARTS)
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=60)
 def test_nothing_loosens(accepted_parts: dict[str, Any], current_parts: dict[str, Any]) -> None:
     accepted, current = written(accepted_parts), written(current_parts)
     made = limited(current, accepted)

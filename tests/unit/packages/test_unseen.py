@@ -305,7 +305,7 @@ def read(files: dict[str, str], encoding: str, newline: str) -> Reading:
     database=None,
     derandomize=True,
     deadline=None,
-    max_examples=100,
+    max_examples=40,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 def test_a_package_that_follows_the_spec_has_no_error(
