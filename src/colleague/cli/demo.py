@@ -65,9 +65,15 @@ def has_person(environ: Mapping[str, str]) -> bool:
 
 
 def _next(root: Path, keep: bool) -> str:
+    program = typed_program(sys.argv[0])
     if keep:
-        return f"Look around: OPENCLAW_STATE_DIR={root}/home colleague run list"
-    return "Go on with docs/getting-started.md, or keep this home with: colleague demo --keep"
+        return f"Look around: OPENCLAW_STATE_DIR={root}/home {program} run list"
+    return f"Go on with docs/getting-started.md, or keep this home with: {program} demo --keep"
+
+
+def typed_program(typed: str) -> str:
+    """How the command can be typed again: `make demo` runs one that is on no PATH."""
+    return typed if Path(typed).name == "colleague" and not shutil.which("colleague") else "colleague"
 
 
 @dataclass(frozen=True)
