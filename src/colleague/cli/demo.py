@@ -73,6 +73,8 @@ def _next(root: Path, keep: bool) -> str:
 
 def typed_program(typed: str) -> str:
     """How the command can be typed again: `make demo` runs one that is on no PATH."""
+    import shutil
+
     return typed if Path(typed).name == "colleague" and not shutil.which("colleague") else "colleague"
 
 
