@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import shutil
 import signal
 import subprocess
@@ -124,6 +125,16 @@ def test_the_arguments_are_changed_in_an_editor(office: Office, tmp_path: Path) 
     assert "\n  here is the offer.\n" in shown
     [made] = [each for each in office.last_run()["calls"] if each["operation"] == "crm.update_deal_stage"]
     assert made["arguments"]["reason"] == MAIL.replace("Sarah", "Dr. Chen").replace("Sam", "Samira")
+
+
+def test_an_open_editor_keeps_nobody_from_the_home(office: Office, tmp_path: Path) -> None:
+    approval = ask(office)
+    reject = shlex.join(forked_command("-m", "colleague", "reject", approval))
+    change = editor(tmp_path, f"{reject} 2> rejected.txt", "sed -i 's/Sarah,/Dr. Chen,/' \"$1\"")
+    said = office.colleague("approve", approval, "--edit", EDITOR=change)
+    assert "rejected; the agent is told" in (tmp_path / "rejected.txt").read_text()
+    assert (said.code, "already" in said.err, stages(office)) == (1, True, ["evaluation"])
+    assert "what you wrote is kept in" in said.err
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,11 @@ def decide_all(
         raise UsageError("--only limits a grant, and none is given", hint="say for how long: --grant 30m")
     who = getpass.getuser()
     requests = [DecisionRequest(ending, decision, who, "", reason, answer, lasts, only) for ending in endings]
-    end_with(with_client(home, lambda using: _decide(using, requests, edits or Edits(), as_json)))
+    edits = edits or Edits()
+    if edits:  # an editor may be open for long: nobody is kept from the home meanwhile
+        seen = with_client(home, lambda using: _seen(using, requests), looks=True)
+        requests = [_edited(each, seen, edits) for each in requests]
+    end_with(with_client(home, lambda using: _decide(using, requests, edits, as_json)))
 
 
 def decide_each(home: Path | None, *, as_json: bool) -> None:
@@ -167,7 +171,7 @@ async def _decide_one(using: Client, approval: ApprovalDocument, request: Decisi
 async def _decide(using: Client, requests: Sequence[DecisionRequest], edits: Edits, as_json: bool) -> int:
     """Each is answered in a line of its own; the runs that were decided about are followed."""
     seen = await _seen(using, requests)
-    answers = await using.service.decide([_as_seen(each, seen, edits) for each in requests])
+    answers = await using.service.decide([_as_seen(each, seen) for each in requests])
     for answer in answers:
         say_answer(answer)
     edits.end(decided=not any(answer.refusal for answer in answers))
@@ -202,12 +206,16 @@ async def _seen(using: Client, requests: Sequence[DecisionRequest]) -> dict[str,
     return found
 
 
-def _as_seen(request: DecisionRequest, seen: dict[str, Seen], edits: Edits) -> DecisionRequest:
-    """With the digest of what the person looks at, and what they change of it."""
+def _edited(request: DecisionRequest, seen: dict[str, Seen], edits: Edits) -> DecisionRequest:
+    """With what the person changes of what they look at."""
     found = seen.get(request.approval)
-    if found is None:
-        return request
-    return edits.applied(replace(request, digest=found.approval["digest"]), found.approval)
+    return edits.applied(_as_seen(request, seen), found.approval) if found else request
+
+
+def _as_seen(request: DecisionRequest, seen: dict[str, Seen]) -> DecisionRequest:
+    """With the digest of what the person looks at."""
+    found = seen.get(request.approval)
+    return request if found is None or request.digest else replace(request, digest=found.approval["digest"])
 
 
 def say_answer(answer: DecisionAnswer) -> None:
