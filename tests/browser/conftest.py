@@ -12,10 +12,13 @@ from pathlib import Path
 
 import pytest
 from playwright._impl._driver import compute_driver_executable
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
+from tests.browser.person import MILLISECONDS
 from tests.browser.site import Site
 from tests.integration.gateway.harness import House, Running
+
+expect.set_options(timeout=MILLISECONDS)  # five seconds are too few beside other work
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 REBOUND = "rebound.example"
