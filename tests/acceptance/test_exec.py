@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import Colleague, Said
 from tests.office import call
 
-DEADLINE = 60.0
+DEADLINE = 180.0
 
 
 def play(colleague: Colleague, *replies: dict[str, Any], **settings: Any) -> str:

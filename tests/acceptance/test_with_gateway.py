@@ -151,7 +151,8 @@ def with_and_without(colleague: Colleague, work: Callable[[], T]) -> tuple[T, T]
 
 
 def no_ids(text: str) -> str:
-    return re.sub(r"\b[0-9a-f]{8}\b", "ID", text)
+    """Nor how long a call took beside other work."""
+    return re.sub(r"\b[0-9a-f]{8}\b", "ID", re.sub(r"(?m)^ +\S+ took \d+ s\n", "", text))
 
 
 LOOKED_UP = (
