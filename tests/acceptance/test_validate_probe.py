@@ -183,3 +183,11 @@ def test_a_skill_without_a_tool_for_an_operation_is_an_error_with_a_cure(install
     assert "operations: {get_deal: SERVER/TOOL}" in of_skill[0]["hint"]
     assert ["'gone'" in each["message"] for each in found if each["code"] == "server-unknown"] == [True]
     assert "Ask twice." in installed.ok("expert", "prompt", SALES).out
+
+    [warned] = [each for each in found if each["code"] == "skill-scripts"]
+    said = "crm: the skill records has scripts, which an expert can read and cannot run"
+    assert (warned["severity"], warned["message"]) == ("warning", said)
+    skill.write_text(skill.read_text().replace(", Bash", ""))
+    assert "skill-scripts" not in installed("expert", "validate", SALES).out
+    (skill.parent / "scripts").mkdir()
+    assert "skill-scripts" in installed("expert", "validate", SALES).out
