@@ -51,6 +51,8 @@ class ShownRun:
 
     document: RunDocument
     begun: set[str] = field(default_factory=set)
+    begun_before: set[str] = field(default_factory=set)
+    """The calls that had begun before we looked; of those only the end is news."""
     ended: set[str] = field(default_factory=set)
     thought: str = ""
     """What was thought and is not shown yet."""
@@ -71,9 +73,10 @@ class ShownRun:
     def after(cls, document: RunDocument, before: RunDocument | None) -> ShownRun:
         if before is None:
             return cls(document)
+        begun = {call["id"] for call in before["calls"] if call["started_at"]}
         settled = {call["id"] for call in before["calls"] if call["result"] is not None}
         said = shown_answer(before["narrative"] or "").text.strip()
-        return cls(document, ended=settled, said=said, shown=before["turns"])
+        return cls(document, begun_before=begun, ended=settled, said=said, shown=before["turns"])
 
     def was_told(self, event: RunEvent) -> bool:
         """Whether it is an answer that was shown before the gateway went away."""
@@ -245,7 +248,7 @@ class RunView:
             self._line(f"  media: {each}")
 
     def _tool_execution_start(self, run: ShownRun, data: dict[str, Any]) -> None:
-        if data["call_id"] in run.begun | run.ended:
+        if data["call_id"] in run.begun | run.begun_before | run.ended:
             return
         run.begun.add(data["call_id"])
         operation, arguments = data["operation"], data["arguments"]
