@@ -23,7 +23,12 @@ SALES = "radiant-sales-expert"
 
 
 # On a busy machine any example can be slow; none of ours is about speed.
-settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "suite",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=1000 if os.environ.get("COLLEAGUE_LONG") else 40,
+)
 settings.load_profile("suite")
 
 

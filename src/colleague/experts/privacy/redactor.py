@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from colleague.store.run import Run
 
 _MOST_KEPT = 64
+_MOST_TEXTS_KEPT = 256
+_LONGEST_KEPT = 30_000
 _OURS = (
     "abandoned cancelled completed confirm delivered dead_letter describe expired failed happened learning "
     "low_confidence manual narrative pending queued rejected retrying running skipped structured uncertain "
@@ -91,6 +93,11 @@ class PrivateText:
 
     def redact(self, text: str) -> str:
         """The text with every private passage replaced by "[private]"; the same text when it has none."""
+        if not self:
+            return text
+        return self._redacted(text) if len(text) > _LONGEST_KEPT else _kept(self, text)
+
+    def _redacted(self, text: str) -> str:
         for _ in range(_MOST_PASSES):
             spans = self._spans(text)
             if not spans:
@@ -125,8 +132,6 @@ class PrivateText:
 
     def _spans(self, text: str) -> list[tuple[int, int]]:
         """Where something private stands, neighbours joined."""
-        if not self:
-            return []
         found = {*self._plain(text), *self._hidden(text)}
         view = decoded(text) if found else text
         return _joined(sorted(found), folded(view)) if found else []
@@ -203,6 +208,12 @@ class PrivateText:
 
 
 NOTHING = PrivateText(Passages({}, set()))
+
+
+@lru_cache(maxsize=_MOST_TEXTS_KEPT)
+def _kept(private: PrivateText, text: str) -> str:
+    """Every turn tells the conversation before it again: to the store, to traces, to those who look on."""
+    return private._redacted(text)
 
 
 class _Cleaning:
