@@ -40,6 +40,10 @@ class _Stat:
     session: int
     zombie: bool
 
+    def started_before(self, other: ProcessId) -> bool:
+        """Both are counted in ticks since the machine was started."""
+        return other.started.isdecimal() and int(self.process.started) < int(other.started)
+
 
 def identify(pid: int) -> ProcessId | None:
     """The process that has this pid now; None when there is none, or only its zombie."""
@@ -90,10 +94,11 @@ class Family:
         return set(self._seen)
 
     def _found(self) -> Iterator[ProcessId]:
+        """Whatever is older than the leader is not of its family."""
         ours = self._leader.pid if self._leader and self._leader.alive else None
         for folder in _PROC.glob("[0-9]*"):
             found = _stat(int(folder.name))
-            if found is None or found.zombie:
+            if found is None or found.zombie or (self._leader and found.started_before(self._leader)):
                 continue
             if (ours is not None and ours in (found.group, found.session)) or self._is_marked(folder):
                 yield found.process
