@@ -45,7 +45,10 @@ WEBHOOK = "webhook"
     status_code=202,
     response_model=EventsAccepted,
     response_model_exclude_none=False,
-    responses={200: {"model": EventsAccepted, "description": "Nothing new"}, **errors(400, 401, 429, 503)},
+    responses={
+        200: {"model": EventsAccepted, "description": "Nothing new"},
+        **errors(400, 401, 409, 429, 503),
+    },
     openapi_extra=JSON_BODY,
 )
 async def gmail(request: Request, response: Response, here: GatewayDep) -> EventsAccepted:
@@ -56,8 +59,11 @@ async def gmail(request: Request, response: Response, here: GatewayDep) -> Event
     incoming = WebhookRequest(here, request, await request.body())
     await incoming.verified_by_google_or_token(GMAIL)
     payload = incoming.payload()
-    triggers = [bound_trigger for bound_trigger in gmail_triggers(here.registry) if not bound_trigger.problem]
+    known = gmail_triggers(here.registry)
+    triggers = [bound_trigger for bound_trigger in known if not bound_trigger.problem]
     arrivals = await asyncio.to_thread(incoming.gmail_arrivals, triggers, payload)
+    if not triggers:
+        raise incoming.refused(_nobody_takes(known), "inactive")
     found = await incoming.accept(arrivals)
     response.status_code = _code(found)
     return EventsAccepted(events=found)
@@ -91,6 +97,13 @@ async def hook(
     found = await incoming.accept(arrivals)
     response.status_code = _code(found)
     return HookAnswer(**found[0].model_dump(), events=found if len(found) > 1 else None)
+
+
+def _nobody_takes(known: Sequence[BoundTrigger]) -> Inactive:
+    """A sender that hears yes never sends the mail again, so a mail that nobody takes is refused."""
+    problems = "; ".join(dict.fromkeys(each.problem for each in known))
+    message = "no expert takes mail" + (f": {problems}" if problems else ", as none has the gmail preset")
+    return Inactive(message, hint=known[0].hint if known else "see them with: colleague trigger list")
 
 
 def _code(found: Sequence[EventAccepted]) -> int:

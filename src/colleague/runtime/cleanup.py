@@ -14,14 +14,15 @@ from colleague.agent.pictures.media import old_media, remove_media
 from colleague.clock import Clock
 from colleague.config import Settings
 from colleague.errors import ColleagueError
-from colleague.experts.expert import Expert, discover
+from colleague.experts.expert import discover
+from colleague.experts.runs.run_package import RunPackages
 from colleague.experts.workspace.scratch import forget_scratch, scratchpad_path
 from colleague.experts.workspace.workspace import Workspace
 from colleague.home import Home
 from colleague.sandbox.own_folders import due, names_in_use, own_folders, remove_folder, remove_rest
 from colleague.store.commands import running_commands
 from colleague.store.run import Run, get_run
-from colleague.store.tables import inbox, is_open, runs, session_items, sql_literal
+from colleague.store.tables import file_versions, inbox, is_open, runs, session_items, sql_literal
 from colleague.store.tx import Database, Tx
 
 log = logging.getLogger(__name__)
@@ -35,8 +36,8 @@ async def remove_old_scratch(home: Home, database: Database, settings: Settings,
     removed: list[str] = []
     older_than = settings.experts.scratch_retention.milliseconds
     for expert in await asyncio.to_thread(discover, home):
-        needed = await database.read(lambda tx, name=expert.name: _needed(tx, name))  # type: ignore[misc]
-        kept = await asyncio.to_thread(_paths, expert, needed)
+        needed, written = await database.read(lambda tx, name=expert.name: _needed(tx, name))  # type: ignore[misc]
+        kept = written | await asyncio.to_thread(_scratchpads, RunPackages(home), needed)
         workspace = Workspace.of(settings.workspace, expert.name)
         gone = await asyncio.to_thread(forget_scratch, workspace, older_than, clock.now(), kept.__contains__)
         if gone:
@@ -101,23 +102,22 @@ def media_in_use(tx: Tx) -> set[str]:
     return {found for row in (*kept, *waiting) for found in _HASH.findall(row[0])}
 
 
-def _needed(tx: Tx, expert: str) -> list[Run]:
-    """Runs that may go on: unfinished ones, and dead letters that a person may retry."""
-    unfinished = is_open() | (runs.c.outcome == sql_literal("dead_letter"))
-    rows = tx.all(select(runs.c.id).where(runs.c.expert == expert, unfinished))
-    return [get_run(tx, row.id) for row in rows]
+def _needed(tx: Tx, expert: str) -> tuple[list[Run], set[str]]:
+    """Runs that may go on and what they wrote: unfinished ones, and dead letters that may be retried."""
+    unfinished = (runs.c.expert == expert) & (is_open() | (runs.c.outcome == sql_literal("dead_letter")))
+    found = [get_run(tx, row.id) for row in tx.all(select(runs.c.id).where(unfinished))]
+    by_them = file_versions.c.run_id.in_(select(runs.c.id).where(unfinished))
+    files = tx.all(select(file_versions.c.path).where(file_versions.c.expert == expert, by_them))
+    return found, {*(row.path for row in files), *(f"sessions/{run.id}" for run in found)}
 
 
-def _paths(expert: Expert, needed: list[Run]) -> frozenset[str]:
-    paths = {f"sessions/{run.id}" for run in needed}
-    with_process = [run for run in needed if run.process]
-    if with_process:
+def _scratchpads(packages: RunPackages, needed: list[Run]) -> set[str]:
+    """The working files of their processes, which an earlier run may have written."""
+    paths = set()
+    for run in needed:
         try:
-            package = expert.load()
+            process = packages.package(run.expert, run.digest).process(run.process)
         except ColleagueError:
-            return frozenset(paths)
-        for run in with_process:
-            process = package.process(run.process)
-            path = scratchpad_path(process, json.loads(run.inputs)) if process else None
-            paths |= {path} if path else set()
-    return frozenset(paths)
+            continue
+        paths.add(scratchpad_path(process, json.loads(run.inputs)) if process else None)
+    return {path for path in paths if path is not None}

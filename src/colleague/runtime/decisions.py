@@ -52,6 +52,8 @@ def _note(tx: Tx, seen: Approval, request: DecisionRequest, origin: Origin, edit
 
 def _edited(seen: Approval, request: DecisionRequest) -> str | None:
     """What a person made of the arguments, or says in the tool's place."""
+    if request.decision == "respond" and not str(json.loads(request.answer or '""')).strip():
+        raise UsageError("respond needs an answer", hint="say what the agent is told in the tool's place")
     if request.changes is None:
         return request.answer
     if request.decision != "approve" or request.answer is not None:

@@ -1,9 +1,12 @@
-"""Forgetting what ended long ago. Never what is unfinished, dead or unknown."""
+"""Forgetting what ended long ago. Never what is unfinished, dead, unknown, asked or still to be told."""
 
 from __future__ import annotations
 
 from sqlalchemy import and_, delete, exists, or_, select
 
+from colleague.run_document import QUESTIONS
+from colleague.store.approvals import LEARNINGS
+from colleague.store.outbox import TO_SEND
 from colleague.store.session_retention import forget_items, may_be_forgotten
 from colleague.store.tables import (
     approvals,
@@ -36,6 +39,8 @@ def forget_old(tx: Tx, keep_ms: int = 30 * DAY_MS, *, limit: int = 500) -> int:
     conversations that ended then; returns how many runs and items."""
     limit_at = tx.now - keep_ms
     unsettled = exists().where(and_(calls.c.run_id == runs.c.id, calls.c.status == "unknown"))
+    told = or_(outbox.c.kind.not_in(QUESTIONS), outbox.c.channel == LEARNINGS)
+    untold = exists().where(outbox.c.run_id == runs.c.id, told, *TO_SEND)
     old = (
         select(runs.c.id, runs.c.event_id)
         .where(
@@ -43,6 +48,7 @@ def forget_old(tx: Tx, keep_ms: int = 30 * DAY_MS, *, limit: int = 500) -> int:
             runs.c.ended_at < limit_at,
             runs.c.outcome != "dead_letter",
             ~unsettled,
+            ~untold,
             may_be_forgotten(limit_at),
         )
         .order_by(runs.c.ended_at)

@@ -27,13 +27,15 @@ ARCHIVED_BY = "subagents.archiveAfterMinutes"
 
 def may_be_forgotten(limit_at: int) -> ColumnElement[bool]:
     """Whether nobody needs a run that ended before then: it is no turn of a conversation in use, no question
-    of it is parked or was decided lately, and no run that goes on handed it over."""
+    of it is open (a draft, a learning, a parked call) or was parked and decided lately, and no run that goes
+    on handed it over."""
     of_session = and_(sessions.c.id == runs.c.transcript, sessions.c.updated_at >= limit_at)
-    lately = or_(approvals.c.status == sql_literal("pending"), approvals.c.decided_at >= limit_at)
-    parked = and_(approvals.c.run_id == runs.c.id, approvals.c.parked == 1, lately)
+    lately = and_(approvals.c.parked == 1, approvals.c.decided_at >= limit_at)
+    needed = or_(approvals.c.status == sql_literal("pending"), lately)
+    asked = and_(approvals.c.run_id == runs.c.id, needed)
     parent = runs.alias()
     handed_over = and_(parent.c.id == runs.c.parent_run, parent.c.status != sql_literal("done"))
-    return and_(~exists().where(of_session), ~exists().where(parked), ~exists().where(handed_over))
+    return and_(~exists().where(of_session), ~exists().where(asked), ~exists().where(handed_over))
 
 
 def forget_items(tx: Tx, limit_at: int, *, limit: int = 500) -> int:

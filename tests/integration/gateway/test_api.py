@@ -255,6 +255,8 @@ class TestApprovals:
             ({"decision": "done"}, 400),
             ({"decision": "perhaps"}, 422),
             ({"decision": "reject", "arguments": {"line": "x"}}, 400),
+            ({"result": {"line": "x"}}, 400),
+            ({"decision": "respond", "result": " "}, 400),
             ({"decision": "respond"}, 400),
             ({"arguments": {"line": 7}}, 422),
         ],

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from colleague.experts.registry import set_enabled
 from colleague.triggers.signature import sign
 from tests.integration.experts.package import CLERK
 from tests.integration.gateway.harness import HOOK_BEARER, SECRET, House, Running, package
@@ -203,6 +204,14 @@ class TestWhatIsTurnedAway:
             answer = gateway.hook("idle/order", {})
             assert answer.status_code == 409
             assert "disabled" in answer.json()["error"]["message"]
+
+    def test_mail_that_no_expert_takes(self, house: House) -> None:
+        set_enabled(house.home, CLERK, False)
+        with house.open() as gateway:
+            answer = gateway.hook("gmail", {"messages": [{"id": "m-1"}]})
+            error = answer.json()["error"]
+            assert (answer.status_code, error["code"]) == (409, "inactive")
+            assert error["message"] == f"no expert takes mail: {CLERK} is disabled"
 
     def test_an_inactive_trigger_says_why(self, house: House) -> None:
         triggers = [{"name": "deal", "type": "webhook", "requires_tool": "crm", "process": "work"}]

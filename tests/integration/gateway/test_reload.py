@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,10 @@ from colleague.experts.registry import set_enabled
 from colleague.gateway.restart_only import effective_settings
 from colleague.mcp.servers import Servers
 from colleague.runtime.cleanup import remove_old_scratch
+from colleague.store.accept import Arrival, accept
 from colleague.store.sqlite import SqliteDatabase
+from colleague.store.tx import Tx
+from colleague.store.versions import Author, FileKey, record_version
 from tests.integration.experts.package import CLERK
 from tests.integration.gateway.harness import HOOK_BEARER, House, package
 
@@ -167,24 +171,30 @@ class TestServers:
 
 
 def test_old_working_files_are_removed_and_needed_ones_stay(house: House) -> None:
-    with house.open() as gateway:
-        gateway.post(f"/api/triggers/{CLERK}/order/pause")
     scratch = house.root / "workspace" / "expert-state" / CLERK / "scratch"
     scratch.mkdir(parents=True, exist_ok=True)
-    (scratch / "old.md").write_text("old")
+    for name in ("old.md", "wanted.md"):
+        (scratch / name).write_text("old")
 
-    async def later(days: float) -> list[str]:
+    def want(tx: Tx) -> None:
+        """A run that waits, say for a yes, and has written a file."""
+        accepted = accept(tx, Arrival(CLERK, "order", "test", "{}", "session", lane=None, process="work"))
+        record_version(tx, FileKey(CLERK, "scratch/wanted.md"), b"old", Author(accepted.run_id))
+
+    async def later(days: float, *, first: Callable[[Tx], None] | None = None) -> list[str]:
         clock = MovableClock(SystemClock().now())
         clock.move(days=days)
         database = SqliteDatabase(house.home.database_file, clock)
         try:
+            if first:
+                await database.write(first)
             return await remove_old_scratch(house.home, database, load_settings(house.home), clock)
         finally:
             await database.close()
 
-    assert asyncio.run(later(6)) == []
+    assert asyncio.run(later(6, first=want)) == []
     assert asyncio.run(later(8)) == ["scratch/old.md"]
-    assert not (scratch / "old.md").exists()
+    assert [path.name for path in scratch.iterdir()] == ["wanted.md"]
 
 
 def test_relaying_what_is_for_main_begins_without_a_restart(house: House) -> None:

@@ -63,7 +63,8 @@ class TestDecisions:
         )
         assert found[4] == ("bad-request", "'abc' is too short for an id")
         assert found[5] == ("wrong-decision", "done is no answer to a question of kind confirm")
-        assert found[6] == "respond"
+        assert found[6] == ("bad-request", "respond needs an answer")
+        assert found[7] == "respond"
         assert decided_runs(answers) == [document["id"]]
 
     async def decide(self, service: Service) -> tuple[list[DecisionAnswer], RunDocument]:
@@ -76,6 +77,7 @@ class TestDecisions:
             DecisionRequest(short(one), "reject", "bob"),
             DecisionRequest("abc", "approve", "ann"),
             DecisionRequest(two, "done", "ann"),
+            DecisionRequest(three, "respond", "ann", answer='" "'),
             DecisionRequest(three, "respond", "ann", answer='"leave it"'),
         ]
         answers = await service.decide(requests)

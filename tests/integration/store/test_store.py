@@ -17,7 +17,7 @@ from colleague.clock import MovableClock
 from colleague.errors import NotFound, UsageError
 from colleague.store import claims as work
 from colleague.store.accept import Accepted, Arrival, QueueFull, accept, accept_all
-from colleague.store.approvals import Ask, wait
+from colleague.store.approvals import Ask, raise_asks, wait
 from colleague.store.cancel import cancel
 from colleague.store.ids import new_id, short
 from colleague.store.journal import Message, append
@@ -290,6 +290,31 @@ def test_retention_forgets_only_what_is_settled(opener: Opener) -> None:
         left = await database.read(lambda tx: {row.id for row in tx.all(select(runs.c.id))})
         assert left == {ends["dead_letter"], ends["open"]}
         assert await count(database, events) == 2
+
+    on(opener, acts)
+
+
+def test_retention_keeps_what_is_asked_or_untold(opener: Opener) -> None:
+    def tell(tx: Tx, run_id: str, kind: str) -> None:
+        put_in_outbox(tx, run_id, kind, "1", "elsewhere", "{}")
+
+    def ask(tx: Tx, run_id: str, kind: str) -> None:
+        raise_asks(tx, get_run(tx, run_id), [Ask(None, kind, "x.y", "{}", "d")])  # type: ignore[arg-type]
+
+    async def acts(database: Database, clock: MovableClock) -> None:
+        ended = {}
+        for kind, leave in (("draft", ask), ("learning", ask), ("delivery", tell), ("approval", tell)):
+            await send(database, lane=None)
+            taken = await take(database)
+            assert taken is not None
+            await database.write(lambda tx, act=leave, run=taken.run, kind=kind: act(tx, run.id, kind))
+            await database.write(lambda tx, hold=taken.hold: finish(tx, hold, "completed"))
+            ended[kind] = taken.run.id
+        clock.move(days=31)
+        assert await database.write(forget_old) == 1
+        left = await database.read(lambda tx: {row.id for row in tx.all(select(runs.c.id))})
+        assert left == {ended["draft"], ended["learning"], ended["delivery"]}
+        assert await count(database, approvals) == 2
 
     on(opener, acts)
 

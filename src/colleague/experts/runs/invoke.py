@@ -18,6 +18,7 @@ from colleague.packages.process import Process
 from colleague.packages.snapshot import take_snapshot
 from colleague.packages.trigger import Trigger
 from colleague.run_document import DryRun
+from colleague.session_key import SessionKey
 from colleague.store.accept import Arrival
 from colleague.store.ids import new_id
 from colleague.store.sla import Sla
@@ -91,7 +92,7 @@ def process_parts(process: Process, package: Package) -> dict[str, Any]:
 
 def isolated_session(expert: Expert, process: Process) -> str:
     """A session of its own for each run of a process."""
-    return f"{expert.label}:{process.name}:{new_id()[-12:]}"
+    return str(SessionKey.for_process(expert.name, process.name, new_id()[-12:]))
 
 
 def checked_inputs(process: Process, inputs: dict[str, Any]) -> None:

@@ -121,10 +121,10 @@ def _answer(asked: DecisionAsked) -> str | None:
         if asked.decision != "approve":
             raise UsageError("arguments can only be changed with approve", hint="leave them out")
         return json.dumps(asked.arguments, ensure_ascii=False)
+    if asked.result is not None and asked.decision in ("approve", "reject"):
+        raise UsageError(f"{asked.decision} takes no result", hint="changed arguments go into arguments")
     if asked.decision == "respond" and asked.result is None:
-        if not asked.note:
-            raise UsageError("respond needs an answer", hint="put it into result or note")
-        return json.dumps(asked.note, ensure_ascii=False)
+        return json.dumps(asked.note or "", ensure_ascii=False)
     return None if asked.result is None else json.dumps(asked.result, ensure_ascii=False)
 
 
