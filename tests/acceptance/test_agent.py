@@ -59,6 +59,12 @@ def test_the_next_message_is_answered_while_a_question_waits(office: Office) -> 
     [approval] = office.pending()
     assert f"colleague approve {approval['id'][-8:]}" in again.err
 
+    there = office.colleague(
+        "agent", "be kind", "--session", "telegram:dm:1", "--model", office.play(*replies)
+    )
+    assert there.code == 4
+    assert approval["id"][-8:] not in there.err, "the same question of another session is not this one's"
+
 
 def test_nothing_is_shown_of_a_silent_answer(office: Office) -> None:
     for text in ("NO_REPLY", "**NO_REPLY**", "HEARTBEAT_OK"):

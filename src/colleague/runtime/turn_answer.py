@@ -9,8 +9,9 @@ from colleague.experts.runs.redacted_report import approval_report
 from colleague.home import Home
 from colleague.runtime.requests import SentMessage, TurnAnswer
 from colleague.runtime.session_news import session_news
-from colleague.store.approvals import Approval, approvals_of
+from colleague.store.approvals import Approval, approvals_of, parked_in
 from colleague.store.event_report import get_event
+from colleague.store.journal import read_calls
 from colleague.store.run import Run, get_run
 from colleague.store.session_items import items_of_run
 from colleague.store.tx import Database, Tx
@@ -46,9 +47,16 @@ def turn_answer(tx: Tx, home: Home, event_id: str) -> TurnAnswer | None:
     run = get_run(tx, event.run_id)
     if run.status not in ("done", "waiting"):
         return None
-    asked = [each for each in approvals_of(tx, run.id) if each.status == "pending"]
+    asked = [each for each in approvals_of(tx, run.id) if each.status == "pending"] + _asked_before(tx, run)
     waits_for_child = run.status == "waiting" and not asked
     return None if waits_for_child else _answer(tx, home, run, asked)
+
+
+def _asked_before(tx: Tx, run: Run) -> list[Approval]:
+    """Questions of earlier turns for which calls of this one wait, too."""
+    wanted = {call.digest for call in read_calls(tx, run.id) if call.status == "parked"}
+    parked = parked_in(tx, run.session_key) if wanted else []
+    return [each for each in parked if each.digest in wanted and each.run_id != run.id]
 
 
 def _answer(tx: Tx, home: Home, run: Run, asked: Sequence[Approval]) -> TurnAnswer:

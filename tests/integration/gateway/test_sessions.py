@@ -62,12 +62,15 @@ class TestWaiting:
             assert second.json()["run_id"] != first.json()["run_id"]
 
     def test_a_parked_question_is_listed(self, house: House) -> None:
-        house.play({"calls": [ASKS]}, {"text": "I asked."}, {"text": "Written."})
+        asks = {"calls": [ASKS]}
+        house.play(asks, {"text": "I asked."}, asks, {"text": "I asked before."}, {"text": "Written."})
         with house.open() as gateway:
             found = gateway.post(f"{MAIN}/messages", {"text": "Change it", "wait": 30}).json()
             assert (found["status"], found["text"]) == ("done", "I asked.")
             [approval] = found["approvals"]
             assert (approval["operation"], approval["status"]) == ("write", "pending")
+            again = gateway.post(f"{MAIN}/messages", {"text": "Change it", "wait": 30}).json()
+            assert (again["text"], again["approvals"]) == ("I asked before.", [approval])
             assert gateway.get(MAIN).json()["parked"] == 1
             decision = {"decision": "approve", "digest": approval["digest"]}
             assert gateway.post(f"/api/approvals/{approval['id']}", decision).status_code == 200
