@@ -53,6 +53,7 @@ def forget_old(tx: Tx, keep_ms: int = 30 * DAY_MS, *, limit: int = 500) -> int:
         )
         .order_by(runs.c.ended_at)
         .limit(limit)
+        .with_for_update(of=runs, skip_locked=True)  # somebody may be trying one again
     )
     rows = tx.all(old)
     ids = [row.id for row in rows]

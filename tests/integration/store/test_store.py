@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +26,7 @@ from colleague.store.lookup import full_id
 from colleague.store.migrate import NewerDatabase, migrate
 from colleague.store.outbox import put_in_outbox, sent, start_sending, waiting_outbox
 from colleague.store.retention import DAY_MS, forget_old
-from colleague.store.run import get_run
+from colleague.store.run import get_run, lock_run
 from colleague.store.spend import Spent, add_spend, spent_by_run, spent_today
 from colleague.store.sqlite import SqliteDatabase
 from colleague.store.sweep import release_all, sweep
@@ -315,6 +316,35 @@ def test_retention_keeps_what_is_asked_or_untold(opener: Opener) -> None:
         left = await database.read(lambda tx: {row.id for row in tx.all(select(runs.c.id))})
         assert left == {ended["draft"], ended["learning"], ended["delivery"]}
         assert await count(database, approvals) == 2
+
+    on(opener, acts)
+
+
+def test_retention_leaves_a_run_that_is_being_tried_again(opener: Opener) -> None:
+    """With one writer nobody comes in between; several wait for each other's rows."""
+
+    async def acts(database: Database, clock: MovableClock) -> None:
+        run_id = str((await send(database, lane=None)).run_id)
+        taken = await take(database)
+        assert taken is not None
+        await database.write(lambda tx: finish(tx, taken.hold, "failed"))
+        clock.move(days=31)
+        locked, forgetting = threading.Event(), threading.Event()
+
+        def try_again(tx: Tx) -> None:
+            lock_run(tx, run_id)
+            locked.set()
+            forgetting.wait(0.5)
+            work.revive(tx, run_id)
+
+        async def forgets() -> int:
+            await asyncio.to_thread(locked.wait)
+            gone = await database.write(forget_old)
+            forgetting.set()
+            return gone
+
+        await asyncio.gather(database.write(try_again), forgets())
+        assert await count(database, runs) == 1
 
     on(opener, acts)
 
