@@ -127,9 +127,8 @@ def link_person(tx: Tx, secret: str) -> str | None:
 def use_link(tx: Tx, secret: str) -> str | None:
     """The same, once: after this it does not count any more."""
     person = link_person(tx, secret)
-    if person is not None:
-        tx.execute(update(links).where(links.c.hash == _hash(secret)).values(used_at=tx.now))
-    return person
+    unused = links.c.hash == _hash(secret), links.c.used_at.is_(None)  # two may come at the same moment
+    return person if tx.changed(update(links).where(*unused).values(used_at=tx.now)) else None
 
 
 def new_approval_link(tx: Tx, approval_id: str, person: str, lasts_ms: int) -> str:

@@ -25,6 +25,7 @@ from colleague.store.journal import Message, append
 from colleague.store.lookup import full_id
 from colleague.store.migrate import NewerDatabase, migrate
 from colleague.store.outbox import put_in_outbox, sent, start_sending, waiting_outbox
+from colleague.store.people import add_person, use_link
 from colleague.store.retention import DAY_MS, forget_old
 from colleague.store.run import get_run, lock_run
 from colleague.store.spend import Spent, add_spend, spent_by_run, spent_today
@@ -345,6 +346,27 @@ def test_retention_leaves_a_run_that_is_being_tried_again(opener: Opener) -> Non
 
         await asyncio.gather(database.write(try_again), forgets())
         assert await count(database, runs) == 1
+
+    on(opener, acts)
+
+
+def test_a_link_signs_in_once_though_two_follow_it_at_the_same_moment(opener: Opener) -> None:
+    async def acts(database: Database, clock: MovableClock) -> None:
+        secret = await database.write(lambda tx: add_person(tx, "ann", "viewer"))
+        other = threading.Event()
+
+        def follow(tx: Tx) -> str | None:
+            found = use_link(tx, secret)
+            other.wait(0.5)
+            return found
+
+        async def second() -> str | None:
+            found = await database.write(lambda tx: use_link(tx, secret))
+            other.set()
+            return found
+
+        found = await asyncio.gather(database.write(follow), second())
+        assert sorted(map(str, found)) == ["None", "ann"]
 
     on(opener, acts)
 
