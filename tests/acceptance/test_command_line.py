@@ -65,6 +65,7 @@ class TestHome:
 
 ERRORS = [
     (("expert", "show", "nobody", "--json"), 1, "not-found"),
+    (("trigger", "list", "nobody", "--json"), 1, "not-found"),
     (("expert", "install", "/no/such/folder", "--json"), 1, "package-invalid"),
     (("expert", "update", "--json"), 2, "bad-request"),
     (("expert", "list", "--json", "--nothing"), 2, "bad-request"),

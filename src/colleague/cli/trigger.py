@@ -39,10 +39,12 @@ def list_(
     from colleague.cli.client import opened, with_database
     from colleague.cli.output import note, say, say_json, say_table
     from colleague.cli.times import moment
+    from colleague.experts.expert import find_expert
     from colleague.plugins.report import plugin_channels
     from colleague.triggers.agent_schedules import agent_documents
     from colleague.triggers.problems import problem_finder
     from colleague.triggers.registry import TriggerRegistry
+    from colleague.triggers.reminders import is_agent
     from colleague.triggers.trigger_list import trigger_documents
 
     place, settings = opened(home)
@@ -53,6 +55,8 @@ def list_(
         return [*trigger_documents(tx, registry, find, name), *agent_documents(tx, settings, name)]
 
     found = with_database(home, lambda db: db.read(work))
+    if name and not found and not is_agent(name):
+        find_expert(place, name)
     if as_json:
         say_json(found)
     elif found:
