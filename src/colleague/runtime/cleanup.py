@@ -10,7 +10,7 @@ from collections.abc import Collection
 
 from sqlalchemy import select
 
-from colleague.agent.pictures.media import old_media, remove_media
+from colleague.agent.pictures.media import SCHEME, old_media, remove_media
 from colleague.clock import Clock
 from colleague.config import Settings
 from colleague.errors import ColleagueError
@@ -22,7 +22,7 @@ from colleague.home import Home
 from colleague.sandbox.own_folders import due, names_in_use, own_folders, remove_folder, remove_rest
 from colleague.store.commands import running_commands
 from colleague.store.run import Run, get_run
-from colleague.store.tables import file_versions, inbox, is_open, runs, session_items, sql_literal
+from colleague.store.tables import calls, file_versions, inbox, is_open, runs, session_items, sql_literal
 from colleague.store.tx import Database, Tx
 
 log = logging.getLogger(__name__)
@@ -96,10 +96,12 @@ def working_sessions(tx: Tx) -> list[str]:
 
 
 def media_in_use(tx: Tx) -> set[str]:
-    """The hashes that stand in stored messages, and in those that wait."""
+    """The hashes that stand in stored messages, in those that wait, and in what tools made, which an agent
+    may bring in a later answer."""
     kept = tx.all(select(session_items.c.attachments).where(session_items.c.attachments.is_not(None)))
     waiting = tx.all(select(inbox.c.arrival))
-    return {found for row in (*kept, *waiting) for found in _HASH.findall(row[0])}
+    made = tx.all(select(calls.c.result).where(calls.c.result.like(f"%{SCHEME}%")))
+    return {found for row in (*kept, *waiting, *made) for found in _HASH.findall(row[0])}
 
 
 def _needed(tx: Tx, expert: str) -> tuple[list[Run], set[str]]:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import os
 from pathlib import Path
 
 from colleague.agent.pictures.media import keep_picture
+from colleague.experts.workspace.snapshots import digests_in_use
 from colleague.runtime.cleanup import remove_unused_media
 from colleague.store.retention import forget_old
+from colleague.store.tables import calls, inbox
+from colleague.store.tx import Tx
 from tests.integration.sessions.room import (
     DAY,
     MAIN,
@@ -61,6 +65,27 @@ class TestRetention:
 async def forget(room: Room) -> None:
     while await room.database.write(lambda tx: forget_old(tx, 30 * DAY)):
         pass
+
+
+def test_what_a_waiting_message_and_a_tool_name_is_kept(tmp_path: Path) -> None:
+    place = house(tmp_path)
+    kept = keep_picture(place.home, png(width=4, height=3), "image/png")
+    os.utime(place.folder / "state" / "media" / kept.sha256, (0, 0))
+
+    def put(tx: Tx) -> None:
+        waits = {"arrival": {"digest": "of-a-message"}}
+        row = {"event_id": "e", "session_key": MAIN, "mode": "queue", "due_at": 0}
+        tx.insert(inbox, **row, arrival=json.dumps(waits))
+        call = {"id": "c", "run_id": "r", "session": "main", "position": 1, "place": 0, "tool_call_id": "t"}
+        made = {"operation": "browser", "tier": "auto", "arguments": "{}", "status": "finished"}
+        tx.insert(calls, **call, **made, result=f"Kept as {kept.url}.")
+
+    async def acts(room: Room) -> None:
+        await room.database.write(put)
+        assert "of-a-message" in await room.database.read(digests_in_use)
+        assert await remove_unused_media(place.home, room.database, place.clock) == 0
+
+    acting(place, acts)
 
 
 def test_a_picture_goes_when_no_message_names_it(tmp_path: Path) -> None:

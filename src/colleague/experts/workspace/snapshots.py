@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import shutil
 from collections.abc import Collection
@@ -11,7 +12,7 @@ from sqlalchemy import select
 from colleague.experts.registry import read_records
 from colleague.home import Home
 from colleague.packages.staging import STAGING
-from colleague.store.tables import runs
+from colleague.store.tables import inbox, runs
 from colleague.store.tx import Tx
 
 log = logging.getLogger(__name__)
@@ -20,8 +21,10 @@ DAY_MS = 86_400_000
 
 
 def digests_in_use(tx: Tx) -> set[str]:
-    """Of every run that is still known: to go on with, and to tell of without what is private."""
-    return {row[0] for row in tx.all(select(runs.c.digest).distinct())}
+    """Of every run that is still known: to go on with, and to tell of without what is private. Messages that
+    wait for their turn name the package of that turn."""
+    waiting = (json.loads(row.arrival)["arrival"]["digest"] for row in tx.all(select(inbox.c.arrival)))
+    return {*(row.digest for row in tx.all(select(runs.c.digest).distinct())), *waiting}
 
 
 def forget_snapshots(home: Home, needed: Collection[str], now_ms: int) -> list[str]:
