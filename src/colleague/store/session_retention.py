@@ -6,12 +6,14 @@ import json
 
 from sqlalchemy import ColumnElement, and_, delete, exists, or_, select
 
+from colleague.store.delegations import OPEN
 from colleague.store.inbox import count_waiting
 from colleague.store.lanes import head_of, lock_lane
 from colleague.store.session_entry import SessionEntry, begin_transcript, find_session
 from colleague.store.tables import (
     approvals,
     archives,
+    delegations,
     inbox,
     is_open,
     outbox,
@@ -27,15 +29,16 @@ ARCHIVED_BY = "subagents.archiveAfterMinutes"
 
 def may_be_forgotten(limit_at: int) -> ColumnElement[bool]:
     """Whether nobody needs a run that ended before then: it is no turn of a conversation in use, no question
-    of it is open (a draft, a learning, a parked call) or was parked and decided lately, and no run that goes
-    on handed it over."""
+    of it is open (a draft, a learning, a parked call) or was parked and decided lately, no run that goes on
+    handed it over, and no work that it handed over is to be told of yet."""
     of_session = and_(sessions.c.id == runs.c.transcript, sessions.c.updated_at >= limit_at)
     lately = and_(approvals.c.parked == 1, approvals.c.decided_at >= limit_at)
     needed = or_(approvals.c.status == sql_literal("pending"), lately)
     asked = and_(approvals.c.run_id == runs.c.id, needed)
     parent = runs.alias()
     handed_over = and_(parent.c.id == runs.c.parent_run, parent.c.status != sql_literal("done"))
-    return and_(~exists().where(of_session), ~exists().where(asked), ~exists().where(handed_over))
+    expects = and_(delegations.c.parent_run == runs.c.id, delegations.c.status.in_(OPEN))
+    return and_(*(~exists().where(each) for each in (of_session, asked, handed_over, expects)))
 
 
 def forget_items(tx: Tx, limit_at: int, *, limit: int = 500) -> int:

@@ -20,6 +20,7 @@ from colleague.store import claims as work
 from colleague.store.accept import Accepted, Arrival, QueueFull, accept, accept_all
 from colleague.store.approvals import Ask, raise_asks, wait
 from colleague.store.cancel import cancel
+from colleague.store.delegations import NewDelegation, add_delegation
 from colleague.store.ids import new_id, short
 from colleague.store.journal import Message, append
 from colleague.store.lookup import full_id
@@ -303,9 +304,18 @@ def test_retention_keeps_what_is_asked_or_untold(opener: Opener) -> None:
     def ask(tx: Tx, run_id: str, kind: str) -> None:
         raise_asks(tx, get_run(tx, run_id), [Ask(None, kind, "x.y", "{}", "d")])  # type: ignore[arg-type]
 
+    def hand_over(tx: Tx, run_id: str, kind: str) -> None:
+        add_delegation(tx, NewDelegation(kind, get_run(tx, run_id), "agent:main:subagent:x", "e", None))
+
     async def acts(database: Database, clock: MovableClock) -> None:
         ended = {}
-        for kind, leave in (("draft", ask), ("learning", ask), ("delivery", tell), ("approval", tell)):
+        for kind, leave in (
+            ("draft", ask),
+            ("learning", ask),
+            ("delivery", tell),
+            ("approval", tell),
+            ("child", hand_over),
+        ):
             await send(database, lane=None)
             taken = await take(database)
             assert taken is not None
@@ -315,7 +325,7 @@ def test_retention_keeps_what_is_asked_or_untold(opener: Opener) -> None:
         clock.move(days=31)
         assert await database.write(forget_old) == 1
         left = await database.read(lambda tx: {row.id for row in tx.all(select(runs.c.id))})
-        assert left == {ended["draft"], ended["learning"], ended["delivery"]}
+        assert left == {ended[kind] for kind in ("draft", "learning", "delivery", "child")}
         assert await count(database, approvals) == 2
 
     on(opener, acts)
