@@ -127,7 +127,8 @@ class WebhookRequest:
                 )
             bound_trigger.require_active()
         except NotFound as error:
-            raise self.refused(error, "unknown") from None
+            # nobody has said yet who sends this, so what else there is stays untold
+            raise self.refused(NotFound(error.message), "unknown") from None
         except Inactive as error:
             raise self.refused(error, "inactive") from None
         return bound_trigger

@@ -196,6 +196,7 @@ class TestWhatIsTurnedAway:
         for path in ("nobody/order", f"{CLERK}/nothing", f"{CLERK}/nightly", f"{CLERK}/told"):
             answer = gateway.hook(path, {})
             assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not-found"), path
+            assert "hint" not in answer.json()["error"], "strangers are not told what else there is"
 
     def test_a_disabled_expert(self, house: House) -> None:
         triggers = [{"name": "order", "type": "webhook", "process": "work"}]
