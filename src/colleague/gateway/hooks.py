@@ -63,7 +63,7 @@ async def gmail(request: Request, response: Response, here: GatewayDep) -> Event
     triggers = [bound_trigger for bound_trigger in known if not bound_trigger.problem]
     arrivals = await asyncio.to_thread(incoming.gmail_arrivals, triggers, payload)
     if not triggers:
-        raise incoming.refused(_nobody_takes(known), "inactive")
+        raise incoming.refused(_nobody_takes(known, here.registry.problems), "inactive")
     found = await incoming.accept(arrivals)
     response.status_code = _code(found)
     return EventsAccepted(events=found)
@@ -99,11 +99,11 @@ async def hook(
     return HookAnswer(**found[0].model_dump(), events=found if len(found) > 1 else None)
 
 
-def _nobody_takes(known: Sequence[BoundTrigger]) -> Inactive:
+def _nobody_takes(known: Sequence[BoundTrigger], unreadable: Mapping[str, str]) -> Inactive:
     """A sender that hears yes never sends the mail again, so a mail that nobody takes is refused."""
-    problems = "; ".join(dict.fromkeys(each.problem for each in known))
-    message = "no expert takes mail" + (f": {problems}" if problems else ", as none has the gmail preset")
-    return Inactive(message, hint=known[0].hint if known else "see them with: colleague trigger list")
+    problems = [*(each.problem for each in known), *(f"{name} cannot be read" for name in unreadable)]
+    why = "; ".join(dict.fromkeys(problems)) or "none has the gmail preset"
+    return Inactive(f"no expert takes mail: {why}", hint="see them with: colleague trigger list")
 
 
 def _code(found: Sequence[EventAccepted]) -> int:

@@ -208,11 +208,13 @@ class TestWhatIsTurnedAway:
 
     def test_mail_that_no_expert_takes(self, house: House) -> None:
         set_enabled(house.home, CLERK, False)
+        house.install(package("torn", [{"name": "post", "type": "webhook", "process": "work"}]), {})
+        (house.home.expert("torn") / "expert.yaml").write_text("name: [")
         with house.open() as gateway:
             answer = gateway.hook("gmail", {"messages": [{"id": "m-1"}]})
             error = answer.json()["error"]
             assert (answer.status_code, error["code"]) == (409, "inactive")
-            assert error["message"] == f"no expert takes mail: {CLERK} is disabled"
+            assert error["message"] == f"no expert takes mail: {CLERK} is disabled; torn cannot be read"
 
     def test_an_inactive_trigger_says_why(self, house: House) -> None:
         triggers = [{"name": "deal", "type": "webhook", "requires_tool": "crm", "process": "work"}]
