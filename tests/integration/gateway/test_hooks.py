@@ -65,7 +65,9 @@ class TestAcceptance:
             f"/hooks/{CLERK}/order", content="<a/>", headers=HOOK_BEARER | {"Content-Type": "text/xml"}
         )
         assert answer.status_code == 202
-        assert gateway.ended(answer.json()["run_id"])["inputs"] == {"payload": {"body": "<a/>"}}
+        run = gateway.ended(answer.json()["run_id"])
+        assert run["inputs"] == {"payload": {"body": "<a/>"}}
+        assert run["session_key"].startswith(f"agent:main:expert:{CLERK}:work:")
 
     @pytest.mark.parametrize("body", [b"{", b"", b"\xff\xfe", b"NaN", b'{"a": 1e999}', b"[" * 100_000])
     def test_broken_json_is_refused(self, gateway: Running, body: bytes) -> None:
