@@ -18,6 +18,8 @@ from tests.integration.experts.package import CLERK
 from tests.integration.gateway.harness import BEARER, HOOK_BEARER, Running
 
 SECONDS = 10.0
+PATIENCE = 240
+"""Seconds for an answer: the ten of requests are too few where others are at work, too."""
 TRUE = [
     checks.not_a_server_error,
     openapi_checks.status_code_conformance,
@@ -31,7 +33,7 @@ TRUE = [
 def operations(shared: Running) -> list[Any]:
     """All of them, over a home in which there is something to find."""
     shared.ended(shared.hook(f"{CLERK}/order", {"id": "o-1"}).json()["run_id"])
-    schema = schemathesis.openapi.from_url(f"{shared.url}/openapi.json")
+    schema = schemathesis.openapi.from_url(f"{shared.url}/openapi.json", timeout=PATIENCE)
     return [found.ok() for found in schema.get_all_operations()]
 
 
@@ -52,7 +54,7 @@ def sent(shared: Running, operation: Any, mode: GenerationMode, deadline: float)
     @given(case=operation.as_strategy(generation_mode=mode))
     def keeps(case: Any) -> None:
         if not codes or time.monotonic() < deadline:
-            answer = case.call(base_url=shared.url, headers=headers)
+            answer = case.call(base_url=shared.url, headers=headers, timeout=PATIENCE)
             codes[answer.status_code] += 1
             case.validate_response(answer, checks=TRUE)
 
