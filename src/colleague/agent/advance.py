@@ -99,7 +99,12 @@ class Advancer:
         again = run_spec.starts_over and taken.run.attempt > 1
         name = f"{MAIN_TRANSCRIPT}#{taken.run.attempt}" if again else MAIN_TRANSCRIPT
         conversation = Conversation(
-            self.database, taken, name, redact=run_spec.private.redact, hidden=run_spec.hidden
+            self.database,
+            taken,
+            name,
+            redact=run_spec.private.redact,
+            hidden=run_spec.hidden,
+            chat=run_spec.chat,
         )
         if self.hooks.has(MessageDelivered.hook):
             conversation.on_shown = partial(tell_answered, self.hooks, taken.run)

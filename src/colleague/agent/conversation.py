@@ -19,6 +19,7 @@ from colleague.errors import CommitUnknown, DatabaseUnavailable
 from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.store import journal
 from colleague.store.approvals import Approval, Ask, approvals_about, approvals_of, wait
+from colleague.store.chat_answers import ChatTarget, ChatWords, tell_chat
 from colleague.store.claims import Taken, attempt_error, keep_progress
 from colleague.store.delegations import end_call
 from colleague.store.grants import Grant, live_grants
@@ -99,6 +100,7 @@ class Conversation:
         stopwatch: Stopwatch | None = None,
         redact: Callable[[str], str] = str,
         hidden: bool = False,
+        chat: ChatTarget | None = None,
     ) -> None:
         self._database = database
         self._taken = taken
@@ -119,6 +121,7 @@ class Conversation:
         self._answered: NewModelRequest | None = None
         self._redact = redact
         self._hidden = hidden
+        self._chat = chat
         self._sent: dict[int, TextChange] = {}
         self.on_shown: Callable[[str], None] | None = None
         """Told, after the commit, what people see of an answer."""
@@ -476,11 +479,18 @@ class Conversation:
             hidden=int(self._hidden or held_back or (answer.is_silent and not calls)),
         )
         used = {"input_tokens": self._unspent.input_tokens, "output_tokens": self._unspent.output_tokens}
-        add_item(tx, self.run.session_key, item, **used)
+        position = add_item(tx, self.run.session_key, item, **used)
         if sent is not None and held_back:
             add_item(tx, self.run.session_key, _held_back(sent))
-        elif self.on_shown is not None and item.text and not item.hidden:
-            tx.after_commit(partial(self.on_shown, item.text))
+        elif not item.hidden and (item.text or media):
+            words = ChatWords(item.text, tuple(media), answer.reply_to, answer.as_voice)
+            self._tell_shown(tx, position, words)
+
+    def _tell_shown(self, tx: Tx, position: int, words: ChatWords) -> None:
+        if self._chat is not None:
+            tell_chat(tx, self.run, self._chat, position, words)
+        elif self.on_shown is not None and words.text:
+            tx.after_commit(partial(self.on_shown, words.text))
 
     def _mark_committed(self) -> None:
         self._committed = len(self._messages)

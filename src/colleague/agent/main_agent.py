@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
+from colleague.agent.chat_place import Capabilities, chat_target
 from colleague.agent.context.budget import result_chars
 from colleague.agent.context.rules import ContextRules
 from colleague.agent.context.state import Earlier
@@ -38,7 +39,7 @@ from colleague.agent.prompt.preview import preview_run
 from colleague.agent.prompt.report import is_same, with_schemas
 from colleague.agent.prompt.turn_prompt import TurnPrompt
 from colleague.agent.restrictions import DraftOnly, NoRestrictions, NothingDrafted, Restrictions
-from colleague.agent.run_spec import RunSpec
+from colleague.agent.run_spec import CannotAssemble, RunSpec
 from colleague.agent.served_tool import LoginNeededTool, served_tool
 from colleague.agent.session_profile import AUTO, stay_with, wanted_profile
 from colleague.agent.session_skills import SessionSkills, SkillFinder, keep_snapshot, session_skills
@@ -68,7 +69,9 @@ from colleague.sandbox.reach import reach_note, reaches_outside
 from colleague.sandbox.session_sandbox import SessionSandbox, sandbox_of
 from colleague.session_document import PromptDocument, PromptMode
 from colleague.session_key import SessionKey
+from colleague.shortage import is_shortage
 from colleague.store.auth_profiles import ProfileBook, read_book
+from colleague.store.chat_answers import ChatTarget
 from colleague.store.journal import NewCall
 from colleague.store.run import Run
 from colleague.store.session_entry import SessionEntry, find_session, open_session
@@ -101,6 +104,8 @@ class MainAgent:
     more_tools: Sequence[MoreTools] = ()
     plugin_skills: Sequence[Path] = ()
     """Folders with skills of plugins."""
+    channels: Capabilities = field(default_factory=dict)
+    """The channels that answers can be sent to."""
     home_settings: Settings | None = None
     """Where `settings` are those of one agent: the ones that they were made from."""
 
@@ -109,17 +114,27 @@ class MainAgent:
         entry = turn.entry
         if entry is None:
             entry = await self.database.write(lambda tx: _opened(tx, run))
-        agent = self._of(entry.agent_id)
-        require_safe_workspace(self.home, agent.settings)
-        inputs = TurnInputs.of(run)
-        return await agent._run_spec(run, entry, inputs, turn)
+        chat = await chat_target(self.database, self.settings, self.channels, run, entry)
+        try:
+            agent = self._of(entry.agent_id)
+            require_safe_workspace(self.home, agent.settings)
+            return await agent._run_spec(run, entry, TurnInputs.of(run), turn, chat)
+        except ColleagueError as error:
+            if is_shortage(error):
+                raise
+            raise CannotAssemble(error.message, hint=error.hint, end_hooks=TurnEndHooks(chat=chat)) from error
 
     def _of(self, agent_id: str) -> MainAgent:
         """With the settings of one agent."""
         return replace(self, settings=self.settings.for_agent(agent_id), home_settings=self.settings)
 
     async def _run_spec(
-        self, run: Run, entry: SessionEntry, inputs: TurnInputs, turn: _StoredTurn
+        self,
+        run: Run,
+        entry: SessionEntry,
+        inputs: TurnInputs,
+        turn: _StoredTurn,
+        chat: ChatTarget | None,
     ) -> RunSpec:
         opening = TurnOpening(self.database)
         level = inputs.thinking or entry.thinking_level
@@ -174,7 +189,8 @@ class MainAgent:
             parks=self.settings.session.approvals == "park",
             decided_call=turn.decided,
             hidden=inputs.heartbeat,
-            end_hooks=TurnEndHooks(self._heartbeat_end(inputs), bootstrap, _new_report(made)),
+            chat=chat,
+            end_hooks=TurnEndHooks(self._heartbeat_end(inputs), bootstrap, _new_report(made), chat),
         )
         return self._as_subagent(spec, entry, inputs) if run.kind == "subagent" else spec
 

@@ -19,6 +19,7 @@ from colleague.agent.privacy import NothingPrivate, Private
 from colleague.agent.toolbox import Toolbox
 from colleague.budget import Budget
 from colleague.errors import ColleagueError
+from colleague.store.chat_answers import ChatTarget
 from colleague.store.journal import NewCall
 from colleague.store.run import Outcome, Run
 from colleague.store.session_items import SessionItem
@@ -135,6 +136,8 @@ class RunSpec:
     """Whether what is said in this turn is kept and not shown, unless its end says otherwise."""
     quiet: bool = False
     """Whether nobody who watches the run is told of this session inside a call."""
+    chat: ChatTarget | None = None
+    """Where its answers are sent, beside the session; None where whoever reads the session sees them."""
     decided_call: NewCall | None = None
     """A parked call that a person has decided about: this turn begins with it."""
 

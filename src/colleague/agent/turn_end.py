@@ -9,6 +9,7 @@ from typing import Any
 from colleague.agent.prompt.bootstrap_once import BootstrapOnce
 from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.silent_answer import shown_heartbeat
+from colleague.store.chat_answers import ChatTarget, ChatWords, tell_chat
 from colleague.store.journal import read_calls
 from colleague.store.run import Outcome, Run
 from colleague.store.session_entry import keep_prompt_report
@@ -35,6 +36,8 @@ class TurnEndHooks:
     bootstrap: BootstrapOnce | None = None
     prompt_report: str | None = None
     """How long the parts of the prompt are, when that is new: kept in the entry of the session."""
+    chat: ChatTarget | None = None
+    """Where it is told as well."""
 
     async def prepared(self, run: Run, narrative: str, outputs: dict[str, Any] | None) -> TurnEndHooks:  # noqa: ARG002
         return self
@@ -47,6 +50,7 @@ class TurnEndHooks:
         if answer.text and self.heartbeat.shown:
             said = [item for item in items_of_run(tx, run.id) if item.role == "assistant"]
             reveal(tx, said[-1], answer.text)
+            self._tell(tx, run, said[-1].position, answer.text)
         elif _left_nothing(tx, run):
             tx.update(runs, {"id": run.id}, transcript=None)
 
@@ -55,7 +59,13 @@ class TurnEndHooks:
         if run.transcript is not None:
             text, hidden = f"This turn failed: {error}", int(self.heartbeat is not None)
             item = NewItem("event", text, source="turn", run_id=run.id, hidden=hidden)
-            add_item(tx, run.session_key, item)
+            position = add_item(tx, run.session_key, item)
+            if not hidden:
+                self._tell(tx, run, position, text)
+
+    def _tell(self, tx: Tx, run: Run, position: int, text: str) -> None:
+        if self.chat is not None:
+            tell_chat(tx, run, self.chat, position, ChatWords(text))
 
     def _keep_report(self, tx: Tx, run: Run) -> None:
         if self.prompt_report is not None:

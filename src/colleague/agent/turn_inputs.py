@@ -8,6 +8,9 @@ from typing import Any
 
 from colleague.store.run import Run
 
+PEOPLE = ("command", "api", "page", "chat", "link", "channel")
+"""Ways by which people say something."""
+
 
 @dataclass(frozen=True)
 class TurnInputs:
@@ -18,7 +21,7 @@ class TurnInputs:
     sender: dict[str, str] = field(default_factory=dict)
     """id, name, username, e164: of the person, as the channel knows them."""
     place: dict[str, str] = field(default_factory=dict)
-    """channel, account, to, thread, group, group_channel, group_space: where the message came from."""
+    """channel, account, to, thread, message, group, group_channel, group_space: where it came from."""
     thinking: str = ""
     reasoning: str = ""
     verbose: str = ""

@@ -32,10 +32,14 @@ class Outgoing:
     key: str
     text: str = ""
     message_id: str = ""
-    """The message that a reaction is about, or that a thread begins with."""
+    """The message that a reaction is about, that a thread begins with, or that is replied to."""
     emoji: str = ""
     name: str = ""
     """Of a thread."""
+    media: tuple[str, ...] = ()
+    """Addresses of pictures and files that go along, as the agent wrote them."""
+    as_voice: bool = False
+    """Whether the text is to be spoken, where the channel can."""
 
 
 @dataclass(frozen=True)

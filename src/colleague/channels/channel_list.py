@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from colleague.channels.channel import MessageChannel
 from colleague.channels.session_channel import SessionChannel
 from colleague.main_names import MAIN_CHANNEL
@@ -17,3 +19,8 @@ OWN_CHANNELS = frozenset({*SESSION_CHANNELS, SESSIONS, LEARNINGS})
 def channels_of(database: Database) -> dict[str, MessageChannel]:
     """Those that can be sent to. A channel that only brings messages here is not among them."""
     return {name: SessionChannel(database, name) for name in SESSION_CHANNELS}
+
+
+def channel_capabilities(channels: Mapping[str, MessageChannel]) -> dict[str, frozenset[str]]:
+    """What each of them can do."""
+    return {name: frozenset[str](each.capabilities) for name, each in channels.items()}

@@ -3,15 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from colleague.config.channel_groups import ANY, PLACES
 
-READ = frozenset({*PLACES, "enabled", "allowFrom", "dmPolicy", "groupPolicy", "groupAllowFrom"})
+READ = frozenset(
+    {
+        *PLACES,
+        *("enabled", "allowFrom", "dmPolicy", "groupPolicy", "groupAllowFrom"),
+        *("replyToMode", "textChunkLimit"),
+    }
+)
 """The keys that count for every channel. All others are for the plugin that has it."""
 _LISTED = ("allowlist", "pairing")
 
 Channels = Mapping[str, Mapping[str, Any]]
+
+
+class ChatRules(NamedTuple):
+    """How answers are sent on a channel. `replies`: each as a reply to the message that is answered."""
+
+    replies: bool = False
+    most_chars: int = 4_000
+
+
+LEAST_CHARS = 200
+
+
+def chat_rules(channels: Channels, channel: str) -> ChatRules:
+    """`replyToMode` (off, all) and `textChunkLimit`; what cannot be read counts as not set."""
+    own = channels.get(channel, {})
+    most = own.get("textChunkLimit")
+    is_number = isinstance(most, int) and not isinstance(most, bool)
+    return ChatRules(
+        own.get("replyToMode") == "all",
+        max(LEAST_CHARS, most) if is_number else ChatRules().most_chars,
+    )
 
 
 def is_channel_on(channels: Channels, channel: str) -> bool:

@@ -1,4 +1,4 @@
-"""A channel of a plugin as a place for results."""
+"""A channel of a plugin as a place for results and answers."""
 
 from __future__ import annotations
 
@@ -6,9 +6,18 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from colleague.channels.channel import ChannelError, MessageChannel, Outgoing, Target, require_capable
+from colleague.channels.channel import (
+    Capability,
+    ChannelError,
+    MessageChannel,
+    Outgoing,
+    Target,
+    require_capable,
+)
 from colleague.hooks.plugin_call import PluginCallFailed, PluginCallLate, call_plugin
 from colleague.main_names import MAIN_AGENT, MAIN_SESSION
+from colleague.session_key import SessionKey
+from colleague.store.chat_answers import ANSWER
 from colleague.store.outbox import OutboxMessage
 
 SECONDS = 60.0
@@ -23,12 +32,32 @@ class PluginDeliveries:
     async def send(self, message: OutboxMessage) -> None:
         """Raises ChannelError, and then it is tried again later."""
         require_capable(self.channel, "send")
-        text = delivery_text(json.loads(message.body))
-        what = Outgoing(Target(MAIN_AGENT, MAIN_SESSION), message.id, text=text)
+        body = json.loads(message.body)
+        what = _answer(message, body) if message.kind == ANSWER else _result(message, body)
+        threads = what.target.thread and "thread-reply" in self.channel.capabilities
+        action: Capability = "thread-reply" if threads else "send"
         try:
-            await call_plugin(self.channel.act, "send", what, seconds=SECONDS)
+            await call_plugin(self.channel.act, action, what, seconds=SECONDS)
         except (PluginCallFailed, PluginCallLate) as error:
             raise ChannelError(f"the channel {self.channel.name} did not take it: {error}") from None
+
+
+def _result(message: OutboxMessage, body: dict[str, Any]) -> Outgoing:
+    """To the channel's own place for results."""
+    return Outgoing(Target(MAIN_AGENT, MAIN_SESSION), message.id, text=delivery_text(body))
+
+
+def _answer(message: OutboxMessage, body: dict[str, Any]) -> Outgoing:
+    """To the chat in which the agent was spoken to."""
+    key = str(body["session_key"])
+    return Outgoing(
+        Target(SessionKey.parse(key).agent_id, key, body["to"], body["thread"]),
+        message.id,
+        text=body["narrative"],
+        message_id=body["reply_to"],
+        media=tuple(body["media"]),
+        as_voice=body["as_voice"],
+    )
 
 
 def delivery_text(body: dict[str, Any]) -> str:

@@ -28,7 +28,7 @@ from colleague.agent.run_spec import Assembler, RunSpec
 from colleague.agent.speech.tts_tool import SpeechTools
 from colleague.agent.tracing.tracer import tracing
 from colleague.agent.web.web_access import WebAccess
-from colleague.channels.channel_list import channels_of
+from colleague.channels.channel_list import channel_capabilities, channels_of
 from colleague.channels.message_tool import MessageTools
 from colleague.clock import Clock
 from colleague.config import Settings
@@ -270,7 +270,16 @@ async def _served(
         restrictions = ExpertRestrictions(home, settings)
         tools = _more_tools(home, settings, environ, database, parts)
         main = MainAgent(
-            home, settings, environ, database, servers, history, restrictions, tools, parts.plugin_skills
+            home,
+            settings,
+            environ,
+            database,
+            servers,
+            history,
+            restrictions,
+            tools,
+            parts.plugin_skills,
+            channel_capabilities(plugins.channels),
         )
         experts = ExpertRuns(
             home,

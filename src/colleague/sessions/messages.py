@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from colleague.agent.turn_inputs import TurnInputs
+from colleague.agent.turn_inputs import PEOPLE, TurnInputs
 from colleague.config import Settings
 from colleague.errors import NotFound
 from colleague.main_names import MAIN_AGENT
@@ -16,15 +16,21 @@ from colleague.sessions.compact_command import compact_instructions
 from colleague.sessions.resets import after_trigger, reset_due
 from colleague.sessions.send_policy import Action, resolve_send_policy
 from colleague.store.accept import Arrival, skip, skip_once
+from colleague.store.chat_answers import ChatTarget, stored_place
 from colleague.store.dedupe import is_repeat
 from colleague.store.inbox import QueueRule, Said, Sent, count_waiting, send
 from colleague.store.lanes import head_of, lock_lane
-from colleague.store.session_entry import QueueMode, SessionEntry, find_session, key_of_label, open_session
+from colleague.store.session_entry import (
+    QueueMode,
+    SessionEntry,
+    find_session,
+    keep_place,
+    key_of_label,
+    open_session,
+)
 from colleague.store.session_items import NewItem, last_said_at
 from colleague.store.tx import Tx
 
-PEOPLE = ("command", "api", "page", "chat", "link", "channel")
-"""Ways by which people say something. Only their messages begin a session anew."""
 BEGUN_ANEW = "the session began anew; nothing else was said"
 
 
@@ -109,7 +115,16 @@ def send_message(
             arrival = _arrival(key, message)
         else:
             _reset_if_due(tx, settings, key, entry, channel or key.channel or "")
+        _note_place(tx, key, entry, message)
     return send(tx, _as_said(key, message, arrival), rule or queue_rule(settings, entry, message))
+
+
+def _note_place(tx: Tx, key: SessionKey, entry: SessionEntry, message: SessionMessage) -> None:
+    """Keeps where a person last spoke to the session: turns that nobody asked for are answered there."""
+    target = ChatTarget.of_place(message.place)
+    place = stored_place(target) if target else None
+    if not key.is_subagent and entry.origin != place:
+        keep_place(tx, entry.key, place)
 
 
 def denied_by_policy(

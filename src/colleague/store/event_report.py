@@ -11,6 +11,7 @@ from colleague.clock import iso
 from colleague.errors import NotFound
 from colleague.run_document import MessageDocument
 from colleague.store.accept import Event
+from colleague.store.chat_answers import ANSWER, result_message
 from colleague.store.inbox import is_waiting
 from colleague.store.outbox import outbox_of
 from colleague.store.paging import Order, Page
@@ -66,8 +67,9 @@ def _run(tx: Tx, run: Run) -> dict[str, Any]:
 
 
 def _delivery(tx: Tx, run: Run) -> MessageDocument | None:
-    found = [each for each in outbox_of(tx, run.id) if each.kind in ("delivery", "escalation")]
-    return outbox_document(found[-1]) if found else None
+    found = [each for each in outbox_of(tx, run.id) if each.kind in ("delivery", "escalation", ANSWER)]
+    message = result_message(found)
+    return outbox_document(message) if message else None
 
 
 @dataclass(frozen=True)

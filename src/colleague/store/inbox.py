@@ -147,7 +147,7 @@ def _run_of(tx: Tx, event_id: str) -> str | None:
 
 def _wait(tx: Tx, said: Said, event_id: str, rule: QueueRule, running: Run | None) -> Sent:
     key, mode = said.arrival.session_key, rule.mode
-    if mode in STEERING and (running is None or not _takes_messages(running)):
+    if mode in STEERING and (running is None or not _takes_message(running, said)):
         mode = "followup"
     elif mode == "interrupt":
         mode = "queue"
@@ -174,9 +174,19 @@ def _end_waiting_for_children(tx: Tx, running: Run) -> None:
         wake_run(tx, run)
 
 
-def _takes_messages(running: Run) -> bool:
-    """A run of an expert takes none, and a regular check is not to be mixed with what people say."""
-    return running.kind in TURNS and not json.loads(running.inputs).get("heartbeat")
+def _takes_message(running: Run, said: Said) -> bool:
+    """A run of an expert takes none, a regular check is not to be mixed with what people say, and what comes
+    from another chat gets an answer of its own there."""
+    inputs = json.loads(running.inputs)
+    if running.kind not in TURNS or inputs.get("heartbeat"):
+        return False
+    return "message" not in inputs or _place(running.inputs) == _place(said.arrival.inputs)
+
+
+def _place(inputs: str) -> tuple[str, ...]:
+    """The chat on a channel that a message came from; empty words for none."""
+    place = json.loads(inputs).get("place", {}) if '"place"' in inputs else {}
+    return tuple(place.get(name, "") for name in ("channel", "to", "thread"))
 
 
 def _make_room(tx: Tx, key: str, event_id: str, rule: QueueRule) -> bool:
@@ -265,6 +275,8 @@ def _next_turn(rows: Sequence[WaitingMessage]) -> list[WaitingMessage]:
     for row in rows[1:]:
         led = found[-1].mode == "summary"
         if not led and not (found[-1].mode in MERGED and row.mode in MERGED):
+            break
+        if _place(found[-1].said.arrival.inputs) != _place(row.said.arrival.inputs):
             break
         found.append(row)
     return found

@@ -67,7 +67,7 @@ _DUE = or_(
 _SENDABLE: Select[Any] = (
     select(*_COLUMNS)
     .where(*TO_SEND, _DUE)
-    .order_by(outbox.c.created_at)
+    .order_by(outbox.c.created_at, outbox.c.id)
     .limit(bindparam("most", type_=Integer))
 )
 _FOR_PEOPLE = _SENDABLE.where(outbox.c.channel != SESSIONS)

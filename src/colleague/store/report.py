@@ -25,6 +25,7 @@ from colleague.run_document import (
     TroubleDocument,
 )
 from colleague.store.approvals import approvals_of, waits_for_person
+from colleague.store.chat_answers import ANSWER, result_message
 from colleague.store.delegations import child_runs
 from colleague.store.journal import Call, all_messages, read_calls, read_messages
 from colleague.store.lanes import head_of
@@ -82,7 +83,7 @@ def run_document(tx: Tx, run_id: str) -> RunDocument:
         "outputs": json.loads(run.outputs) if run.outputs else None,
         "narrative": run.narrative,
         "delivery": _delivery(tx, run_id),
-        "notices": [outbox_document(each) for each in _told(tx, run_id) if each.kind != "delivery"],
+        "notices": [outbox_document(each) for each in _told(tx, run_id) if each.kind not in _RESULTS],
         "sla": _sla(run),
         "usage": {
             "input_tokens": used.input_tokens,
@@ -197,10 +198,11 @@ def _told(tx: Tx, run_id: str) -> list[OutboxMessage]:
 
 
 def _delivery(tx: Tx, run_id: str) -> MessageDocument | None:
-    found = [each for each in outbox_of(tx, run_id) if each.kind == "delivery"]
-    return outbox_document(found[-1]) if found else None
+    found = result_message([each for each in outbox_of(tx, run_id) if each.kind in _RESULTS])
+    return outbox_document(found) if found else None
 
 
+_RESULTS = ("delivery", ANSWER)
 SENT = "colleague.sent"
 """In the metadata of an answer: what people were told of it, where a plugin made it another text."""
 _SHOWN = {"sent": "delivered", UNREAD: "waiting"}

@@ -127,6 +127,11 @@ def keep_prompt_report(tx: Tx, key: str, report: str) -> None:
     tx.update(sessions, {"key": key}, system_prompt_report=report)
 
 
+def keep_place(tx: Tx, key: str, place: str | None) -> None:
+    """Where the session was last spoken to, as JSON; None for no channel."""
+    tx.update(sessions, {"key": key}, origin=place)
+
+
 def keep_skills_snapshot(tx: Tx, key: str, snapshot: str) -> None:
     """The skills that the prompt names, as JSON. It holds until a new conversation begins."""
     tx.update(sessions, {"key": key}, skills_snapshot=snapshot)

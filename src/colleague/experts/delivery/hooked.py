@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from colleague.experts.delivery.text import DELIVERY
-from colleague.hooks.events import MessageDelivered, MessageSending
+from colleague.hooks.events import MessageDelivered, MessageSending, SentKind
 from colleague.hooks.runner import GuardFailed, PluginHooks, TextChange
+from colleague.store.chat_answers import ANSWER
 from colleague.store.outbox import OutboxMessage, cancel_sending, not_sent
 from colleague.store.run import Run, get_run
 from colleague.store.tx import Database
@@ -18,6 +19,7 @@ from colleague.store.tx import Database
 log = logging.getLogger(__name__)
 
 ASK_AGAIN_MS = 30_000
+_TOLD: Mapping[str, SentKind] = {DELIVERY: "delivery", ANSWER: "answer"}
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,11 @@ def _text(body: dict[str, Any]) -> str:
 
 
 def tell_sent(hooks: PluginHooks, message: OutboxMessage) -> None:
-    if message.kind == DELIVERY and hooks.has(MessageDelivered.hook):
-        body = json.loads(message.body)
-        about = {"run_id": message.run_id, "session_key": "", "expert": str(body.get("expert", ""))}
-        hooks.tell(MessageDelivered(**about, kind=DELIVERY, channel=message.channel, text=_text(body)))
+    """Of results, and of answers that a channel has taken."""
+    if message.kind not in _TOLD or not hooks.has(MessageDelivered.hook):
+        return
+    body = json.loads(message.body)
+    expert = str(body.get("expert", "")) if message.kind == DELIVERY else ""
+    about = {"run_id": message.run_id, "session_key": str(body.get("session_key", "")), "expert": expert}
+    kind = _TOLD[message.kind]
+    hooks.tell(MessageDelivered(**about, kind=kind, channel=message.channel, text=_text(body)))

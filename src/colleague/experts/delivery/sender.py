@@ -21,6 +21,7 @@ from colleague.main_names import MAIN_CHANNEL
 from colleague.store.activity_lines import tell_delivered, tell_unread
 from colleague.store.announce import TIMEOUT_MS, announce_each
 from colleague.store.approvals import LEARNINGS
+from colleague.store.chat_answers import ANSWER, has_earlier_unsent
 from colleague.store.main_news import arrive_in_main
 from colleague.store.outbox import (
     LONGEST_PAUSE_MS,
@@ -31,7 +32,7 @@ from colleague.store.outbox import (
     waiting_announcements,
     waiting_outbox,
 )
-from colleague.store.tx import Database
+from colleague.store.tx import Database, Tx
 
 log = logging.getLogger(__name__)
 
@@ -112,7 +113,7 @@ class OutboxSender:
         return done
 
     async def _deliver(self, message: OutboxMessage) -> bool:
-        if not await self.database.write(lambda tx: start_sending(tx, message)):
+        if not await self.database.write(lambda tx: _claimed(tx, message)):
             return False
         failpoint("outbox.started")
         try:
@@ -151,3 +152,9 @@ class OutboxSender:
                 hint=f"connected: {', '.join(self.channels)}",
             )
         return channel
+
+
+def _claimed(tx: Tx, message: OutboxMessage) -> bool:
+    """What an agent says arrives in the order in which it was said: a later part waits for an earlier one."""
+    waits = message.kind == ANSWER and has_earlier_unsent(tx, message)
+    return not waits and start_sending(tx, message)

@@ -85,6 +85,7 @@ async def _say(here: Gateway, told: ChannelMessage) -> EventAccepted:
     """To a session of the main agent. Raises UsageError when there is no text."""
     place = {"channel": told.channel_name, "account": told.account_id, "thread": told.thread_id}
     place |= {"group": told.conversation_id if told.place.chat_type != "dm" else ""}
+    place |= {"to": told.conversation_id or told.sender_id, "message": told.message_id}
     sender = {"id": told.sender_id, "name": told.sender_name}
     request = MessageRequest(
         told.message_text,

@@ -1,0 +1,173 @@
+"""What an agent says in a chat reaches the chat, by the channel of a plugin."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from colleague.plugins.enabling import enable_plugin
+from colleague.runtime.requests import DecisionRequest
+from colleague.store.approvals import pending_approvals
+from colleague.store.sweep import sweep
+from tests.integration.sessions.room import House, Room, acting, house
+
+PLUGIN = """
+import json
+
+class Chat:
+    name = "telegram"
+    capabilities = frozenset({can})
+
+    def __init__(self, api):
+        self.file, self.broken = api.data / "said.jsonl", api.data / "broken"
+
+    async def act(self, action, what):
+        if self.broken.exists():
+            raise OSError("nobody answers")
+        with self.file.open("a") as file:
+            file.write(json.dumps([action, vars(what) | {{"target": vars(what.target)}}]) + "\\n")
+        return what.key
+
+    async def read(self, target, limit):
+        return []
+
+def register(api):
+    api.add_channel(Chat(api))
+"""
+PLACE = {"channel": "telegram", "to": "7", "message": "m1"}
+GROUP = "agent:main:telegram:group:-100"
+
+
+def chat_house(
+    tmp_path: Path, *replies: dict[str, Any], can: tuple[str, ...] = ("send",), **more: Any
+) -> House:
+    place = house(tmp_path, *replies, **more)
+    folder = place.folder / "plugins" / "chat"
+    folder.mkdir(parents=True)
+    (folder / "plugin.py").write_text(PLUGIN.format(can=json.dumps(can)))
+    return place
+
+
+async def enable(place: House, room: Room) -> None:
+    assert await enable_plugin(place.home, room.settings, os.environ, "chat") == ""
+
+
+def chatting(place: House, acts: Any) -> None:
+    acting(place, lambda room: enable(place, room))
+    acting(place, acts)
+
+
+def sent(place: House) -> list[tuple[str, dict[str, Any]]]:
+    file = place.home.state / "plugin-data" / "chat" / "said.jsonl"
+    return [tuple(json.loads(line)) for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def texts(place: House) -> list[str]:
+    return [what["text"] for _, what in sent(place)]
+
+
+def test_an_answer_goes_where_it_was_asked_and_the_event_says_so(tmp_path: Path) -> None:
+    place = chat_house(tmp_path, {"text": "[[reply_to_current]]Hello Ann."})
+
+    async def acts(room: Room) -> None:
+        told = await room.send("Hi", place=PLACE)
+        run = await room.work(str(told.run_id))
+        [(action, what)] = sent(place)
+        assert (action, what["text"], what["message_id"]) == ("send", "Hello Ann.", "m1")
+        assert what["target"] == {
+            "agent_id": "main",
+            "session_key": "agent:main:main",
+            "to": "7",
+            "thread": "",
+        }
+        event = await room.service.event(told.event_id)
+        assert (event["delivery"]["status"], event["delivery"]["channel"]) == ("delivered", "telegram")
+        await room.say("Who are you?")
+        assert len(sent(place)) == 1, "a person at the terminal is answered there"
+        assert run.outcome == "completed"
+
+    chatting(place, acts)
+
+
+def test_silence_is_kept_failures_are_told_and_long_answers_are_parted_in_order(tmp_path: Path) -> None:
+    long = "\n\n".join(f"Paragraph {number}. " + "word " * 60 for number in range(8))
+    place = chat_house(
+        tmp_path,
+        {"when": "Are you there", "text": "NO_REPLY"},
+        {"when": "Tell me all", "text": long},
+        {"when": "And now", "error": "auth"},
+        channels={"telegram": {"textChunkLimit": 1000, "replyToMode": "all"}},
+    )
+
+    async def acts(room: Room) -> None:
+        await room.say("Are you there?", GROUP, place=PLACE)
+        assert sent(place) == []
+        broken = place.home.state / "plugin-data" / "chat" / "broken"
+        broken.touch()
+        run = await room.say("Tell me all.", GROUP, place=PLACE)
+        assert run is not None
+        report = await room.service.run(run.id)
+        assert report["delivery"]["status"] == "failed"
+        assert sent(place) == []
+        broken.unlink()
+        for _ in range(5):
+            room.place.clock.move(seconds=3600)
+            await room.host.deliver()
+        assert "\n\n".join(texts(place)).split() == long.split()
+        assert [what["message_id"] for _, what in sent(place)][:2] == ["m1", ""]
+        assert all(len(text) <= 1000 for text in texts(place))
+        count = len(sent(place))
+        await room.say("And now?", GROUP, place=PLACE)
+        assert "This turn failed" in texts(place)[count]
+
+    chatting(place, acts)
+
+
+def test_what_comes_later_goes_where_the_session_was_last_spoken_to(tmp_path: Path) -> None:
+    """A decision at another place begins a turn of the chat; a message from another chat has a turn of its
+    own, and its own answer."""
+    place = chat_house(
+        tmp_path,
+        {"when": "Run it", "calls": [{"operation": "exec", "arguments": {"command": "true"}}]},
+        {"when": "exec with", "text": "It has run."},
+        {"when": "Who else", "text": "Only you."},
+        defaults={"userTimezone": "UTC"},
+        tools={"approvals": {"exec": "confirm"}},
+    )
+
+    async def acts(room: Room) -> None:
+        await room.say("Run it", GROUP, place=PLACE | {"thread": "5"})
+        [asked] = await room.database.read(pending_approvals)
+        await room.service.decide([DecisionRequest(asked.id, "approve", "ann")])
+        await room.work_all()
+        assert texts(place) == ["Noted.", "It has run."]
+        assert {what["target"]["thread"] for _, what in sent(place)} == {"5"}
+
+        first = await room.send("Hello", GROUP, place=PLACE)
+        second = await room.send("Who else", GROUP, place={"channel": "telegram", "to": "8"})
+        third = await room.send("Are you still there?", GROUP)
+        assert (first.queued, second.queued, third.queued) == ("started", "queued", "queued")
+        for _ in range(3):
+            await room.work_all()
+            room.place.clock.move(seconds=60)
+            await sweep(room.database)
+        told = [(what["target"]["to"], what["text"]) for _, what in sent(place)][2:]
+        assert told == [("7", "Noted."), ("8", "Only you.")]
+
+    chatting(place, acts)
+
+
+def test_a_turn_that_cannot_begin_is_told_as_well(tmp_path: Path) -> None:
+    place = chat_house(tmp_path)
+
+    async def acts(room: Room) -> None:
+        told = await room.send("Hi", place=PLACE)
+        (place.folder / "play.yaml").unlink()
+        await room.work(str(told.run_id))
+        [text] = texts(place)
+        assert text.startswith("This turn failed: ")
+        assert (await room.texts())[-1] == ("event", text)
+
+    chatting(place, acts)
