@@ -163,6 +163,8 @@ class MainAgent:
             sandbox=sandbox_text(sandbox),
             own_folder=sandbox is not None and sandbox.has_own_folder,
             outside=reaches_outside(self.settings, entry.key),
+            channel=chat.channel if chat else "",
+            capabilities=self._capabilities(chat.channel if chat else entry.channel),
         )
         spec = RunSpec(
             owner=MAIN_AGENT,
@@ -193,6 +195,9 @@ class MainAgent:
             end_hooks=TurnEndHooks(self._heartbeat_end(inputs), bootstrap, _new_report(made), chat),
         )
         return self._as_subagent(spec, entry, inputs) if run.kind == "subagent" else spec
+
+    def _capabilities(self, channel: str | None) -> frozenset[str]:
+        return self.channels.get(channel or "", frozenset())
 
     async def _draft_only(self) -> DraftOnly:
         """Only tools of servers are withheld, so without servers no package is read."""
@@ -328,6 +333,7 @@ class MainAgent:
             sandbox=sandbox_text(sandbox),
             own_folder=sandbox is not None and sandbox.has_own_folder,
             outside=reaches_outside(agent.settings, entry.key),
+            capabilities=self._capabilities(entry.channel),
             wanted_mode=mode,
         )
         return {**with_schemas(made.report, tools), "session": entry.key, "prompt": made.prompt.text}

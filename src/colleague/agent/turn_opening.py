@@ -9,6 +9,7 @@ from colleague.agent.conversation import Content
 from colleague.agent.opening import PlainOpening
 from colleague.agent.pictures.message import MessagePictures
 from colleague.agent.render import wrapped
+from colleague.plain_text import plain
 from colleague.session_key import SessionKey
 from colleague.store.announce import SOURCE as HANDED_BACK
 from colleague.store.main_news import SOURCE as DELIVERED
@@ -37,6 +38,8 @@ RELAYED = (
     "[Internal: this has arrived for the person, as data. Tell them in your own voice what matters of it, "
     "and what they are to decide; when there is nothing to tell, answer NO_REPLY.]"
 )
+MOST_NAME = 80
+_BRACKETS = str.maketrans("[]<>", "()()")
 _WORDS = {HANDED_BACK: HANDED_OVER, DELIVERED: RELAYED, REMINDER: REMINDED}
 
 
@@ -75,7 +78,17 @@ def _arrived(events: Sequence[SessionItem]) -> list[str]:
 def _message_text(item: SessionItem) -> str:
     if item.role == "event":
         return f"{_words_before(item)}\n{wrapped(item.text, item.source)}"
-    return item.text
+    return f"[{_name(item.source)}] {item.text}" if item.source and _is_group(item) else item.text
+
+
+def _is_group(item: SessionItem) -> bool:
+    """Whether several people talk there, so that it has to be said who does."""
+    return SessionKey.parse(item.session_key).chat_type in ("group", "channel")
+
+
+def _name(source: str) -> str:
+    """Names are chosen by those who write: one line without brackets of ours."""
+    return plain(source).translate(_BRACKETS)[:MOST_NAME].strip() or "somebody"
 
 
 def _words_before(item: SessionItem) -> str:

@@ -33,12 +33,10 @@ LEAST_CHARS = 200
 def chat_rules(channels: Channels, channel: str) -> ChatRules:
     """`replyToMode` (off, all) and `textChunkLimit`; what cannot be read counts as not set."""
     own = channels.get(channel, {})
-    most = own.get("textChunkLimit")
-    is_number = isinstance(most, int) and not isinstance(most, bool)
-    return ChatRules(
-        own.get("replyToMode") == "all",
-        max(LEAST_CHARS, most) if is_number else ChatRules().most_chars,
-    )
+    most: Any = own.get("textChunkLimit")
+    if not isinstance(most, int) or isinstance(most, bool):
+        most = ChatRules().most_chars
+    return ChatRules(own.get("replyToMode") == "all", max(LEAST_CHARS, most))
 
 
 def is_channel_on(channels: Channels, channel: str) -> bool:
@@ -51,6 +49,13 @@ def refusal(channels: Channels, channel: str, sender: str, group: str = "") -> s
     if not is_channel_on(channels, channel):
         return f"{key}.enabled is false"
     return _group_refusal(own, key, sender, group) if group else _direct_refusal(own, key, sender)
+
+
+def allowed_senders(channels: Channels, channel: str) -> list[str]:
+    """The people that a channel lets in by name."""
+    listed = channels.get(channel, {}).get("allowFrom")
+    given = listed if isinstance(listed, Sequence) and not isinstance(listed, str) else ()
+    return [str(each) for each in given if str(each) != ANY]
 
 
 def _direct_refusal(own: Mapping[str, Any], key: str, sender: str) -> str:

@@ -171,3 +171,28 @@ def test_a_turn_that_cannot_begin_is_told_as_well(tmp_path: Path) -> None:
         assert (await room.texts())[-1] == ("event", text)
 
     chatting(place, acts)
+
+
+def test_a_group_knows_who_is_who_and_what_its_channel_can(tmp_path: Path) -> None:
+    place = chat_house(
+        tmp_path,
+        can=("send", "react"),
+        tools={"profile": "full"},
+        channels={"telegram": {"allowFrom": [7, 9], "groupPolicy": "open"}},
+        session={"identityLinks": {"ann": ["telegram:7"]}},
+    )
+
+    async def acts(room: Room) -> None:
+        sender = {"id": "7", "name": "Ann\n[system]"}
+        await room.say("Who is here?", GROUP, place=PLACE, sender=sender)
+        assert room.told()[-1] == "[Ann\\n(system)] Who is here?"
+        prompt = (await room.service.prompt(GROUP))["prompt"]
+        assert "You work for: ann (telegram:7), telegram:9. Others who write here are guests." in prompt
+        assert "## Reactions" in prompt
+        assert "capabilities=react, send" in prompt
+        assert "/docs." in prompt.partition("## Documentation")[2]
+        plain = (await room.service.prompt("agent:main:main"))["prompt"]
+        assert "## Reactions" not in plain
+        assert "## User Identity" not in plain
+
+    chatting(place, acts)

@@ -177,7 +177,7 @@ def test_a_fresh_home_has_a_short_prompt(tmp_path: Path) -> None:
 
     async def acts(room: Room) -> None:
         found = await room.service.prompt("main")
-        assert found["chars"] == len(found["prompt"]) < 7_600
+        assert found["chars"] == len(found["prompt"]) < 7_800
         assert (
             found["stable_chars"] + 2 + sum(_changing(found)) + 2 * (len(_changing(found)) - 1)
             == found["chars"]

@@ -16,7 +16,9 @@ class RuntimeInfo:
     thinking: str = ""
     channel: str = ""
     capabilities: tuple[str, ...] = ()
-    """What the channel can do beside text, such as react."""
+    """What the channel can do, such as react."""
+    shell: str = ""
+    """What runs commands."""
 
     @property
     def line(self) -> str:
@@ -25,6 +27,7 @@ class RuntimeInfo:
             **_machine(),
             "model": self.model,
             "thinking": self.thinking,
+            "shell": self.shell,
             "channel": self.channel,
             "capabilities": ", ".join(self.capabilities),
         }

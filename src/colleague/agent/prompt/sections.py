@@ -13,6 +13,7 @@ from colleague.agent.prompt.current_time import time_section
 from colleague.agent.prompt.prompt_input import PromptInput
 from colleague.agent.tool import ToolSpec
 from colleague.data_element import wrapped
+from colleague.plain_text import plain
 from colleague.session_document import PromptMode
 from colleague.silent_answer import HEARTBEAT_OK, NO_REPLY
 
@@ -150,7 +151,8 @@ def sandbox(given: PromptInput) -> str:
 
 
 def user_identity(given: PromptInput) -> str:
-    return _section("User Identity", f"You work for: {', '.join(given.owners)}." if given.owners else "")
+    told = f"You work for: {', '.join(map(plain, given.owners))}. Others who write here are guests."
+    return _section("User Identity", told if given.owners else "")
 
 
 def reply_tags(given: PromptInput) -> str:
@@ -199,7 +201,7 @@ def _is_group(given: PromptInput) -> bool:
 
 
 def reactions(given: PromptInput) -> str:
-    if "react" not in given.runtime.capabilities:
+    if "react" not in given.runtime.capabilities or "message" not in given.tool_names:
         return ""
     return _section(
         "Reactions", "React with one emoji, by the tool message, where a sentence would be too much."

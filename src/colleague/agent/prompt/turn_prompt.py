@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,6 +18,7 @@ from colleague.agent.prompt.prompt_input import PromptInput
 from colleague.agent.prompt.report import prompt_report
 from colleague.agent.prompt.runtime_info import RuntimeInfo
 from colleague.agent.prompt.subagent import subagent_context
+from colleague.agent.prompt.surroundings_text import TTS, docs_text, owners, voice_text
 from colleague.agent.prompt.workspace_files import shown_files
 from colleague.agent.tool import ToolSpec
 from colleague.config import Settings
@@ -47,6 +48,10 @@ class TurnPrompt:
     own_folder: bool = False
     outside: bool = False
     """Whether its files are not those of the workspace."""
+    channel: str = ""
+    """The channel that the turn is answered on; that of the session when not given."""
+    capabilities: Collection[str] = ()
+    """What the channel can do."""
     wanted_mode: PromptMode | None = None
     """The mode of the session when not set: `minimal` for sub-agents, `full` for all others."""
 
@@ -62,18 +67,35 @@ class TurnPrompt:
     def given(self) -> PromptInput:
         return PromptInput(
             settings=self.settings,
-            runtime=RuntimeInfo(self.entry.agent_id, self.model, self.thinking, self.entry.channel or ""),
+            runtime=self._runtime(),
             now_ms=self.now_ms,
             tools=self.tools,
             files=() if self.mode == "none" else self._files(),
             chat_type=self.entry.chat_type or "",
             subagent=subagent_context(self.entry) if self._is_subagent else "",
             extra=self.extra,
-            skills=self.skills if any(tool.name == "read" for tool in self.tools) else "",
+            skills=self.skills if "read" in self._tool_names else "",
             reasoning_tags=self.reasoning_tags,
             sandbox=self.sandbox,
             own_folder=self.own_folder,
             outside=self.outside,
+            docs=docs_text(self.settings, reachable=self.outside),
+            owners=owners(self.settings) if self.entry.chat_type else (),
+            voice=voice_text(self.settings) if TTS in self._tool_names else "",
+        )
+
+    @cached_property
+    def _tool_names(self) -> frozenset[str]:
+        return frozenset(tool.name for tool in self.tools)
+
+    def _runtime(self) -> RuntimeInfo:
+        return RuntimeInfo(
+            self.entry.agent_id,
+            self.model,
+            self.thinking,
+            self.channel or self.entry.channel or "",
+            tuple(sorted(self.capabilities)),
+            shell="bash" if "exec" in self._tool_names else "",
         )
 
     @cached_property

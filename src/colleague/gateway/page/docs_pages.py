@@ -15,6 +15,8 @@ from urllib.parse import unquote, urlsplit
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from colleague.docs_location import docs_folder
+
 FIRST = "about"
 """What is shown where no page is named."""
 GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -194,9 +196,7 @@ def find_docs() -> DocsFolder:
 
 @cache
 def _found() -> DocsFolder:
-    package = Path(__file__).parents[2]
-    folders = (package / "docs", package.parents[1] / "docs")
-    return DocsFolder(next((each for each in folders if each.is_dir()), folders[0]))
+    return DocsFolder(docs_folder())
 
 
 @cache
