@@ -13,8 +13,9 @@ from colleague.agent.turn_inputs import PEOPLE, TurnInputs
 from colleague.config import Settings
 from colleague.config.channel_access import chat_rules
 from colleague.store.chat_answers import ChatTarget
+from colleague.store.delegations import get_delegation
 from colleague.store.run import Run
-from colleague.store.session_entry import SessionEntry
+from colleague.store.session_entry import SessionEntry, find_session
 from colleague.store.tables import events
 from colleague.store.tx import Database, Tx
 
@@ -30,8 +31,8 @@ async def chat_target(
     if not any(SEND in can for can in channels.values()):
         return None
     place = TurnInputs.of(run).place
-    if not place.get("channel") and not await database.read(lambda tx: _is_of_people(tx, run)):
-        place = _last_place(entry)
+    if not place.get("channel"):
+        place = await database.read(lambda tx: _unasked_place(tx, run, entry))
     target = ChatTarget.of_place(place)
     if target is None or SEND not in channels.get(target.channel, ()):
         return None
@@ -39,13 +40,25 @@ async def chat_target(
     return replace(target, replies=rules.replies, most_chars=rules.most_chars)
 
 
-def _is_of_people(tx: Tx, run: Run) -> bool:
-    """Whether a person began the turn: one who wrote on no channel reads the session."""
+def _unasked_place(tx: Tx, run: Run, entry: SessionEntry) -> dict[str, str]:
+    """Of a turn that began at no place on a channel. A person who began it reads the session; the result of a
+    sub-agent goes to the thread that this has; all else to where the session was last spoken to."""
     row = tx.one(select(events.c.source).where(events.c.id == run.event_id))
-    return row is not None and row.source in PEOPLE
+    if row is not None and row.source in PEOPLE:
+        return {}
+    if run.kind == "subagent":
+        origin = _origin(entry)
+        return _place(origin.get("place")) if not origin.get("announces", True) else {}
+    delegation = get_delegation(tx, str(json.loads(run.inputs).get("delegation", "")))
+    child = find_session(tx, delegation.child_session) if delegation else None
+    return _place(_origin(child).get("place")) or _place(_origin(entry))
 
 
-def _last_place(entry: SessionEntry) -> dict[str, str]:
-    """Where the session was last spoken to."""
-    found: dict[str, Any] = json.loads(entry.origin or "{}")
-    return {name: str(found[name]) for name in ("channel", "to", "thread") if found.get(name)}
+def _origin(entry: SessionEntry | None) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(entry.origin or "{}") if entry else {}
+    return found
+
+
+def _place(found: Any) -> dict[str, str]:
+    given = found if isinstance(found, dict) else {}
+    return {name: str(given[name]) for name in ("channel", "to", "thread") if given.get(name)}

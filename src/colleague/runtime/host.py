@@ -29,6 +29,7 @@ from colleague.agent.speech.tts_tool import SpeechTools
 from colleague.agent.tracing.tracer import tracing
 from colleague.agent.web.web_access import WebAccess
 from colleague.channels.channel_list import channel_capabilities, channels_of
+from colleague.channels.channel_threads import ChannelThreads
 from colleague.channels.message_tool import MessageTools
 from colleague.clock import Clock
 from colleague.config import Settings
@@ -347,7 +348,9 @@ def _more_tools(
     """What agents have beside files and servers. Of two tools with one name the first counts."""
     return (
         CommandTools(home, environ, parts.commands, ExpertRestrictions(home, settings), parts.plugin_skills),
-        SessionTools(database, ExpertMessages(home, settings, environ)),
+        SessionTools(
+            database, ExpertMessages(home, settings, environ), ChannelThreads(parts.plugins.channels)
+        ),
         ProposalTools(database),
         CronTools(database),
         MessageTools({**parts.plugins.channels, **channels_of(database)}, parts.plugins.hooks),

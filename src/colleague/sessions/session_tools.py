@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from colleague.agent.tool import Tool
 from colleague.config import Settings
 from colleague.sessions.expert_sessions import ExpertSessions
+from colleague.sessions.threads import ThreadOpener
 from colleague.sessions.tools.looking import (
     AgentsListTool,
     SessionsHistoryTool,
@@ -28,6 +29,7 @@ class SessionTools:
 
     database: Database
     experts: ExpertSessions
+    threads: ThreadOpener | None = None
 
     async def tools(self, run: Run, entry: SessionEntry, settings: Settings) -> Sequence[Tool]:
         """A sub-agent that may spawn manages its own; one that may not only lists."""
@@ -46,7 +48,7 @@ class SessionTools:
     def _managing(self, run: Run, entry: SessionEntry, settings: Settings) -> list[Tool]:
         database = self.database
         return [
-            SessionsSpawnTool(database, settings, run, entry),
+            SessionsSpawnTool(database, settings, run, entry, self.threads),
             SubagentsTool(database, settings, run, entry),
             SessionsListTool(database, settings, entry),
             SessionsHistoryTool(database, settings, entry),

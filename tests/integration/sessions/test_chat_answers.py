@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from colleague.plugins.enabling import enable_plugin
 from colleague.runtime.requests import DecisionRequest
+from colleague.sessions.routing import ChatPlace
+from colleague.sessions.threads import session_of_thread
 from colleague.store.approvals import pending_approvals
 from colleague.store.sweep import sweep
 from tests.integration.sessions.room import House, Room, acting, house
@@ -196,3 +199,70 @@ def test_a_group_knows_who_is_who_and_what_its_channel_can(tmp_path: Path) -> No
         assert "## User Identity" not in plain
 
     chatting(place, acts)
+
+
+class TestThreads:
+    """A sub-agent with `thread: true` has a thread of the chat to itself."""
+
+    CAN = ("send", "thread-create", "thread-reply")
+
+    @staticmethod
+    def spawning(**more: Any) -> dict[str, Any]:
+        arguments = {"task": "Look it up", "label": "look", "thread": True} | more
+        return {"when": "Find out", "calls": [{"operation": "sessions_spawn", "arguments": arguments}]}
+
+    def test_what_its_parent_tells_of_it_goes_to_the_thread(self, tmp_path: Path) -> None:
+        place = chat_house(
+            tmp_path,
+            self.spawning(),
+            {"when": "Look it up", "text": "It is 42."},
+            {"when": "It is 42", "text": "The answer is 42."},
+            can=self.CAN,
+        )
+
+        async def acts(room: Room) -> None:
+            await room.say("Find out", GROUP, place=PLACE)
+            await room.work_all()
+            [opened, here, there] = sent(place)
+            assert (opened[0], opened[1]["name"], opened[1]["message_id"]) == ("thread-create", "look", "m1")
+            assert (here[0], here[1]["text"]) == ("send", "Noted.")
+            assert (there[0], there[1]["text"]) == ("thread-reply", "The answer is 42.")
+            assert there[1]["target"]["thread"] == opened[1]["key"]
+
+        chatting(place, acts)
+
+    def test_one_that_speaks_for_itself_is_talked_to_there(self, tmp_path: Path) -> None:
+        place = chat_house(
+            tmp_path,
+            self.spawning(mode="session", expectsCompletionMessage=False),
+            {"when": "Look it up", "text": "It is 42."},
+            {"when": "Are you sure", "text": "Quite."},
+            can=self.CAN,
+        )
+
+        async def acts(room: Room) -> None:
+            await room.say("Find out", GROUP, place=PLACE)
+            await room.work_all()
+            opened, *told = sent(place)
+            thread = opened[1]["key"]
+            assert [what["text"] for _, what in told] == ["Noted.", "It is 42."]
+            where = ChatPlace("telegram", "9", "group", "7", thread)
+            key = await room.database.read(lambda tx: session_of_thread(tx, where))
+            await room.say("Are you sure?", str(key), place=PLACE | {"thread": thread})
+            assert sent(place)[-1][0] == "thread-reply"
+            assert texts(place)[-1] == "Quite."
+            elsewhere = replace(where, thread_id="1")
+            assert await room.database.read(lambda tx: session_of_thread(tx, elsewhere)) is None
+
+        chatting(place, acts)
+
+    def test_a_chat_without_threads_refuses_it(self, tmp_path: Path) -> None:
+        place = chat_house(tmp_path, self.spawning())
+
+        async def acts(room: Room) -> None:
+            await room.say("Find out", GROUP, place=PLACE)
+            assert "the channel telegram cannot open threads" in room.told()[-1]
+            await room.say("Find out", "agent:main:main")
+            assert "on no channel that has threads" in room.told()[-1]
+
+        chatting(place, acts)

@@ -15,9 +15,17 @@ ROLE = (
     "task explicitly tells you to contact somebody."
 )
 
+IN_THREAD = (
+    "You are a sub-agent: another agent started you for one task, in a thread of your own. People read there "
+    "what you answer, and what they write in it is said to you. Do what the task and they say and nothing "
+    "beyond it. Use the tool `message` only when you are explicitly told to contact somebody elsewhere."
+)
+
 
 def subagent_context(entry: SessionEntry) -> str:
-    return "\n\n".join([f"## Sub-Agent\n\n{ROLE}", *_task(json.loads(entry.origin) if entry.origin else {})])
+    origin = json.loads(entry.origin) if entry.origin else {}
+    alone = origin.get("place") and not origin.get("announces", True)
+    return "\n\n".join([f"## Sub-Agent\n\n{IN_THREAD if alone else ROLE}", *_task(origin)])
 
 
 def _task(origin: dict[str, Any]) -> list[str]:

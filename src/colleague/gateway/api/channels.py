@@ -15,6 +15,7 @@ from colleague.gateway.schemas import EventAccepted, EventsAccepted, JsonObject
 from colleague.hooks.events import MessageReceived
 from colleague.runtime.requests import MessageRequest
 from colleague.sessions.routing import session_for
+from colleague.sessions.threads import session_of_thread
 from colleague.store.accept import Arrival
 from colleague.triggers.channel import ChannelMessage, matches, read_message
 from colleague.triggers.intake import arrival_of, fire_all
@@ -93,7 +94,8 @@ async def _say(here: Gateway, told: ChannelMessage) -> EventAccepted:
         place={name: value for name, value in place.items() if value},
         dedupe_key=f"message:{told.channel_name}:{told.message_id}" if told.message_id else None,
     )
-    key = session_for(here.live.settings.session, told.place)
+    bound = await here.database.read(lambda tx: session_of_thread(tx, told.place))
+    key = bound or session_for(here.live.settings.session, told.place)
     sent = await here.service.send(str(key), request)
     here.metrics.event("duplicate" if sent.duplicate else "accepted")
     return EventAccepted(

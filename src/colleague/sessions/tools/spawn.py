@@ -8,6 +8,7 @@ from typing import Any
 
 from colleague.agent.tool import DelegatingTool, Handover, NotSent, ToolRequest, ToolSpec
 from colleague.agent.tools.arguments import parameters
+from colleague.agent.turn_inputs import TurnInputs
 from colleague.config import Settings
 from colleague.config.agents import NEAREST_LEVEL, Subagents
 from colleague.errors import ColleagueError, NotFound
@@ -17,6 +18,7 @@ from colleague.session_label import parse_label
 from colleague.sessions.changes import model_columns
 from colleague.sessions.envelope import envelope
 from colleague.sessions.messages import SessionMessage, send_message
+from colleague.sessions.threads import ThreadOpener, thread_columns
 from colleague.sessions.tools.send import EACH_BY_ITSELF
 from colleague.store.delegations import GOES_ON, NewDelegation, add_delegation
 from colleague.store.ids import new_id
@@ -49,6 +51,7 @@ class SessionsSpawnTool(DelegatingTool):
     settings: Settings
     run: Run
     entry: SessionEntry
+    threads: ThreadOpener | None = None
 
     @property
     def spec(self) -> ToolSpec:
@@ -69,13 +72,15 @@ class SessionsSpawnTool(DelegatingTool):
         self._require_possible(given)
         key = SessionKey.for_subagent(new_id(), agent=agent)
         message = self._message(given, await self._text(given))
+        place = await self._thread(given, label, request.key)
 
         def start(tx: Tx) -> str | None:
             self._require_room(tx, label)
-            origin = json.dumps(self._origin(given, label), ensure_ascii=False)
+            origin = json.dumps(self._origin(given, label, place), ensure_ascii=False)
             known = {"spawned_by": self.entry.key, "spawn_depth": self.entry.spawn_depth + 1}
             chosen = {**model_columns(message.model or None), "thinking_level": message.thinking or None}
-            open_session(tx, str(key), agent, label=label, origin=origin, **known, **chosen)
+            bound = thread_columns(place) if place else {}
+            open_session(tx, str(key), agent, label=label, origin=origin, **known, **chosen, **bound)
             sent = send_message(tx, self.settings, key, message, EACH_BY_ITSELF)
             if sent.queued == "denied":
                 raise NotSent("the send policy of this home denies messages to sub-agents")
@@ -134,8 +139,6 @@ class SessionsSpawnTool(DelegatingTool):
             raise NotSent(error.message) from None
 
     def _require_possible(self, given: dict[str, Any]) -> None:
-        if given.get("thread"):
-            raise NotSent("no channel here can open a thread; spawn it without thread")
         if given.get("mode") == "session" and given.get("cleanup") == "delete":
             raise NotSent("mode session keeps it and cleanup delete does not; leave one of them out")
         if self.entry.spawn_depth >= self._rules.max_spawn_depth:
@@ -155,7 +158,18 @@ class SessionsSpawnTool(DelegatingTool):
             return task
         return await self.database.read(lambda tx: envelope(tx, task, self.entry))
 
-    def _origin(self, given: dict[str, Any], label: str | None) -> dict[str, Any]:
+    async def _thread(self, given: dict[str, Any], label: str | None, key: str) -> dict[str, str]:
+        """A new thread of the chat that this turn is in, which is then the child's own; empty for none. It is
+        opened before anything is stored: the channel knows a repeat by its key."""
+        if not given.get("thread"):
+            return {}
+        await self.database.read(lambda tx: self._require_room(tx, label))
+        if self.threads is None:
+            raise NotSent("no channel here can open a thread; spawn it without thread")
+        here = TurnInputs.of(self.run).place or json.loads(self.entry.origin or "{}")
+        return await self.threads.open_thread(self.entry, here, label or str(given["task"]), key)
+
+    def _origin(self, given: dict[str, Any], label: str | None, place: dict[str, str]) -> dict[str, Any]:
         """What the child's prompt says of why it is there."""
         fork = {"transcript": self.run.transcript, "before": self.run.seq}
         return {
@@ -164,6 +178,8 @@ class SessionsSpawnTool(DelegatingTool):
             "requester": self.entry.key,
             "mode": given.get("mode", "run"),
             "fork": fork if given.get("context") == "fork" else None,
+            "place": place or None,
+            "announces": given.get("expectsCompletionMessage", True),
         }
 
     def _message(self, given: dict[str, Any], text: str) -> SessionMessage:
