@@ -37,7 +37,7 @@ async def chat_target(
     if target is None or SEND not in channels.get(target.channel, ()):
         return None
     rules = chat_rules(settings.channels, target.channel)
-    return replace(target, replies=rules.replies, most_chars=rules.most_chars)
+    return replace(target, replies=rules.replies, most_chars=rules.most_chars, history=rules.history)
 
 
 def _unasked_place(tx: Tx, run: Run, entry: SessionEntry) -> dict[str, str]:

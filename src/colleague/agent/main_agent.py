@@ -43,6 +43,7 @@ from colleague.agent.run_spec import CannotAssemble, RunSpec
 from colleague.agent.served_tool import LoginNeededTool, served_tool
 from colleague.agent.session_profile import AUTO, stay_with, wanted_profile
 from colleague.agent.session_skills import SessionSkills, SkillFinder, keep_snapshot, session_skills
+from colleague.agent.thread_history import ThreadHistory, with_thread_history
 from colleague.agent.tool import Tool
 from colleague.agent.tools.apply_patch import ApplyPatchTool
 from colleague.agent.tools.fence import Fence
@@ -106,6 +107,7 @@ class MainAgent:
     """Folders with skills of plugins."""
     channels: Capabilities = field(default_factory=dict)
     """The channels that answers can be sent to."""
+    threads: ThreadHistory | None = None
     home_settings: Settings | None = None
     """Where `settings` are those of one agent: the ones that they were made from."""
 
@@ -179,7 +181,7 @@ class MainAgent:
             same_call_limit=repeat_limit(self.settings, entry.agent_id),
             failures_repeat=True,
             timeout_seconds=inputs.timeout_seconds or self.settings.agents.defaults.timeout_seconds,
-            opening=opening,
+            opening=with_thread_history(opening, self.threads, entry, chat),
             history=partial(
                 self.history.before, most=self._most_turns(entry), result_chars=result_chars(window, rules)
             ),

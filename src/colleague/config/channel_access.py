@@ -11,7 +11,7 @@ READ = frozenset(
     {
         *PLACES,
         *("enabled", "allowFrom", "dmPolicy", "groupPolicy", "groupAllowFrom"),
-        *("replyToMode", "textChunkLimit"),
+        *("replyToMode", "textChunkLimit", "thread"),
     }
 )
 """The keys that count for every channel. All others are for the plugin that has it."""
@@ -21,22 +21,32 @@ Channels = Mapping[str, Mapping[str, Any]]
 
 
 class ChatRules(NamedTuple):
-    """How answers are sent on a channel. `replies`: each as a reply to the message that is answered."""
+    """How a channel is answered on. `replies`: each answer is a reply to the message that is answered.
+    `history`: how many earlier messages of a thread are told to an agent that comes into it."""
 
     replies: bool = False
     most_chars: int = 4_000
+    history: int = 100
 
 
 LEAST_CHARS = 200
 
 
 def chat_rules(channels: Channels, channel: str) -> ChatRules:
-    """`replyToMode` (off, all) and `textChunkLimit`; what cannot be read counts as not set."""
-    own = channels.get(channel, {})
-    most: Any = own.get("textChunkLimit")
-    if not isinstance(most, int) or isinstance(most, bool):
-        most = ChatRules().most_chars
-    return ChatRules(own.get("replyToMode") == "all", max(LEAST_CHARS, most))
+    """`replyToMode` (off, all), `textChunkLimit` and `thread.initialHistoryLimit`; what cannot be read counts
+    as not set."""
+    own, usual = channels.get(channel, {}), ChatRules()
+    thread = own.get("thread")
+    limit = thread.get("initialHistoryLimit") if isinstance(thread, Mapping) else None
+    return ChatRules(
+        own.get("replyToMode") == "all",
+        max(LEAST_CHARS, _number(own.get("textChunkLimit"), usual.most_chars)),
+        min(usual.history, _number(limit, usual.history)),
+    )
+
+
+def _number(value: Any, usual: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else usual
 
 
 def is_channel_on(channels: Channels, channel: str) -> bool:

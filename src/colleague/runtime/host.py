@@ -281,6 +281,7 @@ async def _served(
             tools,
             parts.plugin_skills,
             channel_capabilities(plugins.channels),
+            ChannelThreads(plugins.channels),
         )
         experts = ExpertRuns(
             home,

@@ -31,6 +31,8 @@ class ChatTarget:
     """Whether every answer is a reply to that message, also where the agent does not say so."""
     most_chars: int = 4_000
     """Of one message there."""
+    history: int = 100
+    """How many earlier messages of its thread an agent is told that comes into it."""
 
     @classmethod
     def of_place(cls, place: Mapping[str, str]) -> ChatTarget | None:

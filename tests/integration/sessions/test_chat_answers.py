@@ -18,6 +18,7 @@ from tests.integration.sessions.room import House, Room, acting, house
 
 PLUGIN = """
 import json
+from colleague.channels.channel import ReadMessage
 
 class Chat:
     name = "telegram"
@@ -34,7 +35,8 @@ class Chat:
         return what.key
 
     async def read(self, target, limit):
-        return []
+        said = [("m0", "Bob", "It is about the lease."), ("m1", "Ann", "What do you say?")]
+        return [ReadMessage(id, sender, text, "09:00") for id, sender, text in said][-limit:]
 
 def register(api):
     api.add_channel(Chat(api))
@@ -266,3 +268,17 @@ class TestThreads:
             assert "on no channel that has threads" in room.told()[-1]
 
         chatting(place, acts)
+
+
+def test_a_session_that_begins_in_a_thread_knows_what_was_said_there(tmp_path: Path) -> None:
+    place = chat_house(tmp_path, can=("send", "read"))
+
+    async def acts(room: Room) -> None:
+        thread = f"{GROUP}:thread:5"
+        for text in ("What do you say?", "And now?"):
+            await room.say(text, thread, place=PLACE | {"thread": "5"}, sender={"name": "Ann"})
+        first, second = room.told()
+        assert "09:00 Bob: It is about the lease.\n</data>\n\n[Ann] What do you say?" in first
+        assert second == "[Ann] And now?"
+
+    chatting(place, acts)
