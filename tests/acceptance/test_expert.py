@@ -98,7 +98,12 @@ def test_list_and_show(installed: Colleague) -> None:
     shown = installed.ok("expert", "show", SALES, "--json").json
     assert shown["tiers"]["manual"] == ["email.send", "calendar.schedule_meeting"]
     assert len(shown["processes"][0]["steps"]) == 11
-    assert "Process inbound-email-triage" in installed.ok("expert", "show", SALES).out
+    assert (shown["author"], shown["license"]) == ("The Colleague authors", "MIT")
+    assert shown["processes"][0]["tags"] == ["email", "triage", "inbound"]
+    said = installed.ok("expert", "show", SALES).out
+    assert "author     The Colleague authors (MIT)\n" in said
+    assert f"  takes {', '.join(shown['processes'][0]['inputs'])}\n" in said
+    assert "Process inbound-email-triage" in said
 
 
 def test_home_may_be_named_on_every_command(colleague: Colleague, tmp_path: Path) -> None:

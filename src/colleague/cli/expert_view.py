@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from colleague.cli.expert_notice import note_all
@@ -12,6 +12,7 @@ from colleague.experts.expert import Expert
 from colleague.experts.summary import full
 from colleague.home import Home
 from colleague.packages.finding import Findings
+from colleague.packages.manifest import Manifest
 from colleague.packages.package import Package
 from colleague.packages.policy import Tier
 
@@ -65,6 +66,7 @@ def _expert_lines(expert: Expert, package: Package, bindings: Bindings) -> Itera
     yield ""
     yield f"source     {document['source'] or 'copied in by hand'}{' (linked)' if expert.linked else ''}"
     yield f"digest     {package.digest[:16]}"
+    yield from _made_by(package.manifest)
     yield f"session    {expert.label}"
     yield f"triggers   {'on' if expert.record.enabled else 'off'}"
     yield ""
@@ -74,6 +76,8 @@ def _expert_lines(expert: Expert, package: Package, bindings: Bindings) -> Itera
         yield f"Process {process['name']}: {process['description']}"
         limits = f"timeout {process['timeout'] or 'none'}, up to {process['max_attempts']} attempts"
         yield f"  {limits}, then {process['on_failure']}; sla {process['sla'] or 'none'}"
+        yield from _named("  takes", process["inputs"])
+        yield from _named("  gives", process["outputs"])
         yield from (f"  {number:2}. {_short(step)}" for number, step in enumerate(process["steps"], start=1))
     yield ""
     yield f"Functions  {', '.join(item['name'] for item in document['functions'])}"
@@ -82,6 +86,19 @@ def _expert_lines(expert: Expert, package: Package, bindings: Bindings) -> Itera
     if document["state"]:
         files = [f"{item['path']} ({item['scope']})" for item in document["state"]]
         yield f"State      {', '.join(files)}"
+
+
+def _made_by(manifest: Manifest) -> Iterator[str]:
+    """What the author says of the package, for people."""
+    if manifest.author or manifest.license:
+        licence = f" ({manifest.license})" if manifest.license else ""
+        yield f"author     {manifest.author or 'unknown'}{licence}"
+    yield from _named("gives     ", manifest.outputs)
+
+
+def _named(title: str, names: Sequence[str]) -> Iterator[str]:
+    if names:
+        yield f"{title} {', '.join(names)}"
 
 
 def _policy_lines(package: Package, bindings: Bindings) -> Iterator[str]:
@@ -99,6 +116,8 @@ def _policy_lines(package: Package, bindings: Bindings) -> Iterator[str]:
         yield "Triggers"
     for trigger in package.triggers:
         yield f"  {trigger.name} ({trigger.handler}) → {trigger.process} [{trigger.concurrency}]"
+        if trigger.description:
+            yield f"    {_short(' '.join(trigger.description.split()))}"
 
 
 def _short(text: str) -> str:

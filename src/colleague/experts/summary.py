@@ -10,8 +10,11 @@ from colleague.packages.manifest import Manifest
 from colleague.packages.reserved import name_problem
 
 if TYPE_CHECKING:
+    from colleague.packages.function import Function
+    from colleague.packages.knowledge import Knowledge
     from colleague.packages.package import Package
     from colleague.packages.process import Process
+    from colleague.packages.state_template import StateTemplate
     from colleague.packages.trigger import Trigger
 
 
@@ -47,6 +50,9 @@ def full(expert: Expert, package: Package, bindings: Bindings) -> dict[str, Any]
     withheld = not_accepted(expert, current) if current else ()
     return brief(expert, manifest, bindings) | {
         "spec": manifest.spec,
+        "author": manifest.author,
+        "license": manifest.license,
+        "outputs": list(manifest.outputs),
         "digest": package.digest,
         "not_accepted": [each.what for each in withheld],
         "folder": str(expert.folder),
@@ -55,12 +61,20 @@ def full(expert: Expert, package: Package, bindings: Bindings) -> dict[str, Any]
         "triggers": [trigger_document(trigger) for trigger in package.triggers],
         "tiers": dict(package.by_tier()),
         "default_tier": manifest.policy.approval.default,
-        "functions": [{"name": f.name, "description": f.description} for f in package.functions],
+        "functions": [_part(each) for each in package.functions],
         "processes": [_process(process) for process in package.processes],
-        "knowledge": [{"name": k.name, "description": k.description} for k in package.public_knowledge],
-        "state": [{"path": item.path, "scope": item.scope} for item in package.state],
+        "knowledge": [_part(each) for each in package.public_knowledge],
+        "state": [_state(each) for each in package.state],
         "model": bindings.model or None,
     }
+
+
+def _part(part: Function | Knowledge) -> dict[str, Any]:
+    return {"name": part.name, "description": part.description, "tags": list(part.tags)}
+
+
+def _state(template: StateTemplate) -> dict[str, Any]:
+    return {"path": template.path, "scope": template.scope, "description": template.description}
 
 
 def trigger_document(trigger: Trigger) -> dict[str, Any]:
@@ -82,6 +96,9 @@ def _process(process: Process) -> dict[str, Any]:
         "name": process.name,
         "description": process.description,
         "trigger": process.trigger or None,
+        "inputs": [each.name for each in process.inputs],
+        "outputs": [each.name for each in process.outputs],
+        "tags": list(process.tags),
         "steps": [step.text for step in process.steps],
         "timeout": str(execution.timeout) if execution.timeout else None,
         "max_attempts": execution.retry.max_attempts,

@@ -13,7 +13,7 @@ from colleague.packages.folder import PackageFolder
 from colleague.packages.learning import Learning, read_learning
 from colleague.packages.mark import Mark
 from colleague.packages.names import MANIFEST
-from colleague.packages.nodes import NodeError, Scalar, parse
+from colleague.packages.nodes import Mapping, NodeError, Scalar, parse
 from colleague.packages.parsed import Parsed
 from colleague.packages.part_name import require_no_path
 from colleague.packages.policy import Policy, read_policy
@@ -151,6 +151,8 @@ def _read_author(fields: Fields) -> str:
     """A name or, as some write it, a mapping or a list of them."""
     node = fields.node.entries.get("author") if fields.node else None
     fields.ignore("author", "authors", "homepage", "repository", "keywords", "tags")
+    if isinstance(node, Mapping) and isinstance(name := node.entries.get("name"), Scalar):
+        return str(name.value or "")
     return fields.text("author") if isinstance(node, Scalar) else ""
 
 
