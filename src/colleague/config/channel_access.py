@@ -7,14 +7,8 @@ from typing import Any, NamedTuple
 
 from colleague.config.channel_groups import ANY, PLACES
 
-READ = frozenset(
-    {
-        *PLACES,
-        *("enabled", "allowFrom", "dmPolicy", "groupPolicy", "groupAllowFrom"),
-        *("replyToMode", "textChunkLimit", "thread"),
-    }
-)
-"""The keys that count for every channel. All others are for the plugin that has it."""
+READ = frozenset({*PLACES, "enabled", "allowFrom", "dmPolicy", "groupPolicy", "groupAllowFrom"})
+"""The keys that count for every channel, also where no plugin has it."""
 _LISTED = ("allowlist", "pairing")
 
 Channels = Mapping[str, Mapping[str, Any]]

@@ -439,7 +439,8 @@ class Settings(Section):
     channels: Annotated[Mapping[str, FreeForm], AfterValidator(check_group_tools)] = works(
         default_factory=dict,
         description="Chat channels by name; each needs a plugin that has it, which gets its keys. For every"
-        " channel count enabled, allowFrom, dmPolicy, groupPolicy, groupAllowFrom and groups.<id>.tools.",
+        " channel count enabled, allowFrom, dmPolicy, groupPolicy, groupAllowFrom, groups.<id>.tools,"
+        " textChunkLimit, replyToMode and thread.initialHistoryLimit.",
     )
     auth: Auth = Field(default_factory=Auth, description="Several keys for one provider.")
     hooks: Hooks = Field(default_factory=Hooks, description="Webhooks.")

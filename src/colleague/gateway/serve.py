@@ -22,6 +22,7 @@ from colleague.config import Settings
 from colleague.config.status import require_enforced
 from colleague.descriptors import raise_descriptor_limit
 from colleague.experts.launch_acceptance import held_servers
+from colleague.gateway.api.channels import take_from_plugin
 from colleague.gateway.app import build
 from colleague.gateway.gateway import Gateway
 from colleague.gateway.limits import Limits
@@ -227,12 +228,14 @@ async def _serve_http(
         opened.listen(BACKLOG)
         with contextlib.suppress(OSError):  # whoever should read it has gone, which is no reason to stop
             on_ready(_ready(gateway))
+        gateway.host.door.take = functools.partial(take_from_plugin, gateway)
         gateway.host.hooks.tell(GatewayStart(listening.url))
         asked = asyncio.create_task(stop.asked.wait())
         await asyncio.wait({serving, asked}, return_when=asyncio.FIRST_COMPLETED)
         asked.cancel()
         log.info("stopping: nothing new is taken, what is under way has %g s", gateway.limits.drain_seconds)
         gateway.stopping.set()
+        gateway.host.door.take = None
         gateway.watchers.close()
         await gateway.host.hooks.told(GatewayStop(listening.url))
         server.stop()

@@ -16,6 +16,7 @@ from colleague.plugins.tool import PluginTool, ToolFunction
 
 if TYPE_CHECKING:
     from colleague.channels.channel import MessageChannel
+    from colleague.plugins.message_door import MessageDoor
 
 TOOL_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 PROVIDER_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -36,6 +37,7 @@ class PluginApi:
     """`plugins.entries.<name>.config` of the settings, with `${NAME}` filled in."""
     channel_config: Callable[[str], Mapping[str, Any]] = lambda _: {}
     """`channels.<channel>` of the settings, by the name of the channel, filled in the same way."""
+    door: MessageDoor | None = None
     handlers: list[HookHandler] = field(default_factory=list)
     tools: dict[str, PluginTool] = field(default_factory=dict)
     channels: dict[str, MessageChannel] = field(default_factory=dict)
@@ -82,6 +84,16 @@ class PluginApi:
         """A channel that agents can write to and results can be delivered to."""
         _require_new(channel.name, PROVIDER_NAME, self.channels, "channel")
         self.channels[channel.name] = channel
+
+    async def receive(self, channel: str, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Brings a message of a channel that this plugin has: `sender_id`, `message_text`, and what else
+        `/api/channels/NAME/messages` takes. It is stored when this returns what became of it. Raises
+        ColleagueError for one that is not taken, or while no gateway runs here."""
+        if channel not in self.channels:
+            raise UsageError(f"the plugin has no channel {channel!r}", hint="add it with add_channel")
+        if self.door is None:
+            raise UsageError("messages are taken only in a gateway")
+        return await self.door.receive(channel, message)
 
     def add_model_provider(self, name: str, provider: ModelProvider) -> None:
         """Models that are called `<name>/<model>`."""

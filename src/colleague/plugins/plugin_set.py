@@ -25,6 +25,7 @@ from colleague.hooks.runner import HookProblem, PluginHooks
 from colleague.plugins.api import PluginApi
 from colleague.plugins.discovery import FoundPlugin, find_plugins
 from colleague.plugins.loader import load
+from colleague.plugins.message_door import MessageDoor
 from colleague.plugins.native_tools import NATIVE_TOOLS
 from colleague.plugins.problem_book import ProblemBook
 from colleague.plugins.providers import ModelProvider, SearchProvider, SpeechProvider
@@ -49,6 +50,8 @@ class PluginSet:
     model_providers: Mapping[str, ModelProvider] = field(default_factory=dict)
     search_providers: Mapping[str, SearchProvider] = field(default_factory=dict)
     speech_providers: Mapping[str, SpeechProvider] = field(default_factory=dict)
+    door: MessageDoor = field(default_factory=MessageDoor)
+    """Where plugins bring messages."""
 
 
 @contextlib.asynccontextmanager
@@ -57,8 +60,11 @@ async def open_plugins(
 ) -> AsyncIterator[PluginSet]:
     """Loads what is enabled. A plugin that cannot be loaded is reported and left out; nothing else stops."""
     book = ProblemBook(home)
+    door = MessageDoor()
     apis = await _loaded(home, settings, environ, book)
-    found = _together(settings, apis, book)
+    for api in apis:
+        api.door = door
+    found = replace(_together(settings, apis, book), door=door)
     found.hooks.use_loop(asyncio.get_running_loop())
     try:
         with providing(found.model_providers):

@@ -48,6 +48,7 @@ from colleague.mcp.answer import ToolAnswer
 from colleague.mcp.servers import Servers
 from colleague.plain_text import plain
 from colleague.plugins.delivery_channel import PluginDeliveries
+from colleague.plugins.message_door import MessageDoor
 from colleague.plugins.plugin_set import PluginSet, open_plugins
 from colleague.plugins.skill_folders import plugin_skill_folders
 from colleague.runtime.gateway_tool import GatewayTools
@@ -117,6 +118,8 @@ class Host:
     sender: OutboxSender | None = None
     limits: KindLimits = field(default_factory=dict)
     hooks: PluginHooks = NO_HOOKS
+    door: MessageDoor = field(default_factory=MessageDoor)
+    """Where plugins bring messages of their channels; closed until somebody takes them."""
 
     async def opened(self) -> Host:
         """As a `HostSource`: it is open already."""
@@ -313,6 +316,7 @@ async def _served(
             _sender(database, settings, parts),
             kind_limits(settings),
             plugins.hooks,
+            plugins.door,
         )
 
 

@@ -6,7 +6,9 @@ import asyncio
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body
+from pydantic import TypeAdapter, ValidationError
 
+from colleague.channels.channel import ChannelError
 from colleague.config.channel_access import refusal
 from colleague.gateway.api_error import ApiError
 from colleague.gateway.gateway import Gateway, GatewayDep
@@ -35,6 +37,20 @@ async def message(
 ) -> EventsAccepted:
     """One message: an event for each trigger that it wakes. One that wakes none is said to the main agent, in
     the session that `session.scope` and `session.dmScope` give it."""
+    return await _take(here, channel, raw)
+
+
+async def take_from_plugin(here: Gateway, channel: str, raw: dict[str, Any]) -> dict[str, Any]:
+    """The same for a plugin in this process. Raises ColleagueError."""
+    try:
+        return (await _take(here, channel, TypeAdapter(JsonObject).validate_python(raw))).model_dump()
+    except ApiError as error:
+        raise ChannelError(error.message) from None
+    except ValidationError as error:
+        raise ChannelError(f"the message cannot be stored: {error.errors()[0]['msg']}") from None
+
+
+async def _take(here: Gateway, channel: str, raw: JsonObject) -> EventsAccepted:
     told = read_message({**raw, "channel_name": raw.get("channel_name") or channel})
     _require_allowed(here, told)
     woken = [
