@@ -175,10 +175,13 @@ def _lookup_fault(
 
 
 def _channel_problems(bound_trigger: BoundTrigger, channels: Collection[str]) -> Iterator[TriggerProblem]:
-    """Here plugins and the HTTP API bring messages; who names a channel says that something posts there."""
+    """Here plugins and the HTTP API bring messages; who names a channel says that something posts there, and
+    who names none means every channel of a plugin."""
     binding, name = bound_trigger.binding, bound_trigger.trigger.name
     channel = binding.channel if binding else ""
     if channel and (channel.lower() not in CHANNELS or channel in channels):
+        return
+    if not channel and set(channels) - {*CONNECTED}:
         return
     what = f"the channel {channel!r} is not connected here" if channel else "no channel is connected to it"
     cure = (

@@ -164,6 +164,8 @@ class TestChannels:
         assert desk.codes(tick, delivery={"channel": "slack"}, escalation={"channel": "slack"}, **pager) == []
         assert desk.codes(tick, delivery={"channel": "discord"}, **pager) == ["delivery-channel-unconnected"]
         assert desk.codes(CHANNEL, {"channel": "slack"}, **pager) == []
+        assert desk.codes(CHANNEL, None, **pager) == [], "without a filter it is woken by every channel"
+        assert desk.codes(CHANNEL, None, channels={"main"}) == ["trigger-channel-unconnected"]
 
     def test_everything_at_once(self, desk: Desk) -> None:
         found = desk.codes(webhook(requires_tool="crm"), delivery={"channel": "slack"})
