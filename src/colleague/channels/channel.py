@@ -37,7 +37,7 @@ class Outgoing:
     name: str = ""
     """Of a thread."""
     media: tuple[str, ...] = ()
-    """Addresses of pictures and files that go along, as the agent wrote them."""
+    """Addresses of what goes along: on the web, or `media:SHA256` for what is kept here."""
     as_voice: bool = False
     """Whether the text is to be spoken, where the channel can."""
 

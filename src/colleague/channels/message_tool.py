@@ -26,6 +26,7 @@ from colleague.hooks.events import MessageDelivered, MessageSending
 from colleague.hooks.runner import NO_HOOKS, GuardFailed, PluginHooks
 from colleague.main_names import MAIN_CHANNEL
 from colleague.session_key import SessionKey
+from colleague.store.chat_answers import can_go_along
 from colleague.store.run import Run
 from colleague.store.session_entry import SessionEntry
 
@@ -114,6 +115,7 @@ class MessageTool:
             message_id=arguments.text("message_id", ""),
             emoji=arguments.text("emoji", ""),
             name=arguments.text("name", ""),
+            media=_media(arguments.text("media", "").strip()),
         )
         _check(action, what)
         about = {
@@ -147,6 +149,12 @@ class MessageTool:
             to = (key.peer_id or "") if name == key.channel else ""
             thread = thread or (key.thread_id or "")
         return channel, Target(self.entry.agent_id, self.entry.key, to, thread)
+
+
+def _media(address: str) -> tuple[str, ...]:
+    if address and not can_go_along(address):
+        raise UsageError(f"{address!r} cannot go along", hint="an address media:... of a tool, or of the web")
+    return (address,) if address else ()
 
 
 def _check(action: Capability, what: Outgoing) -> None:
@@ -205,5 +213,6 @@ _PARAMETERS = parameters(
     message_id=text("For react and thread-create: the message it is about"),
     emoji=text("For react"),
     name=text("For thread-create: the title"),
+    media=text("For send and thread-reply: media:... of a tool, or a web address, to go along"),
     limit=number(f"For read: how many messages; {USUAL_READ} when not given"),
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from colleague.errors import UsageError
+from colleague.home import Home
 from colleague.hooks.handler import HookFunction, HookHandler
 from colleague.plugins.providers import ModelProvider, SearchProvider, SpeechProvider
 from colleague.plugins.tool import PluginTool, ToolFunction
@@ -94,6 +95,13 @@ class PluginApi:
         if self.door is None:
             raise UsageError("messages are taken only in a gateway")
         return await self.door.receive(channel, message)
+
+    def media(self, address: str) -> bytes | None:
+        """What is kept here under an address such as `media:SHA256`; None when there is nothing."""
+        from colleague.agent.pictures.media import MediaRef, load_picture
+
+        ref = MediaRef.of(address, "")
+        return load_picture(Home(self.data.parents[2]), ref) if ref else None
 
     def add_model_provider(self, name: str, provider: ModelProvider) -> None:
         """Models that are called `<name>/<model>`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from colleague.store.run import Run
 from colleague.store.tables import outbox
 from colleague.store.tx import Tx
 
+_SENDABLE = re.compile(r"media:[0-9a-f]{64}|https?://\S+")
 ANSWER = "answer"
 """The kind of such a message in the outbox."""
 
@@ -54,7 +56,8 @@ class ChatWords:
 def tell_chat(tx: Tx, run: Run, target: ChatTarget, position: int, words: ChatWords) -> None:
     """Puts an answer into the outbox, in parts that the channel takes. `position` is its place in the
     session."""
-    parts = _parts(words.text, target.most_chars)
+    media = [each for each in words.media if can_go_along(each)]
+    parts = _parts(_with_left_out(words), target.most_chars)
     for number, text in enumerate(parts):
         last = number == len(parts) - 1
         body: dict[str, Any] = {
@@ -63,12 +66,23 @@ def tell_chat(tx: Tx, run: Run, target: ChatTarget, position: int, words: ChatWo
             "to": target.to,
             "thread": target.thread,
             "narrative": text,
-            "media": list(words.media) if last else [],
+            "media": media if last else [],
             "reply_to": _replied(target, words) if number == 0 else "",
             "as_voice": words.as_voice,
         }
         subject = f"{position}.{number}"
         put_in_outbox(tx, run.id, ANSWER, subject, target.channel, json.dumps(body, ensure_ascii=False))
+
+
+def can_go_along(address: str) -> bool:
+    """Whether it is something kept here, or on the web: what names a file could name any file."""
+    return _SENDABLE.fullmatch(address) is not None
+
+
+def _with_left_out(words: ChatWords) -> str:
+    left = [each for each in words.media if not can_go_along(each)]
+    note = f"(not sent along: {', '.join(left)})" if left else ""
+    return "\n\n".join(each for each in (words.text, note) if each)
 
 
 def _parts(text: str, most: int) -> list[str]:

@@ -282,3 +282,17 @@ def test_a_session_that_begins_in_a_thread_knows_what_was_said_there(tmp_path: P
         assert second == "[Ann] And now?"
 
     chatting(place, acts)
+
+
+def test_what_goes_along_is_kept_here_or_on_the_web_and_never_a_file(tmp_path: Path) -> None:
+    kept = "media:" + "a" * 64
+    said = f"[[media:{kept}]][[media:/etc/passwd]][[media:https://example.com/a.png]]Look."
+    place = chat_house(tmp_path, {"text": said})
+
+    async def acts(room: Room) -> None:
+        await room.say("Show me", GROUP, place=PLACE)
+        [(_, what)] = sent(place)
+        assert what["media"] == [kept, "https://example.com/a.png"]
+        assert what["text"] == "Look.\n\n(not sent along: /etc/passwd)"
+
+    chatting(place, acts)
