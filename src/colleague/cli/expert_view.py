@@ -70,7 +70,7 @@ def _expert_lines(expert: Expert, package: Package, bindings: Bindings) -> Itera
     yield f"session    {expert.label}"
     yield f"triggers   {'on' if expert.record.enabled else 'off'}"
     yield ""
-    yield from _policy_lines(package, bindings)
+    yield from _policy_lines(package, bindings, described=True)
     for process in document["processes"]:
         yield ""
         yield f"Process {process['name']}: {process['description']}"
@@ -101,7 +101,7 @@ def _named(title: str, names: Sequence[str]) -> Iterator[str]:
         yield f"{title} {', '.join(names)}"
 
 
-def _policy_lines(package: Package, bindings: Bindings) -> Iterator[str]:
+def _policy_lines(package: Package, bindings: Bindings, *, described: bool = False) -> Iterator[str]:
     yield "Tools"
     for tool in package.manifest.requires_tools:
         binding = bindings.tools.get(tool)
@@ -116,7 +116,7 @@ def _policy_lines(package: Package, bindings: Bindings) -> Iterator[str]:
         yield "Triggers"
     for trigger in package.triggers:
         yield f"  {trigger.name} ({trigger.handler}) → {trigger.process} [{trigger.concurrency}]"
-        if trigger.description:
+        if described and trigger.description:
             yield f"    {_short(' '.join(trigger.description.split()))}"
 
 
