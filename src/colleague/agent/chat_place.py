@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import select
@@ -12,6 +12,7 @@ from sqlalchemy import select
 from colleague.agent.turn_inputs import PEOPLE, TurnInputs
 from colleague.config import Settings
 from colleague.config.channel_access import chat_rules
+from colleague.session_key import SessionKey
 from colleague.store.chat_answers import ChatTarget
 from colleague.store.delegations import get_delegation
 from colleague.store.run import Run
@@ -22,19 +23,35 @@ from colleague.store.tx import Database, Tx
 Capabilities = Mapping[str, frozenset[str]]
 """What each connected channel can do, by its name."""
 SEND = "send"
+Denied = Callable[[Settings, SessionKey, SessionEntry, str | None], str | None]
+"""Why the send policy denies a session to send; None when it does not."""
+
+
+@dataclass(frozen=True)
+class Chats:
+    """The channels that answers can be sent to, what each can do, and what the send policy says."""
+
+    channels: Capabilities = field(default_factory=dict)
+    denied: Denied = lambda *_: None
+
+    def can(self, channel: str | None) -> frozenset[str]:
+        return self.channels.get(channel or "", frozenset())
 
 
 async def chat_target(
-    database: Database, settings: Settings, channels: Capabilities, run: Run, entry: SessionEntry
+    database: Database, settings: Settings, chats: Chats, run: Run, entry: SessionEntry
 ) -> ChatTarget | None:
-    """None where no connected channel is meant: who reads the session sees the answer there."""
-    if not any(SEND in can for can in channels.values()):
+    """None where no connected channel is meant, or the send policy denies it: who reads the session sees the
+    answer there."""
+    if not any(SEND in can for can in chats.channels.values()):
         return None
     place = TurnInputs.of(run).place
     if not place.get("channel"):
         place = await database.read(lambda tx: _unasked_place(tx, run, entry))
     target = ChatTarget.of_place(place)
-    if target is None or SEND not in channels.get(target.channel, ()):
+    if target is None or SEND not in chats.can(target.channel):
+        return None
+    if chats.denied(settings, SessionKey.parse(entry.key), entry, target.channel) is not None:
         return None
     rules = chat_rules(settings.channels, target.channel)
     return replace(target, replies=rules.replies, most_chars=rules.most_chars, history=rules.history)

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from colleague.agent.chat_place import Capabilities, chat_target
+from colleague.agent.chat_place import Chats, chat_target
 from colleague.agent.context.budget import result_chars
 from colleague.agent.context.rules import ContextRules
 from colleague.agent.context.state import Earlier
@@ -105,8 +105,7 @@ class MainAgent:
     more_tools: Sequence[MoreTools] = ()
     plugin_skills: Sequence[Path] = ()
     """Folders with skills of plugins."""
-    channels: Capabilities = field(default_factory=dict)
-    """The channels that answers can be sent to."""
+    chats: Chats = field(default_factory=Chats)
     threads: ThreadHistory | None = None
     home_settings: Settings | None = None
     """Where `settings` are those of one agent: the ones that they were made from."""
@@ -116,7 +115,7 @@ class MainAgent:
         entry = turn.entry
         if entry is None:
             entry = await self.database.write(lambda tx: _opened(tx, run))
-        chat = await chat_target(self.database, self.settings, self.channels, run, entry)
+        chat = await chat_target(self.database, self.settings, self.chats, run, entry)
         try:
             agent = self._of(entry.agent_id)
             require_safe_workspace(self.home, agent.settings)
@@ -166,7 +165,7 @@ class MainAgent:
             own_folder=sandbox is not None and sandbox.has_own_folder,
             outside=reaches_outside(self.settings, entry.key),
             channel=chat.channel if chat else "",
-            capabilities=self._capabilities(chat.channel if chat else entry.channel),
+            capabilities=self.chats.can(chat.channel if chat else entry.channel),
         )
         spec = RunSpec(
             owner=MAIN_AGENT,
@@ -197,9 +196,6 @@ class MainAgent:
             end_hooks=TurnEndHooks(self._heartbeat_end(inputs), bootstrap, _new_report(made), chat),
         )
         return self._as_subagent(spec, entry, inputs) if run.kind == "subagent" else spec
-
-    def _capabilities(self, channel: str | None) -> frozenset[str]:
-        return self.channels.get(channel or "", frozenset())
 
     async def _draft_only(self) -> DraftOnly:
         """Only tools of servers are withheld, so without servers no package is read."""
@@ -335,7 +331,7 @@ class MainAgent:
             sandbox=sandbox_text(sandbox),
             own_folder=sandbox is not None and sandbox.has_own_folder,
             outside=reaches_outside(agent.settings, entry.key),
-            capabilities=self._capabilities(entry.channel),
+            capabilities=self.chats.can(entry.channel),
             wanted_mode=mode,
         )
         return {**with_schemas(made.report, tools), "session": entry.key, "prompt": made.prompt.text}

@@ -14,6 +14,7 @@ from colleague.agent.advance import Advancer
 from colleague.agent.browser.browser_tool import BrowserTools
 from colleague.agent.browser.browsers import Browsers
 from colleague.agent.canvas.canvas_tool import CanvasTools
+from colleague.agent.chat_place import Chats
 from colleague.agent.commands.command_tools import CommandTools
 from colleague.agent.commands.left_containers import end_left_containers
 from colleague.agent.commands.running_commands import RunningCommands, end_left_commands
@@ -56,6 +57,7 @@ from colleague.runtime.process_restart import ProcessRestart
 from colleague.runtime.run_events import RunWatchers
 from colleague.runtime.working_home import WorkingHome, open_working_home
 from colleague.sandbox.backends import docker_backends
+from colleague.sessions.messages import denied_by_policy
 from colleague.sessions.proposals_tool import ProposalTools
 from colleague.sessions.session_tools import SessionTools
 from colleague.store.announce import announce_all
@@ -283,7 +285,7 @@ async def _served(
             restrictions,
             tools,
             parts.plugin_skills,
-            channel_capabilities(plugins.channels),
+            Chats(channel_capabilities(plugins.channels), denied_by_policy),
             ChannelThreads(plugins.channels),
         )
         experts = ExpertRuns(

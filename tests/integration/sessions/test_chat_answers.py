@@ -150,6 +150,14 @@ def test_what_comes_later_goes_where_the_session_was_last_spoken_to(tmp_path: Pa
         assert texts(place) == ["Noted.", "It has run."]
         assert {what["target"]["thread"] for _, what in sent(place)} == {"5"}
 
+        await room.say("Run it", GROUP, place=PLACE)
+        await room.service.change_session(GROUP, {"send_policy": "deny"})
+        [asked] = await room.database.read(pending_approvals)
+        await room.service.decide([DecisionRequest(asked.id, "approve", "ann")])
+        await room.work_all()
+        assert texts(place)[2:] == ["Noted."], "what comes later stays in the session"
+        await room.service.change_session(GROUP, {"send_policy": None})
+
         first = await room.send("Hello", GROUP, place=PLACE)
         second = await room.send("Who else", GROUP, place={"channel": "telegram", "to": "8"})
         third = await room.send("Are you still there?", GROUP)
@@ -158,7 +166,7 @@ def test_what_comes_later_goes_where_the_session_was_last_spoken_to(tmp_path: Pa
             await room.work_all()
             room.place.clock.move(seconds=60)
             await sweep(room.database)
-        told = [(what["target"]["to"], what["text"]) for _, what in sent(place)][2:]
+        told = [(what["target"]["to"], what["text"]) for _, what in sent(place)][3:]
         assert told == [("7", "Noted."), ("8", "Only you.")]
 
     chatting(place, acts)
