@@ -9,7 +9,9 @@ from typing import Any, Literal
 from typing_extensions import TypedDict
 
 SessionStatus = Literal["idle", "running", "waiting", "queued"]
-Queued = Literal["started", "steered", "collected", "queued", "interrupted", "dropped", "denied", "reset"]
+Queued = Literal[
+    "started", "steered", "collected", "queued", "interrupted", "dropped", "denied", "reset", "stopped"
+]
 CHANGEABLE = ("label", "model", "thinking", "reasoning", "verbose", "send_policy", "queue_mode")
 """What a person may set of a session; null clears it."""
 

@@ -11,7 +11,7 @@ from colleague.config import Settings
 from colleague.errors import NotFound
 from colleague.main_names import MAIN_AGENT
 from colleague.session_key import BadSessionKey, SessionKey
-from colleague.sessions.changes import reset
+from colleague.sessions.changes import reset, stop
 from colleague.sessions.compact_command import compact_instructions
 from colleague.sessions.resets import after_trigger, reset_due
 from colleague.sessions.send_policy import Action, resolve_send_policy
@@ -31,6 +31,9 @@ from colleague.store.session_entry import (
 from colleague.store.session_items import NewItem, last_said_at
 from colleague.store.tx import Tx
 
+STOP = "/stop"
+"""In a chat on a channel, where there is no other way to end a turn."""
+STOPPED = "it stopped the session; nothing else was said"
 BEGUN_ANEW = "the session began anew; nothing else was said"
 
 
@@ -106,6 +109,9 @@ def send_message(
     if denied is not None:
         return Sent(skip(tx, arrival, denied), None, "denied")
     if message.source in PEOPLE and not is_repeat(tx, arrival):
+        if channel and message.text.strip().casefold() == STOP:
+            stop(tx, key, _sender(message))
+            return Sent(skip_once(tx, arrival, STOPPED), None, "stopped")
         said = after_trigger(settings, message.text)
         if said is not None:
             reset(tx, key, _sender(message))

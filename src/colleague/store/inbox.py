@@ -23,7 +23,9 @@ from colleague.store.tables import events, inbox, sql_literal
 from colleague.store.timers import clear_timer, set_timer
 from colleague.store.tx import Tx
 
-Queued = Literal["started", "steered", "collected", "queued", "interrupted", "dropped", "denied", "reset"]
+Queued = Literal[
+    "started", "steered", "collected", "queued", "interrupted", "dropped", "denied", "reset", "stopped"
+]
 Mode = QueueMode | Literal["summary"]
 STEERING: tuple[Mode, ...] = ("steer", "steer-backlog")
 MERGED: tuple[Mode, ...] = ("collect", "steer-backlog", "summary")

@@ -304,3 +304,20 @@ def test_what_goes_along_is_kept_here_or_on_the_web_and_never_a_file(tmp_path: P
         assert what["text"] == "Look.\n\n(not sent along: /etc/passwd)"
 
     chatting(place, acts)
+
+
+def test_a_person_in_a_chat_can_stop_the_turn(tmp_path: Path) -> None:
+    place = chat_house(tmp_path)
+
+    async def acts(room: Room) -> None:
+        at_work = await room.send("Count to a million", GROUP, place=PLACE)
+        behind = await room.send("And back", GROUP, place=PLACE | {"to": "8"})
+        told = await room.send(" /Stop", GROUP, place=PLACE, sender={"id": "7", "name": "Ann"})
+        assert (told.queued, told.run_id) == ("stopped", None)
+        assert (await room.service.run(str(at_work.run_id)))["outcome"] == "cancelled"
+        for event, why in ((behind, "Ann stopped the session"), (told, "it stopped the session")):
+            assert why in (await room.service.event(event.event_id))["reason"]
+        assert (await room.texts(GROUP))[-1] == ("event", "Stopped by Ann.")
+        assert sent(place) == []
+
+    chatting(place, acts)
