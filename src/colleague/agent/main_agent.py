@@ -123,7 +123,8 @@ class MainAgent:
         except ColleagueError as error:
             if is_shortage(error):
                 raise
-            raise CannotAssemble(error.message, hint=error.hint, end_hooks=TurnEndHooks(chat=chat)) from error
+            hooks = TurnEndHooks(self._heartbeat_end(TurnInputs.of(run)), chat=chat)
+            raise CannotAssemble(error.message, hint=error.hint, end_hooks=hooks) from error
 
     def _of(self, agent_id: str) -> MainAgent:
         """With the settings of one agent."""

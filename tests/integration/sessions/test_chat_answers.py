@@ -173,7 +173,7 @@ def test_what_comes_later_goes_where_the_session_was_last_spoken_to(tmp_path: Pa
 
 
 def test_a_turn_that_cannot_begin_is_told_as_well(tmp_path: Path) -> None:
-    place = chat_house(tmp_path)
+    place = chat_house(tmp_path, defaults={"heartbeat": {"every": "30m"}})
 
     async def acts(room: Room) -> None:
         told = await room.send("Hi", place=PLACE)
@@ -182,6 +182,12 @@ def test_a_turn_that_cannot_begin_is_told_as_well(tmp_path: Path) -> None:
         [text] = texts(place)
         assert text.startswith("This turn failed: ")
         assert (await room.texts())[-1] == ("event", text)
+        (place.folder / "workspace" / "HEARTBEAT.md").write_text("- Look at the mail\n")
+        assert await room.tick() == 0
+        room.place.clock.move(seconds=1800)
+        assert await room.tick() == 1
+        await room.work_all()
+        assert texts(place) == [text], "nobody is told of a regular check that fails"
 
     chatting(place, acts)
 
