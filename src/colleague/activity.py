@@ -21,9 +21,9 @@ def is_on() -> bool:
     return log.isEnabledFor(logging.INFO)
 
 
-def tell(kind: str, text: str, **fields: Any) -> None:
+def tell(kind: str, text: str, *, level: int = logging.INFO, **fields: Any) -> None:
     """`kind` is said when there are too many of them; `fields` are for programs."""
     if is_on():
-        record = logging.LogRecord(NAME, logging.INFO, "", 0, kind, (), None)  # nobody asks for the caller
+        record = logging.LogRecord(NAME, level, "", 0, kind, (), None)  # nobody asks for the caller
         record.activity = {"kind": kind, "text": text, **fields}
         log.handle(record)

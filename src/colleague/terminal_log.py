@@ -43,7 +43,7 @@ class JsonLineFormatter(JsonFormatter):
         told = getattr(record, "activity", None)
         if told is None:
             return line
-        entry = {"at": json.loads(line)["at"], "level": "info", **told}
+        entry = {"at": json.loads(line)["at"], "level": record.levelname.lower(), **told}
         return redact(json.dumps(entry, ensure_ascii=False, default=str))
 
 

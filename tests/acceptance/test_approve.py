@@ -132,7 +132,7 @@ def test_an_open_editor_keeps_nobody_from_the_home(office: Office, tmp_path: Pat
     reject = shlex.join(forked_command("-m", "colleague", "reject", approval))
     change = editor(tmp_path, f"{reject} 2> rejected.txt", "sed -i 's/Sarah,/Dr. Chen,/' \"$1\"")
     said = office.colleague("approve", approval, "--edit", EDITOR=change)
-    assert "rejected; the agent is told" in (tmp_path / "rejected.txt").read_text()
+    assert "rejected; it does not run" in (tmp_path / "rejected.txt").read_text()
     assert (said.code, "already" in said.err, stages(office)) == (1, True, ["evaluation"])
     assert "what you wrote is kept in" in said.err
 

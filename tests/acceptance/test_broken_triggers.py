@@ -17,7 +17,11 @@ from tests.office import SERVER
 
 SERVE = ("-m", "colleague", "serve", "--port", "0")
 MISSING = "new_email has no secret, so every request is refused"
-CURE = "set triggers.new_email.secret in bindings.yaml, or hooks.token in colleague.json"
+
+
+def cure(colleague: Colleague) -> str:
+    file = colleague.expert() / "bindings.yaml"
+    return f"set triggers.new_email.secret in {file}, or hooks.token in colleague.json"
 
 
 @pytest.fixture
@@ -39,10 +43,11 @@ def bind_secret(colleague: Colleague, secret: str) -> None:
 
 
 def test_a_webhook_without_a_secret(sales: Colleague) -> None:
+    told_cure = cure(sales)
     said = sales("expert", "validate", SALES)
     assert said.code == 1
     assert "✗ Triggers ready, off until" in said.out
-    assert f"error   expert.yaml:70: {MISSING} [trigger-secret-missing]\n        {CURE}\n" in said.out
+    assert f"error   expert.yaml:70: {MISSING} [trigger-secret-missing]\n        {told_cure}\n" in said.out
     [finding] = sales("expert", "validate", SALES, "--json").json["findings"]
     assert (finding["code"], finding["file"], finding["line"]) == (
         "trigger-secret-missing",
@@ -55,25 +60,25 @@ def test_a_webhook_without_a_secret(sales: Colleague) -> None:
     assert said.code == 1
     assert f"✓ {SALES} is enabled\n  ✗ new_email (webhook/gmail)" in said.out
     assert "\n  opportunity_scan (cron" in said.out
-    assert f"✗ new_email cannot work: {MISSING}\n    {CURE}\n" in said.err
+    assert f"✗ new_email cannot work: {MISSING}\n    {told_cure}\n" in said.err
     assert sales.ok("expert", "list", "--json").json[0]["enabled"] is True
 
     listed = {each["trigger"]: each for each in sales.ok("trigger", "list", "--json").json}
-    problem = {"code": "trigger-secret-missing", "message": MISSING, "cure": CURE}
+    problem = {"code": "trigger-secret-missing", "message": MISSING, "cure": told_cure}
     assert listed["new_email"]["problems"] == [problem]
     assert listed["opportunity_scan"]["problems"] == []
     table = sales.ok("trigger", "list")
     assert "PROBLEMS" in table.out
-    assert CURE in table.err
+    assert told_cure in table.err
     assert f"Cannot work: {SALES}/new_email: {MISSING}" in sales.ok("status").out
     doctor = sales("doctor", "--json")
     found = {each["about"]: each for each in doctor.json}
-    assert found[f"trigger {SALES}/new_email"]["cure"] == CURE
+    assert found[f"trigger {SALES}/new_email"]["cure"] == told_cure
     assert doctor.code == 1
 
     lines, document = served(sales)
     assert lines[0].startswith("Colleague listens on")
-    assert lines[1] == f"trigger {SALES}/new_email cannot work: {MISSING} ({CURE})\n"
+    assert lines[1] == f"trigger {SALES}/new_email cannot work: {MISSING} ({told_cure})\n"
     assert [each["problems"] for each in document if each["trigger"] == "new_email"] == [[problem]]
 
 
@@ -120,6 +125,25 @@ def test_a_secret_in_a_variable(sales: Colleague, value: str | None, code: int) 
         assert (told in said.out + said.err) == bool(code)
         assert ("set MAIL_SECRET where colleague serve is started" in said.out + said.err) == bool(code)
         assert "hunter2" not in said.out + said.err
+
+
+def test_the_gateways_variables_count_while_it_runs(sales: Colleague) -> None:
+    """The shell in which a person types has other variables than the gateway, and refuses nothing."""
+    bind_secret(sales, "${MAIL_SECRET}")
+    secret = {"MAIL_SECRET": "hunter2hunter2"}
+    sales.ok("expert", "enable", SALES, **secret)
+    with serving(sales, **secret) as gateway:
+        assert [each["problems"] for each in sales.ok("trigger", "list", "--json").json] == [[], []]
+        assert "Cannot work" not in sales.ok("status").out
+        assert f"trigger {SALES}/new_email" not in sales("doctor").out
+        sales.ok("expert", "validate", SALES)
+        sales.ok("expert", "enable", SALES)
+        url = f"{gateway.out[0].split()[3].rstrip(';')}/hooks/{SALES}/new_email"
+        refused = httpx2.post(url, json={}, headers={"Authorization": "Bearer wrong"}, timeout=60)
+        assert refused.status_code == 401
+        gateway.until(
+            lambda each: any(f"! a request to /hooks/{SALES}/new_email" in line for line in each.out)
+        )
 
 
 def test_mail_that_its_server_cannot_list(sales: Colleague) -> None:

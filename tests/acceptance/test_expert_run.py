@@ -265,7 +265,11 @@ WRONG = [
     (("--process", "work", "--input", "mail=m", "--input", "count=many"), 2, 'count: "many" is not of type'),
     (("--process", "work", "--input", "mial=m"), 2, "work has no input 'mial'"),
     (("--process", "work", "--input", "mail"), 2, "is no name=value"),
-    (("A task", "--process", "work", "--input", "mail=m"), 2, "say what to do"),
+    (
+        ("A task", "--process", "work", "--input", "mail=m"),
+        2,
+        "there is a task, 'A task', beside --process work",
+    ),
     (("A task", "--input", "mail=m"), 2, "--input belongs to --process"),
     ((), 2, "say what to do"),
 ]

@@ -68,13 +68,13 @@ def _until(condition: Callable[[], object], seconds: float, about: Callable[[], 
 
 
 @contextmanager
-def started(colleague: Colleague, *arguments: str) -> Iterator[Started]:
+def started(colleague: Colleague, *arguments: str, **environment: str) -> Iterator[Started]:
     child = subprocess.Popen(
         forked_command("-m", "colleague", *arguments),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env=colleague.environment({}),
+        env=colleague.environment(environment),
         cwd=colleague.home.parent,
     )
     try:

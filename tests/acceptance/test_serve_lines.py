@@ -24,8 +24,8 @@ REHEARSAL = "rehearsal/walkthrough"
 
 
 @contextmanager
-def serving(colleague: Colleague, *options: str) -> Iterator[Started]:
-    with started(colleague, "serve", "--port", "0", *options) as gateway:
+def serving(colleague: Colleague, *options: str, **environment: str) -> Iterator[Started]:
+    with started(colleague, "serve", "--port", "0", *options, **environment) as gateway:
         gateway.until(lambda each: any("listens on" in line for line in each.out))
         yield gateway
         gateway.child.send_signal(signal.SIGTERM)

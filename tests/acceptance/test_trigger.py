@@ -98,7 +98,7 @@ def test_a_trigger_is_listed_fired_looked_up_paused_and_resumed(clerk: Colleague
     held = clerk.ok("trigger", "fire", CLERK, "order", "--payload", '{"id": "m2", "who": "ada"}')
     assert "held" in held.err
     assert (listed(clerk)["order"]["state"], listed(clerk)["order"]["held"]) == ("paused", 1)
-    assert "1 held events" in clerk.ok("trigger", "resume", CLERK, "order").out
+    assert "1 held event has its run now" in clerk.ok("trigger", "resume", CLERK, "order").out
     assert "was not paused" in clerk.ok("trigger", "resume", CLERK, "order").out
     assert listed(clerk)["order"]["queued"] == 1
 
@@ -153,7 +153,7 @@ def test_with_a_gateway_the_same_commands_ask_it(clerk: Colleague) -> None:
         assert "is paused" in clerk.ok("trigger", "pause", CLERK, "plain").out
         held = clerk.ok("trigger", "fire", CLERK, "plain", "--payload", '{"id": "2"}')
         assert "held" in held.err
-        assert "1 held events" in clerk.ok("trigger", "resume", CLERK, "plain").out
+        assert "1 held event has its run now" in clerk.ok("trigger", "resume", CLERK, "plain").out
         clerk.ok("trigger", "fire", CLERK, "plain", "--payload", '{"id": "3"}')
         states = [each["state"] for each in clerk.ok("event", "list", "--json").json]
         assert states == ["completed"] * 3, "what was held has run before what came later"

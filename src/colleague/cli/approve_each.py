@@ -1,4 +1,4 @@
-"""Going through what waits for a person, one question after the other, with one key each."""
+"""Going through what waits for a person, one question after the other, with one letter each."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Walk:
                     edit.end(decided=True)
                 if refusal is None or refusal.code != "wrong-arguments":
                     return decided
-                note(f"{CROSS} {refusal.message}")
+                note(f"{CROSS} {refusal.message}\n  e goes on with what you wrote, y runs it as it was asked")
         return None
 
 

@@ -138,9 +138,11 @@ def _as_yaml(arguments: Any) -> str:
 def _open_editor(file: Path) -> None:
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
-        ended = subprocess.run([*shlex.split(editor), str(file)], check=False)
+        program = [editor] if Path(editor).is_file() else shlex.split(editor)  # a path may have spaces
+        ended = subprocess.run([*program, str(file)], check=False)
     except (OSError, ValueError) as error:
         hint = "set EDITOR to your editor, or use --set field=value"
-        raise UsageError(f"the editor {editor!r} cannot be started: {error}", hint=hint) from None
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"the editor {editor!r} cannot be started: {why}", hint=hint) from None
     if ended.returncode:
         raise UsageError(f"the editor ended with {ended.returncode}")

@@ -28,13 +28,17 @@ UNREACHABLE = 3
 INTERRUPTED = 130
 WHAT_IT_DID = {
     "approve": "approved",
-    "reject": "rejected; the agent is told",
+    "reject": "rejected; it does not run",
     "respond": "answered in the tool's place; the agent goes on",
     "done": "noted as done by you",
     "not_done": "noted as not done",
     "happened": "noted as happened; it is not sent again",
     "again": "is sent again",
     "give_up": "given up",
+}
+OF_A_LEARNING = {
+    "approve": "approved; it is written down, and later runs are told",
+    "reject": "rejected; nothing is written down",
 }
 
 
@@ -228,12 +232,19 @@ def say_answer(answer: DecisionAnswer) -> None:
         hint = f" ({answer.refusal.hint})" if answer.refusal.hint else ""
         note(f"{CROSS} {short(answer.asked)}: {answer.refusal.message}{hint}")
     elif answer.approval is not None:
-        did = WHAT_IT_DID.get(answer.approval["decision"] or "", "decided")
-        if answer.approval["decision"] == "approve" and answer.approval["answer"] is not None:
-            did += " with your changes"
-        note(f"{TICK} {short(answer.approval['id'])} {answer.approval['operation']}: {did}")
+        note(f"{TICK} {short(answer.approval['id'])} {_what_it_did(answer.approval)}")
     if answer.grant is not None:
         note(f"  grant {short(answer.grant.id)}: {plain(answer.grant.covers)}")
+
+
+def _what_it_did(approval: ApprovalDocument) -> str:
+    decision = approval["decision"] or ""
+    if approval["kind"] == "learning":
+        return f"{plain(str(approval['arguments'].get('title')))}: {OF_A_LEARNING.get(decision, 'decided')}"
+    did = WHAT_IT_DID.get(decision, "decided")
+    if decision == "approve" and approval["answer"] is not None:
+        did += " with your changes"
+    return f"{approval['operation']}: {did}"
 
 
 def _grant_ms(lasts: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,6 +11,7 @@ import typer
 from colleague.cli.options import HomeOption, JsonOption
 
 if TYPE_CHECKING:
+    from colleague.cli.gateway_triggers import Problems
     from colleague.config import Settings
     from colleague.experts.expert import Expert
     from colleague.home import Home
@@ -378,6 +379,7 @@ async def _servers(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]
 
 async def _experts(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]:
     from colleague.cli.expert_notice import notice
+    from colleague.cli.gateway_triggers import problems_at_gateway
     from colleague.experts.binding_checks import binding_context, check_bindings
     from colleague.experts.expert import discover
     from colleague.packages.finding import Findings
@@ -385,6 +387,7 @@ async def _experts(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]
     from colleague.plugins.skill_folders import plugin_skill_folders
 
     channels, skills = plugin_channels(home, settings), plugin_skill_folders(home, settings)
+    at_gateway = await problems_at_gateway(home) or {}
     for expert in discover(home):
         reading = expert.read()
         findings = Findings()
@@ -398,24 +401,30 @@ async def _experts(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]
         else:
             state = "enabled" if expert.record.enabled else "disabled: its triggers are off"
             yield DoctorCheck(f"expert {expert.name}", "ok", state)
-            for checked in _broken_triggers(expert, settings, channels):
+            for checked in _broken_triggers(expert, settings, channels, at_gateway):
                 yield checked
         said, command = notice(expert)
         if said:
             yield DoctorCheck(f"expert {expert.name}", "warning", said, command)
 
 
-def _broken_triggers(expert: Expert, settings: Settings, channels: Collection[str]) -> Iterator[DoctorCheck]:
-    """Of an expert whose triggers are on."""
+def _broken_triggers(
+    expert: Expert,
+    settings: Settings,
+    channels: Collection[str],
+    at_gateway: Mapping[tuple[str, str], Problems],
+) -> Iterator[DoctorCheck]:
+    """Of an expert whose triggers are on. What the gateway says of one counts."""
     import os
 
     from colleague.triggers.problems import trigger_problems
     from colleague.triggers.registry import bind_triggers
 
     for bound_trigger in bind_triggers(expert) if expert.record.enabled else ():
-        for problem in trigger_problems(bound_trigger, settings, os.environ, channels):
+        here = [each.as_dict() for each in trigger_problems(bound_trigger, settings, os.environ, channels)]
+        for problem in at_gateway.get(bound_trigger.key, here):
             about = f"trigger {'/'.join(bound_trigger.key)}"
-            yield DoctorCheck(about, "error", problem.message, problem.cure)
+            yield DoctorCheck(about, "error", problem["message"], problem["cure"])
 
 
 async def _gateway(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]:

@@ -68,6 +68,8 @@ def new(
     as_json: JsonOption = False,
 ) -> None:
     """Write a small package that validates, to start from."""
+    import shlex
+
     from colleague.cli.output import TICK, say, say_hint, say_json
     from colleague.experts.install import checked_name
     from colleague.packages.scaffold import new_package
@@ -78,7 +80,8 @@ def new(
         say_json({"name": name, "folder": str(target.absolute()), "files": files})
         return
     say(f"{TICK} {target}: {len(files)} files")
-    say_hint(f"Next: colleague expert validate {target}\n      colleague expert install --link {target}")
+    typed = shlex.quote(str(target))
+    say_hint(f"Next: colleague expert validate {typed}\n      colleague expert install --link {typed}")
 
 
 @app.command("list")

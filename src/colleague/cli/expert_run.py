@@ -64,8 +64,11 @@ def run(
     from colleague.home import Home
     from colleague.runtime.requests import RunRequest
 
-    if bool(task) == bool(process):
-        raise UsageError("say what to do: a TASK in quotes, or --process P", hint="not both")
+    if task and process:
+        hint = "name one of them; an input is written --input NAME=VALUE"
+        raise UsageError(f"there is a task, {task!r}, beside --process {process}", hint=hint)
+    if not task and not process:
+        raise UsageError("say what to do", hint="a TASK in quotes, or --process P")
     if task and inputs:
         raise UsageError("--input belongs to --process", hint="put it into the task's text")
     package = _package(Home.find(home), name)

@@ -17,7 +17,7 @@ from colleague.packages.package import Package
 from colleague.packages.policy import Tier
 
 if TYPE_CHECKING:
-    from colleague.triggers.problems import TriggerProblem
+    from colleague.cli.gateway_triggers import Problems
 
 MEANING: dict[Tier, str] = {"auto": "at once", "confirm": "asks first", "manual": "draft only"}
 
@@ -141,15 +141,17 @@ def enable(home: Home, name: str) -> bool:
         say(f"  {mark}{trigger.name} ({trigger.handler}) → {trigger.process}")
     for trigger_name, found in problems.items():
         for problem in found:
-            note(f"{CROSS} {trigger_name} cannot work: {problem.message}")
-            note(f"    {problem.cure}")
+            note(f"{CROSS} {trigger_name} cannot work: {problem['message']}")
+            note(f"    {problem['cure']}")
     return not problems
 
 
-def _trigger_problems(home: Home, name: str) -> dict[str, list[TriggerProblem]]:
-    """By the names of those that have some."""
+def _trigger_problems(home: Home, name: str) -> dict[str, Problems]:
+    """By the names of those that have some. What a running gateway says of one counts."""
+    import asyncio
     import os
 
+    from colleague.cli.gateway_triggers import problems_at_gateway
     from colleague.config import load_settings
     from colleague.experts.expert import find_expert
     from colleague.plugins.report import plugin_channels
@@ -158,8 +160,11 @@ def _trigger_problems(home: Home, name: str) -> dict[str, list[TriggerProblem]]:
 
     settings = load_settings(home)
     channels = plugin_channels(home, settings)
+    at_gateway = asyncio.run(problems_at_gateway(home)) or {}
     found = {
-        each.trigger.name: trigger_problems(each, settings, os.environ, channels)
+        each.trigger.name: at_gateway.get(
+            each.key, [p.as_dict() for p in trigger_problems(each, settings, os.environ, channels)]
+        )
         for each in bind_triggers(find_expert(home, name))
     }
     return {trigger: problems for trigger, problems in found.items() if problems}

@@ -62,7 +62,8 @@ def what_stays(run: RunDocument, worker: str) -> str:
         return f"run {ending} waits for you: colleague approval list"
     if worker:
         return f"{worker} goes on with run {ending}; watch: colleague run watch {ending}"
-    return f"run {ending} stays {run['status']}; go on with: colleague run resume {ending}"
+    state = "queued" if run["status"] == "running" else run["status"]  # it is given back as this ends
+    return f"run {ending} stays {state}; go on with: colleague run resume {ending}"
 
 
 def _end_after(seconds: float, code: int) -> None:

@@ -17,6 +17,10 @@ IdArguments = Annotated[
 ]
 
 
+LEARNED = ("scope", "title", "observation", "correction", "confidence", "source")
+STATUSES = {"pending": "waits for you", "approve": "approved", "reject": "rejected"}
+
+
 @app.command("list")
 def list_(
     every: Annotated[bool, typer.Option("--all", help="Also the decided ones.")] = False,
@@ -42,7 +46,7 @@ def list_(
                 d["expert"],
                 d["arguments"]["scope"],
                 d["arguments"]["title"],
-                d["decision"] or d["status"],
+                STATUSES.get(d["decision"], d["status"]) if d["decision"] else d["status"],
             )
             for d in documents
         ]
@@ -63,9 +67,10 @@ def show(
 ) -> None:
     """One proposal: what was seen, what is to be done differently, and what became of it."""
     from colleague.cli.client import with_client
-    from colleague.cli.output import plain, say, say_json
+    from colleague.cli.output import plain, say, say_hint, say_json
     from colleague.cli.times import moment
     from colleague.errors import NotFound
+    from colleague.run_document import short
 
     try:
         document = with_client(home, lambda using: using.service.approval(proposal), looks=True)
@@ -79,11 +84,11 @@ def show(
     if as_json:
         say_json(document)
         return
-    learned = document["arguments"]
+    learned = {key: document["arguments"].get(key) for key in LEARNED}
     fields = {"id": document["id"], "expert": document["expert"], "run": document["run_id"], **learned}
     ended = {
         "asked": moment(document["requested_at"]),
-        "status": document["decision"] or document["status"],
+        "status": STATUSES.get(document["decision"] or document["status"], document["status"]),
         "by": document["decided_by"],
         "decided": moment(document["decided_at"]),
         "note": document["note"],
@@ -91,6 +96,9 @@ def show(
     for key, value in (fields | ended).items():
         if value not in (None, ""):
             say(f"{key:13} {plain(str(value))}")
+    if document["status"] == "pending":
+        ending = short(document["id"])
+        say_hint(f"Next: colleague learning approve {ending}, or colleague learning reject {ending}")
 
 
 @app.command()

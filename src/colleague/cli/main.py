@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import sys
@@ -75,5 +76,16 @@ def _error_texts(error: Exception) -> tuple[str, str]:
     """A message and a hint."""
     if isinstance(error, OSError) and error.strerror:
         where = f" ({error.filename})" if error.filename else ""
-        return f"{error.strerror}{where}", ""
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        hint = f"make room on the disk of {_home_root()}, then run the command again" if full else ""
+        return f"{error.strerror}{where}", hint
     return f"unexpected {type(error).__name__}: {error}", "run the command again with --debug to see where"
+
+
+def _home_root() -> str:
+    from pathlib import Path
+
+    from colleague.cli.typed import typed
+    from colleague.home import Home
+
+    return str(Home.find(Path(typed().home) if typed().home else None).root)

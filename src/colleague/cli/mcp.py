@@ -215,7 +215,7 @@ def _check(name: str, command: list[str], url: str, transport: str) -> None:
     from colleague.errors import UsageError
 
     if not re.fullmatch(_NAME, name):
-        raise UsageError(f"{name!r} is not a name", hint="use letters, digits, dots, dashes and underscores")
+        raise UsageError(f"{name!r} is not a name", hint="use a to z, digits, dots, dashes and underscores")
     if bool(command) == bool(url):
         raise UsageError(
             "give either --url URL or -- COMMAND ARGS...",

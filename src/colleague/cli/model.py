@@ -90,6 +90,7 @@ def add(
     from colleague.cli.change_record import record_change
     from colleague.cli.output import TICK, note, say, say_hint, say_json
     from colleague.home import Home
+    from colleague.runtime.gateway_file import gateway_runs
 
     place = Home.find(home)
     key = _read_key(api_key_env) if api_key_stdin else ""
@@ -104,6 +105,8 @@ def add(
         note(f"warning: the key stands in {place.settings_file} in plain text")
     if new.variable and not os.environ.get(new.variable):
         note(f"{new.variable} is not set yet: export {new.variable}=...")
+    if gateway_runs(place):
+        note("The gateway takes it over when it is started again.")
     say_hint(f"Next: colleague model probe {new.full_name}")
 
 

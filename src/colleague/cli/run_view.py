@@ -253,7 +253,8 @@ class RunView:
         run.begun.add(data["call_id"])
         operation, arguments = data["operation"], data["arguments"]
         if operation == "mark_step":
-            self._line(_step(run.document, arguments))
+            if line := _step(run.document, arguments):
+                self._line(line)
         elif operation not in QUIET:
             if tells_calls(self.verbose):
                 self._line(f"    {operation} {_brief(arguments)}")
@@ -358,10 +359,11 @@ class RunView:
 
 
 def _step(document: RunDocument, arguments: dict[str, Any]) -> str:
-    steps = document["steps"]
-    number = int(arguments["step"])
-    text = steps[number - 1]["text"] if 0 < number <= len(steps) else arguments.get("note", "")
-    return f"  {MARKS[arguments['status']]} {number}. {first_sentence(text)}"
+    """Empty for a step that is not there: the result of the call says so."""
+    steps, number = document["steps"], int(arguments["step"])
+    if not 0 < number <= len(steps):
+        return ""
+    return f"  {MARKS[arguments['status']]} {number}. {first_sentence(steps[number - 1]['text'])}"
 
 
 def _brief(arguments: dict[str, Any]) -> str:

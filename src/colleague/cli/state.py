@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -59,7 +60,8 @@ def restore(
     from colleague.cli.client import with_client
     from colleague.cli.output import TICK, say
 
-    written = with_client(home, lambda using: using.service.restore(expert, file, version))
+    with _explained(home, expert, file):
+        written = with_client(home, lambda using: using.service.restore(expert, file, version))
     if written["version"] is None:
         say(f"{written['path']} has the text of version {version} already")
     else:
@@ -89,7 +91,8 @@ def show(
         return version_document(tx, place, found) | {"text": found.text}
 
     try:
-        shown = _read(home, document)
+        with _explained(home, expert, file):
+            shown = _read(home, document)
     except NotFound:
         unchanged = _unchanged(place, settings, expert, file) if version is None else None
         if unchanged is None:
@@ -129,13 +132,33 @@ def diff(
         after = _version(tx, expert, file, other)
         return _version(tx, expert, file, one or max(1, after.number - 1)), after
 
-    before, after = _read(home, pair)
+    with _explained(home, expert, file):
+        before, after = _read(home, pair)
     lines = difference(before, after)
     if as_json:
         said = {"path": after.key.path, "from": before.number, "to": after.number, "diff": "\n".join(lines)}
         say_json(said)
     else:
         say("\n".join(lines) or f"{after.key.path}: versions {before.number} and {after.number} are equal")
+
+
+@contextmanager
+def _explained(home: Path | None, expert: str, file: str) -> Iterator[None]:
+    """Says why there is no version: no such expert, no such file, or a file that no run has changed."""
+    from colleague.cli.client import opened
+    from colleague.errors import NotFound
+    from colleague.experts.workspace.restore import current_file
+
+    try:
+        yield
+    except NotFound as error:
+        if not error.message.endswith(f"has no version of {file!r}"):
+            raise
+        found = current_file(*opened(home), expert, file)  # raises for an expert that is not there
+        if found is None:
+            raise
+        hint = f"see its text: colleague state show {expert} {file}"
+        raise NotFound(f"{found.path} has no versions yet: no run has changed it", hint=hint) from None
 
 
 def _version(tx: Tx, expert: str, file: str, number: int | None) -> Version:
@@ -185,7 +208,8 @@ def _say_versions(expert: str, file: str, limit: int, home: Path | None, *, as_j
         found = versions_of(tx, owner, file, limit=limit + 1)
         return [version_document(tx, place, version) for version in found]
 
-    documents = _read(home, read)
+    with _explained(home, expert, file):
+        documents = _read(home, read)
     if as_json:
         say_json(documents[:limit])
     else:

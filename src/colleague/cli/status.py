@@ -29,16 +29,19 @@ def status(
 
     from colleague.cli.abandoned import abandoned_lines
     from colleague.cli.client import opened, with_database
+    from colleague.cli.gateway_triggers import with_gateway_problems
     from colleague.cli.held_servers import servers_on_hold
     from colleague.cli.output import say, say_hint, say_json
     from colleague.cli.status_view import status_lines
 
     place, settings = opened(home)
 
-    def read(tx: Tx) -> dict[str, Any]:
-        return _document(tx, place, settings) | (_history(tx, place) if every else NO_HISTORY)
+    def read(tx: Tx) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        document = _document(tx, place, settings) | (_history(tx, place) if every else NO_HISTORY)
+        return document, _triggers(tx, place, settings)
 
-    document = with_database(home, lambda database: database.read(read))
+    document, triggers = with_database(home, lambda database: database.read(read))
+    document |= _trigger_parts(asyncio.run(with_gateway_problems(place, triggers)))
     document["held_servers"] = sorted(asyncio.run(servers_on_hold(place, settings)))
     if as_json:
         say_json(document)
@@ -65,7 +68,7 @@ def _document(tx: Tx, home: Home, settings: Settings) -> dict[str, Any]:
         **_runs(tx),
         **_approvals(tx, home),
         **_deliveries(tx, home),
-        **_events(tx, _triggers(tx, home, settings)),
+        **_events(tx),
         "not_accepted": _not_accepted(home),
         "spent_today": [asdict(each) for each in spent_today_by_expert(tx)],
     }
@@ -114,15 +117,20 @@ def _deliveries(tx: Tx, home: Home) -> dict[str, Any]:
     }
 
 
-def _events(tx: Tx, triggers: list[dict[str, Any]]) -> dict[str, Any]:
+def _trigger_parts(triggers: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "schedules": _schedules(triggers),
+        "broken_triggers": [_broken(each) for each in triggers if each["enabled"] and each["problems"]],
+    }
+
+
+def _events(tx: Tx) -> dict[str, Any]:
     from dataclasses import asdict
 
     from colleague.clock import iso
     from colleague.store.event_report import skipped_lately, unresolved
 
     return {
-        "schedules": _schedules(triggers),
-        "broken_triggers": [_broken(each) for each in triggers if each["enabled"] and each["problems"]],
         "skipped": [asdict(each) | {"last_at": iso(each.last_at)} for each in skipped_lately(tx)],
         "resolving": [_resolving(each) for each in unresolved(tx)],
     }

@@ -34,9 +34,11 @@ def list_(
 ) -> None:
     """Every trigger: where its events come from, when it fires next and fired last, what waits, and why it
     cannot work. What agents planned themselves stands under agent:NAME."""
+    import asyncio
     import os
 
     from colleague.cli.client import opened, with_database
+    from colleague.cli.gateway_triggers import with_gateway_problems
     from colleague.cli.output import note, say, say_json, say_table
     from colleague.cli.times import moment
     from colleague.experts.expert import find_expert
@@ -57,6 +59,7 @@ def list_(
     found = with_database(home, lambda db: db.read(work))
     if name and not found and not is_agent(name):
         find_expert(place, name)
+    found = asyncio.run(with_gateway_problems(place, found))
     if as_json:
         say_json(found)
     elif found:
@@ -171,4 +174,5 @@ def resume(name: ExpertArgument, trigger: TriggerArgument, home: HomeOption = No
     if released is None:
         say(f"{name}/{trigger} was not paused")
     else:
-        say(f"{TICK} {name}/{trigger} goes on; {released} held events have their runs now")
+        held = "1 held event has its run" if released == 1 else f"{released} held events have their runs"
+        say(f"{TICK} {name}/{trigger} goes on; {held} now")

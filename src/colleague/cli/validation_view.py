@@ -15,7 +15,9 @@ from colleague.experts.expert import Expert, find_expert
 from colleague.home import Home
 from colleague.packages.finding import Finding, Findings
 from colleague.packages.mark import Mark
+from colleague.packages.names import BINDINGS
 from colleague.packages.package import Package, Reading, read_package
+from colleague.packages.rule import RULES
 
 if TYPE_CHECKING:
     from colleague.config import Settings
@@ -74,8 +76,21 @@ def _check_phase_2(home: Home, expert: Expert, package: Package, findings: Findi
     checked = check_expert_bindings(home, settings, expert, package, findings)
     phase_2 = _Phase2(expert, checked.bindings, checked.servers, checked.skills)
     probed = _probe(home, settings, package, phase_2, findings) if checked.servers else []
-    check_expert_triggers(home, expert, settings, os.environ, probed, findings)
+    check_expert_triggers(
+        home, expert, settings, os.environ, probed, findings, passed_over=_secrets_at_gateway(home)
+    )
     return phase_2
+
+
+def _secrets_at_gateway(home: Home) -> frozenset[tuple[str, str]]:
+    """Triggers whose secret is in the environment of the running gateway, whatever is in ours."""
+    import asyncio
+
+    from colleague.cli.gateway_triggers import problems_at_gateway
+    from colleague.triggers.problems import UNSET
+
+    found = asyncio.run(problems_at_gateway(home)) or {}
+    return frozenset(key for key, each in found.items() if UNSET not in {problem["code"] for problem in each})
 
 
 def _probe(
@@ -130,7 +145,7 @@ def _say_groups(reading: Reading, phase_2: _Phase2 | None) -> None:
         say(f"{mark(False)} Package structure")
         return
     broken = _broken(reading.findings)
-    for group, title in _groups(reading.package, phase_2):
+    for group, title in _groups(reading.package, phase_2, readable=not _misread(reading.findings)):
         say(f"{mark(group not in broken) if group else NOT_CHECKED} {title}")
 
 
@@ -140,17 +155,25 @@ def _broken(findings: Findings) -> set[str]:
     return {each.code if each.code == _UNREACHABLE else each.group for each in counted}
 
 
-def _groups(package: Package, phase_2: _Phase2 | None) -> Iterator[tuple[str, str]]:
-    """Group and title; no group for what is not checked."""
+def _misread(findings: Findings) -> bool:
+    """Whether a part of bindings.yaml says nothing that could be checked."""
+    return any(each.file == BINDINGS and RULES[each.code][1] == "structure" for each in findings.errors)
+
+
+def _groups(package: Package, phase_2: _Phase2 | None, *, readable: bool) -> Iterator[tuple[str, str]]:
+    """Group and title; no group for what is not checked. `readable`: bindings.yaml."""
     yield "structure", f"Package structure valid (spec {package.manifest.spec})"
     yield "references", "Cross-references intact (triggers → processes → functions)"
     triggers = ", ".join(f"{trigger.name}: {trigger.handler}" for trigger in package.triggers) or "none"
     if phase_2 is None:
         yield "triggers", f"Triggers readable ({triggers})"
         return
-    yield "bindings", "All required tools bound"
+    yield "bindings", "All required tools bound" if readable else f"{BINDINGS} readable"
     yield from _server_groups(phase_2)
     yield "state", "State files initialized"
+    if not readable:
+        yield "", f"Triggers: not checked, {BINDINGS} has errors"
+        return
     name, enabled = phase_2.expert.name, phase_2.expert.record.enabled
     state = "registered" if enabled else with_home(f"ready, off until: colleague expert enable {name}")
     yield "triggers", f"Triggers {state} ({triggers})"

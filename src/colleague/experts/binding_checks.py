@@ -52,8 +52,10 @@ def binding_context(
 
 
 def check_bindings(expert: Expert, package: Package, around: BindingContext, findings: Findings) -> Bindings:
+    before = len(findings.errors)
     bindings = read_bindings(expert.bindings_file, findings)
-    _check_required(expert, package, bindings, findings)
+    if bindings != Bindings() or len(findings.errors) == before:  # else nobody knows what is bound
+        _check_required(expert, package, bindings, findings)
     for name, binding in bindings.tools.items():
         _check_tool(name, binding, package, findings)
         if binding.type == "skill":

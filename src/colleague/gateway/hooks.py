@@ -11,8 +11,9 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from colleague import activity
 from colleague.config import resolve
-from colleague.errors import ConfigError, NotFound
+from colleague.errors import ColleagueError, ConfigError, NotFound
 from colleague.gateway.client_address import client_address
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.middleware import slow_down
@@ -271,8 +272,12 @@ class WebhookRequest:
             warning=arrival.warning,
         )
 
-    def refused(self, error: Exception, reason: str) -> Exception:
+    def refused(self, error: ColleagueError, reason: str) -> ColleagueError:
+        """Counted, and said to whoever runs the gateway: the sender may be a mistake of theirs."""
         self.here.metrics.event("refused", reason)
+        path = self.request.url.path
+        text = f"a request to {path} was refused: {error.message}"
+        activity.tell("hook refused", text, level=logging.WARNING, path=path, reason=reason)
         return error
 
 

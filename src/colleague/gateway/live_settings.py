@@ -100,7 +100,9 @@ class LiveSettings:
         await self._use(settings)
         self._stamps = stamps
         self.problem = f"start the gateway again for {', '.join(waiting)} to count" if waiting else ""
-        log.info("the settings have changed and count from now on%s", self.problem and f"; {self.problem}")
+        level = logging.WARNING if waiting else logging.INFO
+        more = f"; {self.problem}" if waiting else ""
+        log.log(level, "the settings have changed and count from now on%s", more)
 
     def _check_enforced(self, fresh: Settings) -> None:
         try:

@@ -21,6 +21,7 @@ from colleague.clock_file import home_clock
 from colleague.config import Settings
 from colleague.config.status import require_enforced
 from colleague.descriptors import raise_descriptor_limit
+from colleague.errors import ColleagueError
 from colleague.experts.launch_acceptance import held_servers
 from colleague.gateway.api.channels import take_from_plugin
 from colleague.gateway.app import build
@@ -251,8 +252,22 @@ def _ready(gateway: Gateway) -> Ready:
     broken = gateway.broken_triggers
     for each in broken:
         log.warning("%s", each, extra=activity.PRINTED)
-    others = tuple(each for each in gateway.problems if each not in broken)
+    others = (*_model_problems(gateway), *(each for each in gateway.problems if each not in broken))
     return Ready(gateway.live.listening.url, tuple(sorted(enabled)), others, tuple(broken))
+
+
+def _model_problems(gateway: Gateway) -> list[str]:
+    """Of the default model, where one is set: a key that is missing is better said now than in each turn."""
+    from colleague.agent.models.resolve import resolve_model
+
+    settings = gateway.live.settings
+    if settings.agents.defaults.model is None or not settings.agents.defaults.model.primary:
+        return []
+    try:
+        resolve_model(settings, gateway.environ, folder=gateway.home.root)
+    except ColleagueError as error:
+        return [f"{error.message} ({error.hint})" if error.hint else error.message]
+    return []
 
 
 async def _watch_loop(metrics: Metrics) -> None:

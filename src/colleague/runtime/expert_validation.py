@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from colleague.config import Settings
@@ -18,7 +18,7 @@ from colleague.packages.finding import Findings
 from colleague.packages.package import Package
 from colleague.plugins.report import plugin_channels
 from colleague.plugins.skill_folders import plugin_skill_folders
-from colleague.triggers.problems import served_problems, trigger_problems
+from colleague.triggers.problems import UNSET, served_problems, trigger_problems
 from colleague.triggers.registry import bind_triggers
 
 UNREACHABLE = "server-unreachable"
@@ -52,8 +52,12 @@ def check_expert_triggers(
     environ: Mapping[str, str],
     probed: Sequence[Probed],
     findings: Findings,
+    *,
+    passed_over: Collection[tuple[str, str]] = (),
 ) -> None:
-    """What keeps a trigger from working. What was said of its tool is not said again."""
+    """What keeps a trigger from working. What was said of its tool is not said again.
+
+    `passed_over` are those whose variables are set elsewhere: for the gateway that runs."""
     try:
         bound_triggers = bind_triggers(expert)
     except ColleagueError:
@@ -63,5 +67,7 @@ def check_expert_triggers(
     for each in bound_triggers:
         found = trigger_problems(each, settings, environ, channels) + served_problems(each, settings, probed)
         for problem in found:
+            if problem.code == UNSET and each.key in passed_over:
+                continue
             if problem.code not in _SAID_OF_TOOLS or not said:
                 findings.add(problem.code, problem.at, problem.message, problem.cure)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from colleague import activity
@@ -18,8 +19,8 @@ QUESTIONS = ("approval", "draft", "learning", "proposal")
 """Notices about questions, which have a line of their own already."""
 
 
-def _after(tx: Tx, kind: str, text: str, **fields: Any) -> None:
-    tx.after_commit(lambda: activity.tell(kind, text, **fields))
+def _after(tx: Tx, kind: str, text: str, level: int = logging.INFO, **fields: Any) -> None:
+    tx.after_commit(lambda: activity.tell(kind, text, level=level, **fields))
 
 
 def tell_accepted(tx: Tx, arrival: Arrival, accepted: Accepted) -> None:
@@ -51,7 +52,9 @@ def tell_ended(tx: Tx, run: Run, outcome: Outcome, error: str | None) -> None:
     why = f": {error}" if error else ""
     cure = f" (colleague deadletter show {short(run.id)})" if outcome == "dead_letter" else ""
     text = f"run {short(run.id)} of {run.expert} {outcome} after {_length(seconds)}{why}{cure}"
-    _after(tx, f"run {outcome}", text, **_of(run), outcome=outcome, seconds=seconds, error=error)
+    level = logging.WARNING if outcome in ("failed", "dead_letter") else logging.INFO
+    fields = {"outcome": outcome, "seconds": seconds, "error": error}
+    _after(tx, f"run {outcome}", text, level, **_of(run), **fields)
 
 
 def tell_retry(tx: Tx, run: Run, error: str, delay_ms: int) -> None:
@@ -59,7 +62,8 @@ def tell_retry(tx: Tx, run: Run, error: str, delay_ms: int) -> None:
         return
     head = f"run {short(run.id)} of {run.expert}: attempt {run.attempt} failed"
     text = f"{head}; the next begins in {_length(delay_ms // 1000)}: {error}"
-    _after(tx, "attempt failed", text, **_of(run), attempt=run.attempt, error=error, in_ms=delay_ms)
+    fields = {"attempt": run.attempt, "error": error, "in_ms": delay_ms}
+    _after(tx, "attempt failed", text, logging.WARNING, **_of(run), **fields)
 
 
 def tell_asked(tx: Tx, run: Run, approval_id: str, kind: str, operation: str) -> None:

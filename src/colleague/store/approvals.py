@@ -398,9 +398,19 @@ def _check(approval: Approval, answer: Answer, *, ended: bool) -> None:
     if answer.decision not in DECISIONS[approval.kind]:
         raise WrongDecision(
             f"{answer.decision} is no answer to a question of kind {approval.kind}",
-            hint=f"answers: {', '.join(DECISIONS[approval.kind])}",
+            hint=f"answer with: {' or '.join(_commands(approval))}",
         )
     _check_edited(approval, answer)
+
+
+def _commands(approval: Approval) -> list[str]:
+    """What a person types to answer."""
+    ending, words = approval.id[-8:], [each.replace("_", "-") for each in DECISIONS[approval.kind]]
+    if approval.kind == "uncertain":
+        return [f"colleague resolve {ending} {each}" for each in words]
+    if approval.kind == "learning":
+        return [f"colleague learning {each} {ending}" for each in words]
+    return [f"colleague {each} {ending}" for each in words]
 
 
 def _check_edited(approval: Approval, answer: Answer) -> None:

@@ -34,6 +34,8 @@ class TriggerProblem:
         return {"code": self.code, "message": self.message, "cure": self.cure}
 
 
+UNSET = "trigger-secret-unset"
+
 FindProblems = Callable[[BoundTrigger], list[TriggerProblem]]
 
 
@@ -86,7 +88,7 @@ def _secret_problems(
         check_secrets((binding.signature if binding else None) or "bearer", secrets)
     except ConfigError as error:
         cure = error.hint.replace(" and start again", " where colleague serve is started")
-        yield TriggerProblem("trigger-secret-unset", f"{error.message}; every request is refused", cure, at)
+        yield TriggerProblem(UNSET, f"{error.message}; every request is refused", cure, at)
     except BadSignature as error:
         yield TriggerProblem("trigger-secret-unusable", f"{trigger.name}: {error.message}", error.hint, at)
     else:
@@ -95,7 +97,8 @@ def _secret_problems(
 
 def _no_secret(bound_trigger: BoundTrigger, at: Mark) -> TriggerProblem:
     name = bound_trigger.trigger.name
-    cure = f"set triggers.{name}.secret in {BINDINGS}, or hooks.token in colleague.json"
+    file = bound_trigger.expert.bindings_file
+    cure = f"set triggers.{name}.secret in {file}, or hooks.token in colleague.json"
     return TriggerProblem(
         "trigger-secret-missing", f"{name} has no secret, so every request is refused", cure, at
     )

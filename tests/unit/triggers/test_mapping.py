@@ -118,8 +118,8 @@ class TestLane:
         lane = lane_of("sales", per_key("contact_id"), {"contact_id": value})
         assert lane.name == "sales/new_email"
         assert lane.warning == (
-            "'contact_id' is no single value in this payload, so this event waits for every earlier one of "
-            "new_email"
+            "'contact_id' is no single value in this payload, so this event waits for earlier ones of "
+            "new_email without it"
         )
 
     def test_a_mode_without_a_key_falls_back_too(self) -> None:

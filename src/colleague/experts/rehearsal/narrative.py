@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from colleague.experts.rehearsal.history import FinishedCall
 from colleague.experts.rehearsal.plan import Move
+from colleague.experts.rehearsal.planned_call import SIMULATED
 from colleague.packages.package import Package
 
 _LONGEST_STEP = 80
@@ -26,7 +27,7 @@ def call_sentence(move: Move) -> str:
 
 def narrative(what: str, called: Sequence[tuple[str, FinishedCall]], left_out: Iterable[Move]) -> str:
     """The end of a walk, in two to four sentences. `called` are the operations by name."""
-    operations = [f"{name} (described only)" if _is_described(call) else name for name, call in called]
+    operations = [f"{name}{_how(call)}" for name, call in called]
     drafts = [name for name, call in called if _is_draft(call)]
     sentences = [
         f"This was a rehearsal of {what}: no model was asked, and the texts in it are placeholders.",
@@ -49,6 +50,13 @@ def nobody_read(package: Package) -> str:
 
 def short(text: str) -> str:
     return text if len(text) <= _LONGEST_STEP else f"{text[: _LONGEST_STEP - 3].rstrip()}..."
+
+
+def _how(call: FinishedCall) -> str:
+    """Nothing for a call that was really made."""
+    if call.source == SIMULATED:
+        return " (simulated)"
+    return " (described only)" if _is_described(call) else ""
 
 
 def _is_draft(call: FinishedCall) -> bool:

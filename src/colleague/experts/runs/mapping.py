@@ -66,4 +66,4 @@ def lane_of(expert: str, trigger: Trigger, payload: Any) -> Lane:
     if key and value:
         return Lane(f"{escaped(expert)}/{escaped(key.text)}/{value}")
     why = f"{key.text!r} is no single value in this payload" if key else "its trigger has no concurrency_key"
-    return Lane(serial, f"{why}, so this event waits for every earlier one of {trigger.name}")
+    return Lane(serial, f"{why}, so this event waits for earlier ones of {trigger.name} without it")
