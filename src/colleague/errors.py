@@ -34,6 +34,10 @@ class NotFound(ColleagueError):
     code = "not-found"
 
 
+UNSET_CURE = " and start again"
+"""After "set NAME": a process sees only the variables that it was started with."""
+
+
 class ConfigError(ColleagueError):
     """A settings file cannot be used."""
 

@@ -146,6 +146,24 @@ def test_the_gateways_variables_count_while_it_runs(sales: Colleague) -> None:
         )
 
 
+def test_a_key_that_only_the_shell_has(sales: Colleague) -> None:
+    """The gateway says at its start which variable it lacks, and to whoever talks to it where to set it."""
+    lab = ("--provider", "openai-compatible", "--base-url", "http://127.0.0.1:9/v1", "--model", "m1")
+    sales.ok("model", "add", "lab", *lab, "--api-key-env", "LAB_KEY", "--default")
+    with serving(sales) as gateway:
+        assert (
+            "problems: models.providers.lab.apiKey: the environment variable LAB_KEY is not set"
+            in gateway.out[0]
+        )
+        said = sales("agent", "hello", LAB_KEY="set-in-the-shell")
+        assert said.code == 1
+        assert "the gateway says: models.providers.lab.apiKey: the environment variable LAB_KEY" in said.err
+        assert "set LAB_KEY where colleague serve is started, and start it again" in said.err
+        later = sales.ok("model", "add", "other", *lab, "--default")
+        assert "The gateway takes it over when it is started again." in later.err
+        gateway.until(lambda each: any("start the gateway again for" in line for line in each.out))
+
+
 def test_mail_that_its_server_cannot_list(sales: Colleague) -> None:
     """Only a server that is asked shows this, so validate does."""
     bind_secret(sales, "a-secret-of-its-own")

@@ -393,7 +393,11 @@ def test_broken_bindings_are_named_and_not_overwritten(installed: Colleague) -> 
     assert said.code == 1
     assert "bindings.yaml:" in said.err
     assert file.read_text() == broken
-    assert "bindings.yaml:3" in installed("expert", "validate", SALES).out
+    validated = installed("expert", "validate", SALES)
+    assert "bindings.yaml:3" in validated.out
+    assert "bound to nothing" not in validated.out  # nobody knows what is bound
+    assert "✗ bindings.yaml readable\n" in validated.out
+    assert "- Triggers: not checked, bindings.yaml has errors\n" in validated.out
 
 
 def test_enable_needs_every_tool(installed: Colleague) -> None:

@@ -215,6 +215,9 @@ def test_learnings(pair: list[Terminal]) -> None:
         assert terminal.type("approval", "list", "--json").json == []
         shown = terminal.type("learning", "show", one["id"][-8:])
         assert (shown.code, one["arguments"]["title"] in shown.out) == (0, True)
+        ending = one["id"][-8:]
+        assert f"id            {one['id']}\n" in shown.out
+        assert f"colleague learning approve {ending}, or colleague learning reject {ending}" in shown.out
         assert terminal.type("learning", "show", one["id"], "--json").json["arguments"] == one["arguments"]
         assert terminal.type("learning", "approve", one["id"]).code == 0
         assert terminal.type("learning", "reject", two["id"], "--note", "twice").code == 0

@@ -101,6 +101,16 @@ def test_a_file_that_no_run_has_changed_is_shown_as_it_is(installed: Colleague) 
         assert installed("state", "show", SALES, wrong).code == 1, wrong
 
 
+def test_why_there_is_no_version(installed: Colleague) -> None:
+    for command in (("history",), ("diff",), ("restore", "1")):
+        said = installed("state", command[0], SALES, "pipeline.md", *command[1:])
+        assert f"{PIPELINE} has no versions yet: no run has changed it" in said.err, command
+        assert f"colleague state show {SALES} pipeline.md" in said.err
+        assert said.code == 1
+    said = installed("state", "history", SALES[:-1], "pipeline.md")
+    assert (said.code, f"did you mean '{SALES}'?" in said.err) == (1, True)
+
+
 def test_diff(changed: Colleague) -> None:
     newest = changed.ok("state", "diff", SALES, "pipeline.md").out.splitlines()
     names = [f"--- {PIPELINE} version 2", f"+++ {PIPELINE} version 3"]

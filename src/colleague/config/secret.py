@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import core_schema
 
-from colleague.errors import ConfigError
+from colleague.errors import UNSET_CURE, ConfigError
 
 _REFERENCE = re.compile(r"\$(\$?)\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^${}]*))?\}")
 _TELLING_KEY = re.compile(
@@ -83,7 +83,7 @@ def resolve(text: str | Secret, environ: Mapping[str, str], *, key: str = "") ->
         found = environ.get(name) or fallback
         if found is None:
             raise ConfigError(
-                f"{where}the environment variable {name} is not set", hint=f"set {name} and start again"
+                f"{where}the environment variable {name} is not set", hint=f"set {name}{UNSET_CURE}"
             )
         return found
 

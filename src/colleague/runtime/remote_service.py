@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from colleague.errors import (
+    UNSET_CURE,
     ColleagueError,
     ConfigError,
     DatabaseUnavailable,
@@ -473,9 +474,9 @@ def _refused(status: int, body: bytes) -> ColleagueError | DatabaseUnavailable:
         )
     if code == "database-unavailable":
         return DatabaseUnavailable(message)
-    if code == ConfigError.code:  # the variables of its process count, not those of this shell
+    if hint.endswith(UNSET_CURE):  # the variables of its process count, not those of this shell
         message = f"the gateway says: {message}"
-        hint = hint.replace(" and start again", " where colleague serve is started, and start it again")
+        hint = hint.replace(UNSET_CURE, " where colleague serve is started, and start it again")
     error = _ERRORS.get(code, ColleagueError)(message, hint=hint)
     error.code = code or error.code
     return error

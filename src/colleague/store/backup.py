@@ -67,6 +67,8 @@ def check_home(home: Home) -> DatabaseCheck:
 
 def back_up(file: Path, target: Path, *, force: bool) -> DatabaseCheck:
     """A copy of one moment, whatever goes on meanwhile; complete under its name or not there at all."""
+    if target.is_dir():
+        raise ColleagueError(f"{target} is a folder", hint="name a file in it")
     if target.exists() and not force:
         raise ColleagueError(f"{target} exists already", hint="name another file, or add --force")
     if target.exists() and target.samefile(file):
@@ -88,7 +90,10 @@ def restore(home: Home, backup: Path) -> Path | None:
     if not backup.is_file():
         raise ColleagueError(f"there is no file {backup}", hint="name a file that colleague db backup made")
     checked = check_database(backup)
-    _refuse_damaged(checked, backup)
+    try:
+        _refuse_damaged(checked, backup)
+    except DatabaseDamaged as error:
+        raise ColleagueError(error.message, hint="nothing was changed; name another copy") from None
     if checked.version == 0 or checked.version > migrations()[-1][0]:
         raise ColleagueError(
             f"{backup} is no database of this Colleague (version {checked.version})",

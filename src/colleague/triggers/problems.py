@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from colleague.config import Secret, Settings, resolve
-from colleague.errors import ConfigError
+from colleague.errors import UNSET_CURE, ConfigError
 from colleague.experts.bindings import ToolBinding
 from colleague.experts.delivery.sender import CONNECTED
 from colleague.mcp.probe import Probed
@@ -87,7 +87,7 @@ def _secret_problems(
         secrets = [resolve(each, environ, key=f"the secret of {trigger.name}") for each in given]
         check_secrets((binding.signature if binding else None) or "bearer", secrets)
     except ConfigError as error:
-        cure = error.hint.replace(" and start again", " where colleague serve is started")
+        cure = error.hint.replace(UNSET_CURE, " where colleague serve is started")
         yield TriggerProblem(UNSET, f"{error.message}; every request is refused", cure, at)
     except BadSignature as error:
         yield TriggerProblem("trigger-secret-unusable", f"{trigger.name}: {error.message}", error.hint, at)

@@ -61,7 +61,8 @@ def verify(
     claim = SCHEMES[scheme].claim(Headers(headers), names, body)
     fitting = [place for place, key in keys if claim.fits(key)]
     if not fitting:
-        raise BadSignature("signature-wrong", f"the {scheme} signature fits none of the hook's secrets")
+        what = "token" if scheme == "bearer" else f"{scheme} signature"
+        raise BadSignature("signature-wrong", f"the {what} fits none of the hook's secrets")
     _check_time(claim, now, tolerance_ms)
     signed_hash = None if claim.signed is None else hashlib.sha256(claim.signed).hexdigest()
     return Verified(fitting[0], claim.delivery_id, signed_hash, claim.timestamp_ms, claim.id_is_signed)

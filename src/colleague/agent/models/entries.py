@@ -109,7 +109,8 @@ def add_model(home: Home, new: NewModel, *, default: bool) -> None:
         if place := edit.defined_at(home, path):
             raise ColleagueError(
                 f"the provider {new.name} is there already: {place}",
-                hint="choose another name, or add the model to its models by hand",
+                hint="choose another name, or add the model to its models by hand; the default model is "
+                "agents.defaults.model.primary",
             )
         text = edit.settings_text(home)
         wanted = edit.settings_value(home, text)

@@ -11,6 +11,7 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, Tool
 from colleague.agent.models.failure import ModelFailure
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.tools.arguments import parameters
+from colleague.experts.rehearsal.planned_call import SIMULATED
 from colleague.experts.rehearsal.walkthrough import walkthrough_model
 from colleague.experts.workspace.scratch import scratchpad_path
 from colleague.packages.package import Package
@@ -464,6 +465,10 @@ class TestNarrative:
         stage = desk.steps(LOOK_UP).stage(lambda *_: said).run()
         assert "It called crm.get_contact (described only)." in stage.narrative
         assert "waits" not in stage.narrative
+
+    def test_an_answer_that_was_made_up_is_no_call(self, desk: Desk) -> None:
+        stage = desk.steps(LOOK_UP).stage(lambda *_: data({}, SIMULATED)).run()
+        assert "It called crm.get_contact (simulated)." in stage.narrative
 
     def test_a_tool_that_speaks_of_drafts_leaves_none(self, desk: Desk) -> None:
         stage = desk.steps(LOOK_UP).stage(lambda *_: data("a draft, in a dry run")).run()
