@@ -84,6 +84,7 @@ class TestBackup:
         assert colleague("db", "backup", str(copy), "--force").code == 0
         assert mode(copy) == 0o600
         assert colleague("db", "backup", str(file), "--force").code == 1, "the database itself"
+        assert f"{tmp_path} is a folder" in colleague("db", "backup", str(tmp_path), "--force").err
 
     def test_it_is_one_moment_however_much_is_written_meanwhile(self, tmp_path: Path) -> None:
         """Each commit brings two runs, so a copy with an odd number saw half a commit."""
@@ -129,6 +130,7 @@ class TestBackup:
         said = colleague("db", "restore", str(tmp_path / "garbage"))
         assert said.code == 1
         assert "Traceback" not in said.err
+        assert "stop the gateway" not in said.err  # it is the copy that is damaged
         assert events(file) == 1
 
     def test_nor_is_a_database_of_something_else(

@@ -416,6 +416,8 @@ def test_init_twice(colleague: Colleague) -> None:
 
 
 def test_new_validates_without_a_warning(colleague: Colleague, tmp_path: Path) -> None:
+    said = colleague.ok("expert", "new", "other-desk", "--folder", "Müllers Experten/other-desk")
+    assert "colleague expert install --link 'Müllers Experten/other-desk'" in said.out
     colleague.ok("expert", "new", "my-desk")
     assert colleague.ok("expert", "validate", "./my-desk", "--json").json["findings"] == []
     again = colleague("expert", "new", "my-desk")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from colleague.cli.output import mark, note, progress, say, say_hint, say_json
 from colleague.cli.typed import with_home
-from colleague.errors import ConfigError
+from colleague.errors import ConfigError, UsageError
 from colleague.experts.bindings import Bindings, read_bindings
 from colleague.experts.expert import Expert, find_expert
 from colleague.home import Home
@@ -40,6 +40,8 @@ class _Phase2:
 
 def say_validation(home: Home, target: str, *, offline: bool, as_json: bool) -> bool:
     """Validates an installed expert or a folder; True when there is no error."""
+    if Path(target).is_file():
+        raise UsageError(f"{target} is a file", hint="name the folder of the package, such as ./")
     expert = _expert(home, target)
     reading = expert.read() if expert else read_package(Path(target).expanduser().absolute())
     phase_2 = None

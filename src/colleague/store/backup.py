@@ -13,7 +13,7 @@ from pathlib import Path
 from colleague.errors import ColleagueError
 from colleague.files import private_folder, private_opener, sync_folder
 from colleague.home import Home
-from colleague.store.corruption import DatabaseDamaged
+from colleague.store.corruption import DatabaseDamaged, unreadable
 from colleague.store.identity import CURE, SQLITE, known_identity, remember_identity
 from colleague.store.migrate import migrations
 
@@ -42,7 +42,7 @@ def check_database(file: Path) -> DatabaseCheck:
             problems = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)")]
             version, identity = _version(connection), _identity(connection)
     except sqlite3.DatabaseError as error:
-        raise DatabaseDamaged(file, error) from None
+        raise unreadable(file, error) from None
     newest = migrations()[-1][0]
     found = [f"damaged: {each}" for each in problems if each != "ok"]
     if version > newest:
@@ -89,8 +89,8 @@ def restore(home: Home, backup: Path) -> Path | None:
     """Puts a checked copy in place; returns where the database before it lies now. Needs the home's lock."""
     if not backup.is_file():
         raise ColleagueError(f"there is no file {backup}", hint="name a file that colleague db backup made")
-    checked = check_database(backup)
     try:
+        checked = check_database(backup)
         _refuse_damaged(checked, backup)
     except DatabaseDamaged as error:
         raise ColleagueError(error.message, hint="nothing was changed; name another copy") from None
@@ -140,7 +140,7 @@ def _copied(file: Path, beside: Path) -> Iterator[Path]:
                 source.backup(to)
                 to.execute("PRAGMA journal_mode=DELETE")
         except sqlite3.DatabaseError as error:
-            raise DatabaseDamaged(file, error) from None
+            raise unreadable(file, error) from None
         descriptor = os.open(copy, os.O_RDWR)
         os.fsync(descriptor)
         os.close(descriptor)

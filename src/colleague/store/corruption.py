@@ -20,3 +20,11 @@ class DatabaseDamaged(ColleagueError):
 
 def is_damage(error: BaseException | None) -> bool:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGED
+
+
+def unreadable(file: Path, error: Exception) -> ColleagueError:
+    """What is wrong with a file that SQLite does not read: it need not be damaged."""
+    if is_damage(error):
+        return DatabaseDamaged(file, error)
+    hint = "its folder must be writable, and the disks must have room; nothing was changed"
+    return ColleagueError(f"the database {file} cannot be read: {error}", hint=hint)

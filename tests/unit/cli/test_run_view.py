@@ -37,3 +37,16 @@ def test_a_call_that_had_begun_is_told_once(
         for kind, data in heard:
             view.show(RunEvent(kind, "run", data))
     assert capsys.readouterr().err.splitlines() == ["run run · m · clerk/work", "    ledger.append: finished"]
+
+
+def test_a_step_that_is_not_there_gets_no_tick(capsys: pytest.CaptureFixture[str]) -> None:
+    step = {"number": 1, "text": "Fetch the invoice.", "status": "open", "note": None}
+    with RunView.open(quiet=False, works=True) as view:
+        view.begin(cast(RunDocument, document() | {"steps": [step]}))
+        for number in (1, 2, 0):
+            data = {"call_id": f"mark {number}", "operation": "mark_step"}
+            arguments = {"step": number, "status": "done"}
+            view.show(RunEvent("tool_execution_start", "run", data | {"arguments": arguments}))
+    assert [line for line in capsys.readouterr().err.splitlines() if "✓" in line] == [
+        "  ✓ 1. Fetch the invoice"
+    ]
