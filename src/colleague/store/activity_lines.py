@@ -19,7 +19,7 @@ QUESTIONS = ("approval", "draft", "learning", "proposal")
 """Notices about questions, which have a line of their own already."""
 
 
-def _after(tx: Tx, kind: str, text: str, level: int = logging.INFO, **fields: Any) -> None:
+def _after(tx: Tx, kind: str, text: str, level: int = logging.INFO, /, **fields: Any) -> None:
     tx.after_commit(lambda: activity.tell(kind, text, level=level, **fields))
 
 
