@@ -36,3 +36,11 @@ def test_a_trajectory_is_exported_by_key_or_label_as_an_argument_or_an_option(co
     assert "colleague session list" in missing.err
     assert colleague(*export, label, "--session", "main").code == 2
     assert "there is no session 'agent:main:main'" in colleague(*export).err
+
+
+def test_a_message_that_nobody_works_on_is_not_called_started(colleague: Colleague) -> None:
+    colleague.ok("init")
+    (colleague.home / "hi.yaml").write_text("replies: [{text: Hi.}]\n")
+    sent = colleague.ok("session", "send", "main", "hello", "--model", "script/hi.yaml")
+    assert "stored in agent:main:main" in sent.out
+    assert "nobody works on it: colleague serve, or colleague run resume" in sent.out

@@ -96,12 +96,13 @@ def send(
     if as_json:
         say_json(asdict(sent))
     else:
-        _say_sent(sent)
+        _say_sent(home, sent)
     if sent.queued in ("denied", "dropped"):
         raise typer.Exit(1)
 
 
-def _say_sent(sent: SentMessage) -> None:
+def _say_sent(home: Path | None, sent: SentMessage) -> None:
+    from colleague.cli.abandoned import abandoned_lines
     from colleague.cli.output import CROSS, TICK, note, say_hint
     from colleague.run_document import short
 
@@ -110,7 +111,9 @@ def _say_sent(sent: SentMessage) -> None:
         note(f"{CROSS} {sent.queued}: colleague event show {ending} says why")
         return
     look = f"watch: colleague run watch {short(sent.run_id)}" if sent.run_id else "it waits for its turn"
-    say_hint(f"{TICK} {sent.queued} in {sent.session_key}, event {ending}; {look}")
+    left = abandoned_lines(home, [{"id": sent.run_id, "status": "queued"}] if sent.run_id else [])
+    did = "stored" if left else sent.queued
+    say_hint(f"{TICK} {did} in {sent.session_key}, event {ending}; {left[0] if left else look}")
 
 
 @app.command()
