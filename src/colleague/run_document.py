@@ -213,6 +213,19 @@ class ModelRequestDocument(TypedDict):
     at: str | None
 
 
+class RunHeading(TypedDict):
+    """What the first line of a run says, and how it is shown: the part of a RunDocument that is known, and
+    quickly found, as soon as the run is stored."""
+
+    id: str
+    expert: str
+    kind: Literal["expert", "agent", "subagent"]
+    process: str
+    model: str
+    steps: list[StepDocument]
+    levels: LevelsDocument
+
+
 class RunDocument(RunBrief):
     """Everything the runtime did for one run.
 

@@ -88,7 +88,7 @@ class Client:
 
         with RunView.open(quiet=quiet, works=self.works) as view:
             for run_id in run_ids:
-                view.begin(await self.service.run(run_id), known.get(run_id))
+                view.begin(await self.service.heading(run_id), known.get(run_id))
             async with contextlib.aclosing(self.service.follow(run_ids)) as events:
                 async for event in events:
                     view.show(event)

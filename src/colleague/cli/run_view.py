@@ -19,13 +19,12 @@ from colleague.cli.output import CROSS, TICK, note, note_as_is, plain, say, say_
 from colleague.cli.run_text import MARKS, first_sentence, next_commands, refused_text, usage_text
 from colleague.cli.spinner import Spinner
 from colleague.cli.trouble_text import ahead_line, retry_line, trouble_line
-from colleague.event_subscription import Callbacks, EventSubscription, Pieces
-from colleague.reply_words import PartialReply
 from colleague.run_document import (
     AheadDocument,
     ApprovalDocument,
     ReasoningMode,
     RunDocument,
+    RunHeading,
     VerboseLevel,
     short,
 )
@@ -33,6 +32,8 @@ from colleague.silent_answer import shown_answer
 from colleague.verbosity import streams_reasoning, tells_calls, tells_results
 
 if TYPE_CHECKING:
+    from colleague.event_subscription import EventSubscription, Pieces
+    from colleague.reply_words import PartialReply
     from colleague.run_event import RunEvent
     from colleague.runtime.service import Service
 
@@ -49,7 +50,7 @@ QUIET = ("mark_step", "complete", "function_result")
 class ShownRun:
     """One run, and how much of it was shown."""
 
-    document: RunDocument
+    heading: RunHeading
     begun: set[str] = field(default_factory=set)
     begun_before: set[str] = field(default_factory=set)
     """The calls that had begun before we looked; of those only the end is news."""
@@ -70,13 +71,13 @@ class ShownRun:
     """Whether each failed try is told as it happens."""
 
     @classmethod
-    def after(cls, document: RunDocument, before: RunDocument | None) -> ShownRun:
+    def after(cls, heading: RunHeading, before: RunDocument | None) -> ShownRun:
         if before is None:
-            return cls(document)
+            return cls(heading)
         begun = {call["id"] for call in before["calls"] if call["started_at"]}
         settled = {call["id"] for call in before["calls"] if call["result"] is not None}
         said = shown_answer(before["narrative"] or "").text.strip()
-        return cls(document, begun_before=begun, ended=settled, said=said, shown=before["turns"])
+        return cls(heading, begun_before=begun, ended=settled, said=said, shown=before["turns"])
 
     def was_told(self, event: RunEvent) -> bool:
         """Whether it is an answer that was shown before the gateway went away."""
@@ -89,7 +90,7 @@ class ShownRun:
     @property
     def speaks(self) -> bool:
         """Of an expert's run the words are left for the end, when the whole result is known."""
-        return self.document["kind"] != "expert"
+        return self.heading["kind"] != "expert"
 
 
 class RunView:
@@ -121,19 +122,20 @@ class RunView:
                 view._spinner.stop()
                 view._end_line()
 
-    def begin(self, document: RunDocument, before: RunDocument | None = None) -> None:
+    def begin(self, heading: RunHeading, before: RunDocument | None = None) -> None:
         """The first line says which run it is, what it thinks with, and what it does.
 
         What had happened `before` is not shown again."""
-        self._runs[document["id"]] = run = ShownRun.after(document, before)
-        self.reasoning, self.verbose = document["levels"]["reasoning"], document["levels"]["verbose"]
-        self._subscriptions[document["id"]] = self._subscribe(run)
+        self._runs[heading["id"]] = run = ShownRun.after(heading, before)
+        self.reasoning, self.verbose = heading["levels"]["reasoning"], heading["levels"]["verbose"]
         if len(self._runs) == 1:
-            self._head(document)
+            self._head(heading)
             self._wait_to_begin()
 
     def _subscribe(self, run: ShownRun) -> EventSubscription:
         """A program gets whole answers, since it cannot forget what was void."""
+        from colleague.event_subscription import Callbacks, EventSubscription
+
         callbacks = Callbacks(
             on_partial_reply=partial(self._say_more, run) if run.speaks else None,
             on_taken_back=self._taken_back,
@@ -141,13 +143,18 @@ class RunView:
             on_tool_result=partial(self._tool_result, run),
         )
         pieces: Pieces = "from_start" if self._takes_back else "never"
-        return EventSubscription(callbacks, reasoning=self.reasoning, verbose=self.verbose, pieces=pieces)
+        levels = run.heading["levels"]
+        return EventSubscription(
+            callbacks, reasoning=levels["reasoning"], verbose=levels["verbose"], pieces=pieces
+        )
 
     def show(self, event: RunEvent) -> None:
         run = self._runs.get(event.run_id)
         if self._quiet or run is None or run.was_told(event):
             return
-        self._head(run.document)
+        self._head(run.heading)
+        if event.run_id not in self._subscriptions:
+            self._subscriptions[event.run_id] = self._subscribe(run)
         self._subscriptions[event.run_id].take(event)
         shown = getattr(self, f"_{event.kind}", None)
         if shown is not None:
@@ -167,12 +174,12 @@ class RunView:
         if not self._quiet:
             self._spinner.keep("starting" if self._works else TO_BEGIN)
 
-    def _head(self, document: RunDocument) -> None:
-        if self._quiet or self._headed == document["id"]:
+    def _head(self, heading: RunHeading) -> None:
+        if self._quiet or self._headed == heading["id"]:
             return
-        self._headed = document["id"]
-        what = "/".join(filter(None, (document["expert"], document["process"])))
-        self._line(" · ".join(filter(None, (f"run {short(document['id'])}", document["model"], what))))
+        self._headed = heading["id"]
+        what = "/".join(filter(None, (heading["expert"], heading["process"])))
+        self._line(" · ".join(filter(None, (f"run {short(heading['id'])}", heading["model"], what))))
 
     def _agent_start(self, _run: ShownRun, _data: dict[str, Any]) -> None:
         self._spinner.start("starting")
@@ -211,7 +218,7 @@ class RunView:
         words were shown, or begins on a new line."""
         run.retried, run.thought = True, ""
         if not run.trouble or data.get("next_try_at") != run.trouble:
-            self._notice(retry_line(data, run.document["id"] if self._works else ""))
+            self._notice(retry_line(data, run.heading["id"] if self._works else ""))
         self._spinner.start("waiting for the next try")
 
     def _notice(self, text: str) -> None:
@@ -253,7 +260,7 @@ class RunView:
         run.begun.add(data["call_id"])
         operation, arguments = data["operation"], data["arguments"]
         if operation == "mark_step":
-            if line := _step(run.document, arguments):
+            if line := _step(run.heading, arguments):
                 self._line(line)
         elif operation not in QUIET:
             if tells_calls(self.verbose):
@@ -358,9 +365,9 @@ class RunView:
             self._in_line = False
 
 
-def _step(document: RunDocument, arguments: dict[str, Any]) -> str:
+def _step(heading: RunHeading, arguments: dict[str, Any]) -> str:
     """Empty for a step that is not there: the result of the call says so."""
-    steps, number = document["steps"], int(arguments["step"])
+    steps, number = heading["steps"], int(arguments["step"])
     if not 0 < number <= len(steps):
         return ""
     return f"  {MARKS[arguments['status']]} {number}. {first_sentence(steps[number - 1]['text'])}"

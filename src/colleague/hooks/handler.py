@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from colleague.errors import UsageError
-from colleague.hooks.events import HOOKS
 from colleague.suggest import did_you_mean
 
 HookFunction = Callable[[Any], Awaitable[Any] | Any]
@@ -29,6 +28,8 @@ class HookHandler:
 
     def __post_init__(self) -> None:
         """Raises UsageError for what can never be called."""
+        from colleague.hooks.events import HOOKS
+
         if self.hook not in HOOKS:
             hint = did_you_mean(self.hook, HOOKS) or f"there are: {', '.join(HOOKS)}"
             raise UsageError(f"there is no hook {self.hook!r}", hint=hint)

@@ -8,18 +8,20 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from colleague.hooks.events import (
-    BeforeAgentStart,
-    BeforeToolCall,
-    HookEvent,
-    MessageSending,
-    ToolResultPersist,
-)
-from colleague.hooks.handler import HookHandler
 from colleague.hooks.plugin_call import PluginCallFailed, PluginCallLate, call_plugin
 from colleague.hooks.results import BadHookResult, read_result
+
+if TYPE_CHECKING:
+    from colleague.hooks.events import (
+        BeforeAgentStart,
+        BeforeToolCall,
+        HookEvent,
+        MessageSending,
+        ToolResultPersist,
+    )
+    from colleague.hooks.handler import HookHandler
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, cast, get_args
 from colleague.agent.pictures.references import references
 from colleague.config.agents import AnyLevel
 from colleague.errors import UsageError
-from colleague.hooks.events import BeforeReset, MessageReceived
 from colleague.main_names import MAIN_SESSION
 from colleague.runtime.requests import AcceptedEvent, MessageRequest, SentMessage, require_message
 from colleague.runtime.service_base import ServiceBase, Source
@@ -56,7 +55,7 @@ class LocalMessages(ServiceBase):
         self._check_model(key.agent_id, message.model or model)
         pictures = await self._pictures(key.agent_id, message)
         said = replace(said, attachments=pictures.to_json() if pictures else None)
-        if self.hooks.has(BeforeReset.hook) and after_trigger(self.settings, said.text) is not None:
+        if self.hooks.handlers and after_trigger(self.settings, said.text) is not None:
             await self._tell_before_reset(session, said.sender.get("name") or self.source)
 
         def work(tx: Tx) -> SentMessage:
@@ -68,8 +67,10 @@ class LocalMessages(ServiceBase):
         return replace(sent, problems=pictures.problems if pictures else ())
 
     def _tell_received(self, sent: SentMessage, said: SessionMessage) -> None:
-        if sent.duplicate or sent.queued == "denied" or not self.hooks.has(MessageReceived.hook):
+        if sent.duplicate or sent.queued == "denied" or not self.hooks.handlers:
             return
+        from colleague.hooks.events import MessageReceived
+
         event = MessageReceived(
             sent.session_key,
             said.text,
@@ -83,11 +84,12 @@ class LocalMessages(ServiceBase):
 
     async def _tell_before_reset(self, session: str, by: str) -> None:
         """Only of a session in which something was said."""
+        from colleague.hooks.events import BeforeReset
 
         def find(tx: Tx) -> SessionEntry | None:
             return find_session(tx, str(find_key(tx, session)))
 
-        entry = await self.database.read(find)
+        entry = await self.database.read(find) if self.hooks.has(BeforeReset.hook) else None
         if entry is not None:
             await self.hooks.told(BeforeReset(entry.key, entry.id, by))
 

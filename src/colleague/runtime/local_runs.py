@@ -6,27 +6,28 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 
 from colleague.experts.runs.model_name import model_name
-from colleague.experts.runs.redacted_report import approval_report, event_report, run_report
-from colleague.run_document import ApprovalDocument, RunDocument
+from colleague.run_document import ApprovalDocument, RunDocument, RunHeading
 from colleague.run_event import RunEvent
 from colleague.runtime.requests import AcceptedEvent, RunRequest, require_work
-from colleague.runtime.run_events import LOOK_SECONDS, RunWatchers
+from colleague.runtime.run_heading import run_heading
 from colleague.runtime.service_base import ServiceBase
 from colleague.runtime.shown_levels import levels_of
 from colleague.store.accept import Accepted, Arrival, accept
-from colleague.store.approvals import get_approval
 from colleague.store.audit import Change
 from colleague.store.lookup import full_id
 from colleague.store.outbox import mark_read
+from colleague.store.run import get_run
 from colleague.store.session_entry import find_session
-from colleague.store.sweep import GRACE_MS
 from colleague.store.tables import approvals, events, outbox, runs
 from colleague.store.tx import Tx
+
+if TYPE_CHECKING:
+    from colleague.runtime.run_events import RunWatchers
 
 OFTEN = 0.3
 
@@ -63,6 +64,8 @@ class LocalRuns(ServiceBase):
         )
 
     async def event(self, event: str) -> dict[str, Any]:
+        from colleague.experts.runs.redacted_report import event_report
+
         return await self.database.read(
             lambda tx: event_report(tx, self.home, full_id(tx, events, "event", event))
         )
@@ -80,13 +83,27 @@ class LocalRuns(ServiceBase):
         )
 
     async def run(self, run: str) -> RunDocument:
-        document = await self._document(await self._run_id(run))
-        name = await asyncio.to_thread(model_name, self.home, self.settings, self.environ, document)
-        key = document["session_key"]
-        entry = await self.database.read(lambda tx: find_session(tx, key))
-        return {**document, "model": name, "levels": levels_of(self.settings, key, entry)}
+        from colleague.experts.runs.redacted_report import run_report
+
+        def work(tx: Tx) -> RunDocument:
+            document = run_report(tx, self.home, full_id(tx, runs, "run", run))
+            key = document["session_key"]
+            name = model_name(self.home, self.settings, self.environ, document)
+            return {**document, "model": name, "levels": levels_of(self.settings, key, find_session(tx, key))}
+
+        return await self.database.read(work)
+
+    async def heading(self, run: str) -> RunHeading:
+        def work(tx: Tx) -> RunHeading:
+            found = get_run(tx, full_id(tx, runs, "run", run))
+            return run_heading(tx, self.home, self.settings, self.environ, found)
+
+        return await self.database.read(work)
 
     async def approval(self, approval: str) -> ApprovalDocument:
+        from colleague.experts.runs.redacted_report import approval_report
+        from colleague.store.approvals import get_approval
+
         def work(tx: Tx) -> ApprovalDocument:
             found = get_approval(tx, full_id(tx, approvals, "approval", approval))
             return approval_report(tx, self.home, found)
@@ -106,6 +123,8 @@ class LocalRuns(ServiceBase):
         if self.host is None or self.watchers is not None:
             yield self.watchers
             return
+        from colleague.runtime.run_events import RunWatchers
+
         host = await self.host.opened()
         watchers = RunWatchers(host.bus)
         working = asyncio.create_task(host.advance_only(run_ids))
@@ -119,8 +138,7 @@ class LocalRuns(ServiceBase):
             await asyncio.wait({working})
 
     async def _until_rest(self, run_id: str, watchers: RunWatchers | None) -> AsyncIterator[RunEvent]:
-        every = LOOK_SECONDS if watchers else OFTEN
-        events = self.events(run_id, watchers, look_seconds=every)
+        events = self.events(run_id, watchers, look_seconds=None if watchers else OFTEN)
         async with contextlib.aclosing(events):
             async for event in events:
                 if event is None:
@@ -132,11 +150,9 @@ class LocalRuns(ServiceBase):
     async def _run_id(self, ending: str) -> str:
         return await self.database.read(lambda tx: full_id(tx, runs, "run", ending))
 
-    async def _document(self, run_id: str) -> RunDocument:
-        return await self.database.read(lambda tx: run_report(tx, self.home, run_id))
-
     async def holder(self, run_id: str) -> str:
         """The worker that has the run and still renews its lease; empty when nobody does, or on SQLite."""
+        from colleague.store.sweep import GRACE_MS
 
         def work(tx: Tx) -> str:
             query = select(runs.c.worker, runs.c.lease_until).where(runs.c.id == run_id)

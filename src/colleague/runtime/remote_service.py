@@ -25,7 +25,7 @@ from colleague.errors import (
 from colleague.home import Home
 from colleague.main_names import MAIN_SESSION
 from colleague.person_document import ApprovalLink
-from colleague.run_document import ApprovalDocument, RunDocument
+from colleague.run_document import ApprovalDocument, RunDocument, RunHeading
 from colleague.run_event import RunEvent
 from colleague.runtime.gateway_file import GatewayFile, running_gateway
 from colleague.runtime.http_connection import ConnectionLost, HttpAddress, HttpRefused
@@ -279,6 +279,9 @@ class RemoteService(RemoteAdmin, RemoteExperts):
     async def run(self, run: str) -> RunDocument:
         document: RunDocument = await self._ask("GET", f"/api/runs/{_path(run)}")
         return document
+
+    async def heading(self, run: str) -> RunHeading:
+        return await self.run(run)
 
     async def lets_in(self) -> bool:
         """Whether this process has the token."""

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from colleague.person_document import ApprovalLink
-from colleague.run_document import ApprovalDocument, RunDocument
+from colleague.run_document import ApprovalDocument, RunDocument, RunHeading
 from colleague.run_event import RunEvent
 from colleague.runtime.admin_service import AdminService
 from colleague.runtime.expert_service import ExpertService
@@ -192,6 +192,10 @@ class Service(AdminService, ExpertService, Protocol):
 
     async def run(self, run: str) -> RunDocument:
         """Everything about one run."""
+        ...
+
+    async def heading(self, run: str) -> RunHeading:
+        """What the first line says of a run; quicker than all of it."""
         ...
 
     async def approval(self, approval: str) -> ApprovalDocument:

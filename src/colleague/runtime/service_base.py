@@ -11,14 +11,11 @@ from colleague.config import Settings
 from colleague.config.status import require_enforced
 from colleague.errors import ConfigError
 from colleague.experts.runs.preflight import Preflight
-from colleague.experts.runs.redacted_report import run_report
 from colleague.home import Home
 from colleague.hooks.runner import NO_HOOKS, PluginHooks
 from colleague.origin import Origin
 from colleague.run_event import RunEvent
-from colleague.runtime.run_events import LOOK_SECONDS, RunReader, RunSnapshot, RunWatchers, run_events
 from colleague.store.audit import AuditedDatabase, Change, note_change
-from colleague.store.report import answers_of
 from colleague.store.run import get_run
 from colleague.store.tx import Database, Tx
 from colleague.user_name import user_name
@@ -26,6 +23,7 @@ from colleague.user_name import user_name
 if TYPE_CHECKING:
     from colleague.agent.main_agent import MainAgent
     from colleague.runtime.host import Host
+    from colleague.runtime.run_events import RunSnapshot, RunWatchers
     from colleague.runtime.working_home import HostSource
     from colleague.triggers.registry import TriggerRegistry
 
@@ -75,15 +73,21 @@ class ServiceBase:
         return Preflight(self.home, self.settings, self.environ)
 
     def events(
-        self, run_id: str, watchers: RunWatchers | None, *, look_seconds: float = LOOK_SECONDS
+        self, run_id: str, watchers: RunWatchers | None, *, look_seconds: float | None = None
     ) -> AsyncGenerator[RunEvent | None]:
         """What happens in one run until it is done; None when nothing does for a while."""
+        from colleague.runtime.run_events import LOOK_SECONDS, RunReader, run_events
+
         look = RunReader(
             row=lambda: self.database.read(lambda tx: get_run(tx, run_id)),
             snapshot=lambda: self.database.read(lambda tx: self._snapshot(tx, run_id)),
         )
-        return run_events(run_id, look, watchers, look_seconds=look_seconds)
+        return run_events(run_id, look, watchers, look_seconds=look_seconds or LOOK_SECONDS)
 
     def _snapshot(self, tx: Tx, run_id: str) -> RunSnapshot:
+        from colleague.experts.runs.redacted_report import run_report
+        from colleague.runtime.run_events import RunSnapshot
+        from colleague.store.report import answers_of
+
         document = run_report(tx, self.home, run_id)
         return RunSnapshot(document, answers_of(tx, run_id) if document["kind"] == "agent" else ())

@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import ColumnElement, or_, select
 
 from colleague.audit_document import AuditEntry, AuditPage
 from colleague.audit_file import CommandChange
 from colleague.clock import iso
-from colleague.hooks.events import HookEvent
 from colleague.origin import Origin
 from colleague.store.ids import new_id
 from colleague.store.lookup import full_id
 from colleague.store.paging import Order
 from colleague.store.tables import audit
 from colleague.store.tx import Database, Tx
+
+if TYPE_CHECKING:
+    from colleague.hooks.events import HookEvent
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ import logging
 import select
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qs, urlsplit
 
 import psycopg
@@ -16,12 +16,14 @@ from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 
 from colleague.clock import Clock
 from colleague.failpoints import failpoint
-from colleague.hooks.events import HookEvent
 from colleague.store.migrate import migrate
 from colleague.store.postgres_commit import NotCommitted, begin, commit, note_life, require_committed
 from colleague.store.postgres_errors import cannot_now, is_conflict, is_connection_lost, unavailable
 from colleague.store.tx import Tx
 from colleague.threads import started_pool
+
+if TYPE_CHECKING:
+    from colleague.hooks.events import HookEvent
 
 T = TypeVar("T")
 

@@ -21,7 +21,6 @@ from colleague.run_document import (
     RunBrief,
     RunDocument,
     SlaDocument,
-    StepDocument,
     TroubleDocument,
 )
 from colleague.store.approvals import approvals_of, waits_for_person
@@ -34,7 +33,7 @@ from colleague.store.outbox import SESSIONS, UNREAD, OutboxMessage, outbox_of
 from colleague.store.run import Run, get_run
 from colleague.store.sla import Sla
 from colleague.store.spend import spent_by_run
-from colleague.store.steps import StepMark, steps_of
+from colleague.store.steps import step_document, steps_of
 from colleague.store.tables import attempts, calls, is_open, messages, runs
 from colleague.store.trouble import Trouble
 from colleague.store.tx import Tx
@@ -76,7 +75,7 @@ def run_document(tx: Tx, run_id: str) -> RunDocument:
         "attempts": [
             _attempt(each) for each in tx.find(Attempt, attempts, {"run_id": run_id}, order=("number",))
         ],
-        "steps": [_step(step) for step in steps_of(tx, run_id)],
+        "steps": [step_document(step) for step in steps_of(tx, run_id)],
         "calls": [_call(call) for call in calls_in_order(tx, run_id)],
         "approvals": [each.id for each in asked],
         "child_runs": child_runs(tx, run_id),
@@ -179,17 +178,6 @@ def _text_of(response: dict[str, Any]) -> str:
         elif paragraphs[-1]:
             paragraphs.append("")
     return "\n\n".join(filter(None, paragraphs))
-
-
-def _step(step: StepMark) -> StepDocument:
-    return {
-        "number": step.number,
-        "text": step.text,
-        "status": step.status,
-        "note": step.note,
-        "attempt": step.attempt,
-        "at": iso(step.marked_at),
-    }
 
 
 def _told(tx: Tx, run_id: str) -> list[OutboxMessage]:

@@ -8,7 +8,6 @@ from typing import Any, Literal
 from sqlalchemy import bindparam, func, or_, select, update
 
 from colleague.errors import ColleagueError, NotFound
-from colleague.hooks.events import SessionEnd, SessionStart
 from colleague.store.ids import new_id
 from colleague.store.paging import Order, Page
 from colleague.store.record import columns_of, record
@@ -99,6 +98,8 @@ def open_session(tx: Tx, key: str, agent_id: str, **known: Any) -> SessionEntry:
     found = find_session(tx, key)
     if found is not None:
         return found
+    from colleague.hooks.events import SessionStart
+
     times = {"started_at": tx.now, "created_at": tx.now, "updated_at": tx.now}
     tx.insert_once(sessions, key=key, id=new_id(), agent_id=agent_id, **known, **times)
     made = get_session(tx, key)
@@ -161,6 +162,8 @@ def next_position(tx: Tx, key: str, *, input_tokens: int = 0, output_tokens: int
 def begin_transcript(tx: Tx, key: str, by: str, *, closes: bool = False) -> Archive:
     """Ends the transcript in use, which stays as an archive, and begins another. Runs that have not started
     belong to the new one. Call it with the session's lane locked. `closes`: nobody will use the new one."""
+    from colleague.hooks.events import SessionEnd, SessionStart
+
     entry = get_session(tx, key)
     archive = Archive(entry.id, key, entry.started_at, tx.now, by)
     tx.insert(archives, **vars(archive))

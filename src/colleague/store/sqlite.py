@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.pool import QueuePool
@@ -23,11 +23,13 @@ from colleague.clock import Clock, boot_time_ms
 from colleague.errors import DatabaseUnavailable
 from colleague.failpoints import failpoint
 from colleague.files import private_folder, private_opener
-from colleague.hooks.events import HookEvent
 from colleague.store.migrate import migrate
 from colleague.store.sqlite_errors import as_unavailable
 from colleague.store.tx import Tx
 from colleague.threads import started_pool
+
+if TYPE_CHECKING:
+    from colleague.hooks.events import HookEvent
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import CompoundSelect, Insert, Select, Table, Update, bindparam, insert, select, update
+from sqlalchemy import CompoundSelect, Dialect, Insert, Select, Table, Update, bindparam, insert, select, update
 from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
@@ -73,8 +73,14 @@ class SqliteText:
 
 
 @cache
+def _text_dialect() -> Dialect:
+    """One for all statements: what it found out about a type is kept in it."""
+    return sqlite_dialect(paramstyle="qmark")
+
+
+@cache
 def sqlite_text(statement: BuiltStatement) -> SqliteText:
     """Only for what is built once, as above: such statements are few, and the same object each time."""
-    compiled = statement.compile(dialect=sqlite_dialect(paramstyle="qmark"))
+    compiled = statement.compile(dialect=_text_dialect())
     fixed = {name: value for name, value in compiled.params.items() if value is not None}
     return SqliteText(str(compiled), tuple(compiled.positiontup or ()), fixed)

@@ -8,6 +8,8 @@ from typing import Literal
 
 from sqlalchemy import delete
 
+from colleague.clock import iso
+from colleague.run_document import StepDocument
 from colleague.store.tables import steps
 from colleague.store.tx import Tx
 
@@ -33,6 +35,17 @@ def add_steps(tx: Tx, run_id: str, texts: Sequence[str]) -> None:
 
 def steps_of(tx: Tx, run_id: str) -> list[StepMark]:
     return tx.find(StepMark, steps, {"run_id": run_id}, order=("number",))
+
+
+def step_document(step: StepMark) -> StepDocument:
+    return {
+        "number": step.number,
+        "text": step.text,
+        "status": step.status,
+        "note": step.note,
+        "attempt": step.attempt,
+        "at": iso(step.marked_at),
+    }
 
 
 def open_steps(tx: Tx, run_id: str) -> list[StepMark]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from sqlalchemy import Connection, CursorResult, Executable, Row, Table
 from sqlalchemy.exc import DBAPIError
 
 from colleague.clock import Clock
-from colleague.hooks.events import HookEvent
 from colleague.store.record import record
 from colleague.store.statement import (
     PLUS_ONE,
@@ -23,13 +22,16 @@ from colleague.store.statement import (
     update_statement,
 )
 
+if TYPE_CHECKING:
+    from colleague.hooks.events import HookEvent
+
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 Listeners = Sequence[Callable[[], None]]
 Watchers = Sequence[Callable[[str], None]]
-Observers = Sequence[Callable[[HookEvent], None]]
+Observers = Sequence[Callable[["HookEvent"], None]]
 
 ANYTHING = "*"
 """The subject of changes that only open pages want to hear of."""

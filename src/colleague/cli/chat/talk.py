@@ -241,7 +241,7 @@ class Chat:
         return True
 
     async def _follow(self, run_id: str) -> RunDocument:
-        self._view.begin(await self._service.run(run_id))
+        self._view.begin(await self._service.heading(run_id))
         async with contextlib.aclosing(self._service.follow([run_id])) as events:
             async for event in events:
                 self._view.show(event)

@@ -13,7 +13,7 @@ from colleague.cli.spinner import Spinner
 from colleague.verbosity import streams_reasoning
 
 if TYPE_CHECKING:
-    from colleague.run_document import RunDocument
+    from colleague.run_document import RunHeading
 
 PARAGRAPHS = BlockChunking(min_chars=1, max_chars=4000)
 THINKING = "[Thinking]"
@@ -59,7 +59,7 @@ class TurnView(RunView):
         self._arguments: dict[str, str] = {}
         self._takes_back = True
 
-    def _head(self, document: RunDocument) -> None:
+    def _head(self, heading: RunHeading) -> None:
         pass
 
     def _think(self, run: ShownRun, piece: str) -> None:

@@ -11,10 +11,10 @@ from colleague.errors import ColleagueError
 if TYPE_CHECKING:
     from colleague.config import Settings
     from colleague.home import Home
-    from colleague.run_document import RunDocument
+    from colleague.run_document import RunHeading
 
 
-def model_name(home: Home, settings: Settings, environ: Mapping[str, str], run: RunDocument) -> str:
+def model_name(home: Home, settings: Settings, environ: Mapping[str, str], run: RunHeading) -> str:
     """As provider/model; empty when none is configured, or its expert is gone."""
     try:
         named = run["model"] or (_bound(home, run["expert"]) if run["kind"] == "expert" else "")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from colleague.agent.streaming.run_result import run_result
 from colleague.clock import iso
+from colleague.experts.privacy.public_document import public_document
 from colleague.home import Home
 from colleague.run_document import ApprovalDocument, MessageDocument, RunDocument
 from colleague.store import report
@@ -18,15 +19,13 @@ from colleague.store.outbox import OutboxMessage
 from colleague.store.run import Run, get_run
 from colleague.store.tx import Tx
 
-D = TypeVar("D")
-
 
 def run_report(tx: Tx, home: Home, run_id: str) -> RunDocument:
     """Everything the runtime did for one run."""
     run, document = get_run(tx, run_id), report.run_document(tx, run_id)
     if run.status in ("done", "waiting"):
         document = {**document, "result": run_result(run, document, report.answers_of(tx, run_id))}
-    return _public(home, run, document)
+    return public_document(home, run, document)
 
 
 def trajectory_report(tx: Tx, home: Home, session_key: str) -> list[dict[str, Any]]:
@@ -38,14 +37,14 @@ def trajectory_report(tx: Tx, home: Home, session_key: str) -> list[dict[str, An
         run = runs.get(run_id)
         if run is None:
             run = runs[run_id] = get_run(tx, run_id)
-        records.append(_public(home, run, each))
+        records.append(public_document(home, run, each))
     return records
 
 
 def event_report(tx: Tx, home: Home, event_id: str) -> dict[str, Any]:
     """What happened to an event: accepted, run, delivered."""
     document = event_document(tx, event_id)
-    return _public(home, get_run(tx, document["run"]["id"]), document) if document["run"] else document
+    return public_document(home, get_run(tx, document["run"]["id"]), document) if document["run"] else document
 
 
 def approval_report(tx: Tx, home: Home, approval: Approval) -> ApprovalDocument:
@@ -56,7 +55,7 @@ def approval_report(tx: Tx, home: Home, approval: Approval) -> ApprovalDocument:
     document = asdict(approval) | moments | {"arguments": json.loads(approval.arguments)}
     parameters = json.loads(approval.parameters) if approval.parameters else None
     more = {"parameters": parameters, "behind": report.runs_behind(tx, run), "process": run.process}
-    return cast(ApprovalDocument, _public(home, run, document | more))
+    return cast(ApprovalDocument, public_document(home, run, document | more))
 
 
 def granted_text(tx: Tx, home: Home, grant_id: str) -> str:
@@ -70,14 +69,4 @@ def granted_text(tx: Tx, home: Home, grant_id: str) -> str:
 
 
 def outbox_report(tx: Tx, home: Home, message: OutboxMessage) -> MessageDocument:
-    return _public(home, get_run(tx, message.run_id), report.outbox_document(message))
-
-
-def _public(home: Home, run: Run, document: D) -> D:
-    """A run of no package has nothing private to tell."""
-    if not run.digest:
-        return document
-    from colleague.experts.privacy.redactor import private_text_of
-
-    private = private_text_of(home, run)
-    return cast(D, private.redact_document(document)) if private else document
+    return public_document(home, get_run(tx, message.run_id), report.outbox_document(message))
