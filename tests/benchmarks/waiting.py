@@ -20,9 +20,8 @@ from colleague.agent.models.connections import Connections
 from colleague.clock import SystemClock
 from colleague.store.accept import Arrival, accept
 from colleague.store.approvals import Answer, Ask, decide, wait
-from colleague.store.claims import take
+from colleague.store.claims import release_all, take
 from colleague.store.sqlite import SqliteDatabase
-from colleague.store.sweep import release_all
 from colleague.store.tables import approvals, runs
 from colleague.store.tx import Tx
 from colleague.store.worker import Worker

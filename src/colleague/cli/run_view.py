@@ -126,7 +126,7 @@ class RunView:
         """The first line says which run it is, what it thinks with, and what it does.
 
         What had happened `before` is not shown again."""
-        self._runs[heading["id"]] = run = ShownRun.after(heading, before)
+        self._runs[heading["id"]] = ShownRun.after(heading, before)
         self.reasoning, self.verbose = heading["levels"]["reasoning"], heading["levels"]["verbose"]
         if len(self._runs) == 1:
             self._head(heading)

@@ -24,7 +24,6 @@ from colleague.sessions.messages import (
 )
 from colleague.sessions.resets import after_trigger
 from colleague.store.accept import skip
-from colleague.store.event_report import get_event
 from colleague.store.inbox import Sent, send
 from colleague.store.lanes import lock_lane
 from colleague.store.run import get_run
@@ -189,8 +188,13 @@ def _addressed(tx: Tx, session: str) -> tuple[SessionKey, str]:
 
 
 def _sent(tx: Tx, key: str, sent: Sent) -> SentMessage:
-    refused = sent.queued in ("dropped", "denied")
-    reason = get_event(tx, sent.event_id).reason if refused else None
+    reason = _reason(tx, sent.event_id) if sent.queued in ("dropped", "denied") else None
     if sent.duplicate and sent.run_id is not None:
         key = get_run(tx, sent.run_id).session_key
     return SentMessage(sent.event_id, sent.run_id, sent.queued, key, sent.duplicate, reason)
+
+
+def _reason(tx: Tx, event_id: str) -> str | None:
+    from colleague.store.event_report import get_event
+
+    return get_event(tx, event_id).reason

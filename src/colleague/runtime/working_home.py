@@ -19,8 +19,8 @@ from colleague.config import Settings
 from colleague.home import LOCK_SECONDS, Home
 from colleague.logs import logging_to
 from colleague.protected import require_safe_workspace
+from colleague.store.claims import release_all
 from colleague.store.open_database import open_database
-from colleague.store.sweep import release_all
 from colleague.store.tx import Database
 
 if TYPE_CHECKING:

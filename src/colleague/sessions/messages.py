@@ -11,7 +11,6 @@ from colleague.config import Settings
 from colleague.errors import NotFound
 from colleague.main_names import MAIN_AGENT
 from colleague.session_key import BadSessionKey, SessionKey
-from colleague.sessions.changes import reset, stop
 from colleague.sessions.compact_command import compact_instructions
 from colleague.sessions.resets import after_trigger, reset_due
 from colleague.sessions.send_policy import Action, resolve_send_policy
@@ -110,11 +109,13 @@ def send_message(
         return Sent(skip(tx, arrival, denied), None, "denied")
     if message.source in PEOPLE and not is_repeat(tx, arrival):
         if channel and message.text.strip().casefold() == STOP:
+            from colleague.sessions.changes import stop
+
             stop(tx, key, _sender(message))
             return Sent(skip_once(tx, arrival, STOPPED), None, "stopped")
         said = after_trigger(settings, message.text)
         if said is not None:
-            reset(tx, key, _sender(message))
+            _reset(tx, key, _sender(message), ends_work=True)
             if not said:
                 return Sent(skip_once(tx, arrival, BEGUN_ANEW), None, "reset")
             message = replace(message, text=said)
@@ -155,7 +156,13 @@ def _reset_if_due(tx: Tx, settings: Settings, key: SessionKey, entry: SessionEnt
     last = last_said_at(tx, entry.id)
     why = reset_due(settings, key, channel, last, tx.now) if last is not None else None
     if why is not None and head_of(tx, entry.key) is None and not count_waiting(tx, entry.key):
-        reset(tx, key, why, ends_work=False)
+        _reset(tx, key, why, ends_work=False)
+
+
+def _reset(tx: Tx, key: SessionKey, by: str, *, ends_work: bool) -> None:
+    from colleague.sessions.changes import reset
+
+    reset(tx, key, by, ends_work=ends_work)
 
 
 def _known(key: SessionKey) -> dict[str, str | None]:

@@ -16,6 +16,7 @@ from colleague.store.inbox import start_waiting
 from colleague.store.lanes import free_next, head_of, lock_lane, take_places
 from colleague.store.lease import Lease
 from colleague.store.notify import wake
+from colleague.store.outbox import release_messages
 from colleague.store.record import columns_of, record
 from colleague.store.run import Hold, Outcome, Run, RunKind, fenced, get_run, lock_run, tell_session
 from colleague.store.sla import note_late_end
@@ -190,6 +191,15 @@ def release(tx: Tx, run: Run) -> None:
     """A locked run whose worker is dead can be taken again."""
     tx.update(runs, {"id": run.id}, stalls=PLUS_ONE)
     _queue(tx, run.id)
+
+
+def release_all(tx: Tx) -> int:
+    """On SQLite holding the home's lock proves that every earlier worker is dead."""
+    held = [row[0] for row in tx.all(select(runs.c.id).where(runs.c.status == sql_literal("running")))]
+    for run_id in held:
+        release(tx, lock_run(tx, run_id))
+    release_messages(tx)
+    return len(held)
 
 
 _HELD = select(runs.c.id, runs.c.epoch, runs.c.lane).where(

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from sqlalchemy import CompoundSelect, Dialect, Insert, Select, Table, Update, bindparam, insert, select, update
+from sqlalchemy import (
+    CompoundSelect,
+    Dialect,
+    Insert,
+    Select,
+    Table,
+    Update,
+    bindparam,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 

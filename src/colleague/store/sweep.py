@@ -14,7 +14,6 @@ from colleague.store.claims import next_attempt, release
 from colleague.store.inbox import start_waiting
 from colleague.store.lanes import lock_lane
 from colleague.store.notify import wake
-from colleague.store.outbox import release_messages
 from colleague.store.retention import forget_old
 from colleague.store.run import lock_run
 from colleague.store.sla import note_breach
@@ -107,15 +106,6 @@ def take_over(tx: Tx, run_id: str, lease_now: int) -> bool:
         return False
     release(tx, run)
     return True
-
-
-def release_all(tx: Tx) -> int:
-    """On SQLite holding the home's lock proves that every earlier worker is dead."""
-    held = [row[0] for row in tx.all(select(runs.c.id).where(runs.c.status == sql_literal("running")))]
-    for run_id in held:
-        release(tx, lock_run(tx, run_id))
-    release_messages(tx)
-    return len(held)
 
 
 def _wake_if_work(tx: Tx) -> None:

@@ -43,11 +43,12 @@ from colleague.run_event import RunEvent
 from colleague.runtime.host import record_late_answer
 from colleague.store.accept import Arrival, accept
 from colleague.store.approvals import Answer, Approval, approvals_of, decide
+from colleague.store.claims import release_all
 from colleague.store.journal import Call
 from colleague.store.outbox import OutboxMessage, outbox_of
 from colleague.store.report import calls_in_order
 from colleague.store.run import Run, get_run
-from colleague.store.sweep import release_all, sweep
+from colleague.store.sweep import sweep
 from colleague.store.tables import is_open, runs
 from colleague.store.tx import Database, Tx
 from colleague.store.worker import Worker

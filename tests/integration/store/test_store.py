@@ -20,6 +20,7 @@ from colleague.store import claims as work
 from colleague.store.accept import Accepted, Arrival, QueueFull, accept, accept_all
 from colleague.store.approvals import Ask, raise_asks, wait
 from colleague.store.cancel import cancel
+from colleague.store.claims import release_all
 from colleague.store.delegations import NewDelegation, add_delegation
 from colleague.store.ids import new_id, short
 from colleague.store.journal import Message, append
@@ -31,7 +32,7 @@ from colleague.store.retention import DAY_MS, forget_old
 from colleague.store.run import get_run, lock_run
 from colleague.store.spend import Spent, add_spend, spent_by_run, spent_today
 from colleague.store.sqlite import SqliteDatabase
-from colleague.store.sweep import release_all, sweep
+from colleague.store.sweep import sweep
 from colleague.store.tables import approvals, events, lanes, messages, runs
 from colleague.store.tx import Database, Tx
 from tests.conftest import ROOT

@@ -13,9 +13,9 @@ from colleague.clock import MovableClock
 from colleague.store import lease
 from colleague.store import sweep as store_sweep
 from colleague.store import worker as store_worker
-from colleague.store.claims import Taken, retry_later
+from colleague.store.claims import Taken, release_all, retry_later
 from colleague.store.run import Run, get_run
-from colleague.store.sweep import release_all, sweep
+from colleague.store.sweep import sweep
 from colleague.store.tables import runs
 from colleague.store.tx import Database
 from colleague.store.worker import Worker

@@ -44,7 +44,9 @@ def trajectory_report(tx: Tx, home: Home, session_key: str) -> list[dict[str, An
 def event_report(tx: Tx, home: Home, event_id: str) -> dict[str, Any]:
     """What happened to an event: accepted, run, delivered."""
     document = event_document(tx, event_id)
-    return public_document(home, get_run(tx, document["run"]["id"]), document) if document["run"] else document
+    if not document["run"]:
+        return document
+    return public_document(home, get_run(tx, document["run"]["id"]), document)
 
 
 def approval_report(tx: Tx, home: Home, approval: Approval) -> ApprovalDocument:
