@@ -1,12 +1,10 @@
 """The `agents` section of the settings."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -21,10 +19,12 @@ from colleague.config.section import (
     PathText,
     Positive,
     Ratio,
+    RenamedSection,
     Section,
     ToolProfile,
     duration_schema,
     keys,
+    part,
     works,
 )
 from colleague.config.tool_lists import ToolLists
@@ -100,7 +100,7 @@ class ThinkingBudget(Section):
 
 class ThinkingSettings(Section):
     level: Level = works(default="medium", description="How long a model may think before it answers.")
-    budget: ThinkingBudget = Field(default_factory=ThinkingBudget, description="Tokens for each level.")
+    budget: ThinkingBudget = part(ThinkingBudget, description="Tokens for each level.")
 
 
 class ToolPolicy(ToolLists):
@@ -110,7 +110,7 @@ class ToolPolicy(ToolLists):
 
 
 class ToolLayer(Section):
-    tools: ToolLists = Field(default_factory=ToolLists, description="What these sessions may use.")
+    tools: ToolLists = part(ToolLists, description="What these sessions may use.")
 
 
 class SubagentChoice(Section):
@@ -181,8 +181,8 @@ class ContextPruning(Section):
     min_prunable_tool_chars: Int = works(
         default=50_000, description="Characters of old results below which none is cleared."
     )
-    hard_clear: HardClear = Field(default_factory=HardClear, description="Clearing old results.")
-    tools: PrunableTools = Field(default_factory=PrunableTools, description="Tools whose results may be cut.")
+    hard_clear: HardClear = part(HardClear, description="Clearing old results.")
+    tools: PrunableTools = part(PrunableTools, description="Tools whose results may be cut.")
 
 
 class ContextLimits(Section):
@@ -224,7 +224,7 @@ class CompactionSettings(Section):
     model: str | None = works(
         default=None, description="The model that summarises; the session's when not set."
     )
-    memory_flush: MemoryFlush = Field(default_factory=MemoryFlush, description="Notes before it happens.")
+    memory_flush: MemoryFlush = part(MemoryFlush, description="Notes before it happens.")
 
 
 class BlockChunk(Section):
@@ -284,7 +284,7 @@ class ModelRequests(Section):
     )
 
 
-class AgentDefaults(Section):
+class AgentDefaults(RenamedSection):
     renamed: ClassVar[Mapping[str, str]] = {"subagent": "subagents"}
     passed_over = keys(
         "imageGenerationModel videoGenerationModel musicGenerationModel mediaModels pdfModel pdfMaxBytesMb"
@@ -325,7 +325,7 @@ class AgentDefaults(Section):
     )
     time_format: Literal["auto", "12", "24"] = works(default="auto", description="How times are written.")
     skills: Names | None = works(default=None, description="Skills the agents may use; all when not set.")
-    thinking: ThinkingSettings = Field(default_factory=ThinkingSettings, description="Extended thinking.")
+    thinking: ThinkingSettings = part(ThinkingSettings, description="Extended thinking.")
     thinking_default: AnyLevel | None = works(
         default=None, description="OpenClaw's thinking level; used when thinking.level is not set."
     )
@@ -337,18 +337,14 @@ class AgentDefaults(Section):
         description="What is told of tool calls: nothing, a line for each, or their results too.",
     )
     timeout_seconds: Positive = works(default=600, description="Seconds one turn of an agent may take.")
-    llm: ModelRequests = Field(default_factory=ModelRequests, description="Requests to models.")
+    llm: ModelRequests = part(ModelRequests, description="Requests to models.")
     max_turns: Positive = works(default=100, description="Model answers in one run.")
     max_concurrent: Positive = works(default=8, description="Agent turns that run at once.")
-    subagents: Subagents = Field(default_factory=Subagents, description="Agents spawned by agents.")
-    context_limits: ContextLimits = Field(default_factory=ContextLimits, description="Sizes in the context.")
-    context_pruning: ContextPruning = Field(
-        default_factory=ContextPruning, description="Cutting old tool results."
-    )
-    compaction: CompactionSettings = Field(
-        default_factory=CompactionSettings, description="Summarising old turns."
-    )
-    memory_search: MemorySearch = Field(default_factory=MemorySearch, description="Long-term memory.")
+    subagents: Subagents = part(Subagents, description="Agents spawned by agents.")
+    context_limits: ContextLimits = part(ContextLimits, description="Sizes in the context.")
+    context_pruning: ContextPruning = part(ContextPruning, description="Cutting old tool results.")
+    compaction: CompactionSettings = part(CompactionSettings, description="Summarising old turns.")
+    memory_search: MemorySearch = part(MemorySearch, description="Long-term memory.")
     block_streaming_default: Literal["off", "on"] = works(
         default="off", description="Whether whoever listens gets an answer in blocks while it is written."
     )
@@ -356,12 +352,10 @@ class AgentDefaults(Section):
         default="text_end",
         description="Whether blocks are sent as they are written, or when the message ends.",
     )
-    block_streaming_chunk: BlockChunk = Field(default_factory=BlockChunk, description="Size of blocks.")
-    block_streaming_coalesce: BlockCoalesce = Field(
-        default_factory=BlockCoalesce, description="Joining small blocks."
-    )
-    heartbeat: Heartbeat = Field(default_factory=Heartbeat, description="Regular checks.")
-    sandbox: Sandbox = Field(default_factory=Sandbox, description="Where tools run.")
+    block_streaming_chunk: BlockChunk = part(BlockChunk, description="Size of blocks.")
+    block_streaming_coalesce: BlockCoalesce = part(BlockCoalesce, description="Joining small blocks.")
+    heartbeat: Heartbeat = part(Heartbeat, description="Regular checks.")
+    sandbox: Sandbox = part(Sandbox, description="Where tools run.")
 
     @property
     def thinking_level(self) -> Level:
@@ -399,7 +393,7 @@ class AllowedCommand(Section):
     )
 
 
-class ExecTool(Section):
+class ExecTool(RenamedSection):
     renamed: ClassVar[Mapping[str, str]] = {"timeoutSec": "timeoutSeconds"}
     passed_over = keys(
         "host mode node safeBins safeBinTrustedDirs safeBinProfiles strictInlineEval commandHighlighting"
@@ -449,12 +443,10 @@ class AgentTools(ToolPolicy):
     by_provider: Mapping[str, ToolPolicy] = Field(
         default_factory=dict, description="The same for one provider, or one provider/model."
     )
-    exec: ExecTool = Field(default_factory=ExecTool, description="Running commands.")
-    fs: FileTools = Field(default_factory=FileTools, description="Reading and writing files.")
-    loop_detection: LoopDetection = Field(
-        default_factory=LoopDetection, description="Agents that repeat themselves."
-    )
-    sandbox: ToolLayer = Field(default_factory=ToolLayer, description="Tools in sandboxed sessions.")
+    exec: ExecTool = part(ExecTool, description="Running commands.")
+    fs: FileTools = part(FileTools, description="Reading and writing files.")
+    loop_detection: LoopDetection = part(LoopDetection, description="Agents that repeat themselves.")
+    sandbox: ToolLayer = part(ToolLayer, description="Tools in sandboxed sessions.")
 
 
 class AgentEntry(Section):
@@ -471,7 +463,7 @@ class AgentEntry(Section):
     description: str | None = works(
         default=None, description="What it is for; agents that may hand work to it are told."
     )
-    identity: Identity = Field(default_factory=Identity, description="Who it is to people.")
+    identity: Identity = part(Identity, description="Who it is to people.")
     workspace: PathText | None = works(default=None, description="Its workspace.")
     model: ModelChoice | None = Field(default=None, description="Its model, or {primary, fallbacks}.")
     skills: Names | None = works(
@@ -489,15 +481,15 @@ class AgentEntry(Section):
     )
     bootstrap_total_max_chars: Positive | None = works(default=None, description="Characters of all of them.")
     context_limits: ContextLimits | None = Field(default=None, description="Sizes in its context.")
-    subagents: SubagentChoice = Field(default_factory=SubagentChoice, description="Agents it may spawn.")
+    subagents: SubagentChoice = part(SubagentChoice, description="Agents it may spawn.")
     sandbox: Sandbox | None = Field(default=None, description="Where its tools run.")
-    tools: AgentTools = Field(default_factory=AgentTools, description="The tools it may use.")
+    tools: AgentTools = part(AgentTools, description="The tools it may use.")
 
 
 class Agents(Section):
     passed_over = keys("ownership")
 
-    defaults: AgentDefaults = Field(default_factory=AgentDefaults, description="What holds for every agent.")
+    defaults: AgentDefaults = part(AgentDefaults, description="What holds for every agent.")
     listed: tuple[AgentEntry, ...] = Field(
         default=(), alias="list", description="Agents with settings of their own."
     )
@@ -517,7 +509,7 @@ class Agents(Section):
         return {**value, "entries": named}
 
     @model_validator(mode="after")
-    def _check_ids(self) -> Agents:
+    def _check_ids(self) -> Self:
         counts = Counter(agent.id for agent in self.listed)
         if repeated := [name for name, count in counts.items() if count > 1]:
             raise ValueError(f"more than one agent has the id {', '.join(repeated)}")
@@ -540,11 +532,11 @@ class Agents(Section):
         """The entry of the main agent: the one called main, else the default one."""
         return self.find(MAIN_AGENT) or next((entry for entry in self.all if entry.default), None)
 
-    def with_main(self) -> Agents:
+    def with_main(self) -> Self:
         """With the model and the workspace of the main agent as the defaults."""
         return self.with_agent(self.main)
 
-    def with_agent(self, entry: AgentEntry | None) -> Agents:
+    def with_agent(self, entry: AgentEntry | None) -> Self:
         """With what one agent has of its own in the place of the defaults."""
         if entry is None:
             return self

@@ -1,7 +1,5 @@
 """The settings of plugins: Python code of others that runs in this process."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated
 

@@ -1,11 +1,7 @@
 """The settings of sandboxes: which sessions run in one, and what it gives them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal
-
-from pydantic import Field
 
 from colleague.config.section import (
     Flag,
@@ -17,6 +13,7 @@ from colleague.config.section import (
     Section,
     Variable,
     keys,
+    part,
     works,
 )
 from colleague.config.tool_lists import ToolLists
@@ -99,9 +96,7 @@ class Sandbox(Section):
         description="Which sessions the session tools of a sandboxed one reach: itself and those it spawned,"
         " or all that tools.sessions.visibility has.",
     )
-    docker: SandboxDocker = Field(default_factory=SandboxDocker, description="Containers, with docker.")
-    browser: SandboxBrowser = Field(
-        default_factory=SandboxBrowser, description="The browser of its sessions."
-    )
-    tools: ToolLists = Field(default_factory=ToolLists, description="Tools inside a sandbox.")
-    prune: SandboxPrune = Field(default_factory=SandboxPrune, description="When sandboxes are removed.")
+    docker: SandboxDocker = part(SandboxDocker, description="Containers, with docker.")
+    browser: SandboxBrowser = part(SandboxBrowser, description="The browser of its sessions.")
+    tools: ToolLists = part(ToolLists, description="Tools inside a sandbox.")
+    prune: SandboxPrune = part(SandboxPrune, description="When sandboxes are removed.")

@@ -106,6 +106,12 @@ def restricts(*, description: str, harmless: Callable[[Any], bool] = _never, **f
     return _marked(StatusMark("restricts", harmless), description, field)
 
 
+def part(kind: type[Section], *, description: str, **field: Any) -> Any:
+    """A key that holds other keys, which are at their defaults when it is not set."""
+    # pydantic looks at the signature of a factory, and finding out that of a class takes a while
+    return Field(default_factory=lambda: kind(), description=description, **field)
+
+
 def mark_of(field: FieldInfo) -> StatusMark | None:
     """None for a key that only holds other keys, which have a status of their own."""
     return field.description.mark if isinstance(field.description, _Description) else None
@@ -119,7 +125,7 @@ class Section(BaseModel):
     """Part of the settings: camelCase in the files, snake_case here.
 
     `passed_over` names the keys that OpenClaw has in this place and we do not use, `renamed` other
-    spellings of a key.
+    spellings of a key, in a RenamedSection.
     """
 
     model_config = ConfigDict(
@@ -133,6 +139,10 @@ class Section(BaseModel):
     )
     passed_over: ClassVar[frozenset[str]] = frozenset()
     renamed: ClassVar[Mapping[str, str]] = {}
+
+
+class RenamedSection(Section):
+    """A section with keys that may be spelled in another way."""
 
     @model_validator(mode="before")
     @classmethod

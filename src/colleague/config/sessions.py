@@ -1,13 +1,11 @@
 """The settings of conversations: which session a message goes to, who may send, resets, and queues."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from colleague.config.section import Int, Names, Positive, Section, keys, works
+from colleague.config.section import Int, Names, Positive, RenamedSection, Section, keys, part, works
 
 Decision = Literal["allow", "deny"]
 QueueMode = Literal["steer", "followup", "collect", "steer-backlog", "steer+backlog", "queue", "interrupt"]
@@ -25,7 +23,7 @@ class SendMatch(Section):
 
 
 class SendRule(Section):
-    match: SendMatch = Field(default_factory=SendMatch, description="The sessions it is about.")
+    match: SendMatch = part(SendMatch, description="The sessions it is about.")
     action: Decision = Field(description="Whether they may send.")
 
 
@@ -40,7 +38,7 @@ class SessionReset(Section):
     idle_minutes: Positive | None = works(default=None, description="Minutes of silence before a reset.")
 
 
-class ResetByType(Section):
+class ResetByType(RenamedSection):
     renamed: ClassVar[Mapping[str, str]] = {"dm": "direct"}
 
     direct: SessionReset | None = Field(default=None, description="In direct messages.")
@@ -81,12 +79,10 @@ class SessionSettings(Section):
     identity_links: Mapping[str, Names] = works(
         default_factory=dict, description="One person's names on several channels."
     )
-    send_policy: SendPolicy = Field(default_factory=SendPolicy, description="Which sessions may send.")
-    history_limits: HistoryLimits = Field(
-        default_factory=HistoryLimits, description="How much of a chat a model sees."
-    )
-    reset: SessionReset = Field(default_factory=SessionReset, description="When sessions start anew.")
-    reset_by_type: ResetByType = Field(default_factory=ResetByType, description="The same by kind of chat.")
+    send_policy: SendPolicy = part(SendPolicy, description="Which sessions may send.")
+    history_limits: HistoryLimits = part(HistoryLimits, description="How much of a chat a model sees.")
+    reset: SessionReset = part(SessionReset, description="When sessions start anew.")
+    reset_by_type: ResetByType = part(ResetByType, description="The same by kind of chat.")
     reset_by_channel: Mapping[str, SessionReset] = Field(
         default_factory=dict, description="The same by channel."
     )
@@ -96,7 +92,7 @@ class SessionSettings(Section):
     idle_minutes: Positive | None = works(
         default=None, description="OpenClaw's older key for reset.idleMinutes."
     )
-    agent_to_agent: PingPong = Field(default_factory=PingPong, description="Agents that talk to each other.")
+    agent_to_agent: PingPong = part(PingPong, description="Agents that talk to each other.")
 
 
 class Queue(Section):

@@ -1,13 +1,11 @@
 """The settings as models: every key of colleague.json, and those of openclaw.json that we read."""
 
-from __future__ import annotations
-
 import ipaddress
 import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, PrivateAttr, model_validator
 
@@ -25,9 +23,11 @@ from colleague.config.section import (
     Number,
     PathText,
     Positive,
+    RenamedSection,
     Section,
     Variable,
     keys,
+    part,
     works,
 )
 from colleague.config.sessions import Queue, SessionSettings
@@ -178,10 +178,10 @@ class Tools(AgentTools):
         " updatePlan canvas"
     )
 
-    web: WebTools = Field(default_factory=WebTools, description="The web.")
-    sessions: SessionVisibility = Field(default_factory=SessionVisibility, description="Other sessions.")
-    agent_to_agent: AgentToAgent = Field(default_factory=AgentToAgent, description="Other agents.")
-    subagents: ToolLayer = Field(default_factory=ToolLayer, description="Tools of spawned agents.")
+    web: WebTools = part(WebTools, description="The web.")
+    sessions: SessionVisibility = part(SessionVisibility, description="Other sessions.")
+    agent_to_agent: AgentToAgent = part(AgentToAgent, description="Other agents.")
+    subagents: ToolLayer = part(ToolLayer, description="Tools of spawned agents.")
     approvals: Annotated[Mapping[str, Tier], AfterValidator(_check_approvals)] = works(
         default_factory=dict,
         description="Who is asked before a tool is used, by name, pattern or group: auto, confirm or manual."
@@ -203,7 +203,7 @@ class McpSandbox(Section):
     write: Names = works(default=(), description="Folders it may change.")
 
 
-class McpServer(Section):
+class McpServer(RenamedSection):
     renamed: ClassVar[Mapping[str, str]] = {"type": "transport", "workingDirectory": "cwd"}
     passed_over = keys(
         "auth sslVerify ssl_verify clientCert client_cert clientKey client_key codex timeout"
@@ -224,16 +224,16 @@ class McpServer(Section):
     connection_timeout_ms: Positive = works(default=30_000, description="Milliseconds to connect.")
     request_timeout_ms: Positive = works(default=60_000, description="Milliseconds one call may take.")
     supports_parallel_tool_calls: Flag = works(default=False, description="Whether calls may run at once.")
-    tool_filter: ToolFilter = Field(default_factory=ToolFilter, description="Which of its tools are used.")
+    tool_filter: ToolFilter = part(ToolFilter, description="Which of its tools are used.")
     roots: Names = works(default=(), description="Folders it is told of as its roots; none when not set.")
     sandbox: McpSandbox | None = Field(
         default=None, description="Confines a local server to what is named here; not confined when not set."
     )
-    sampling: McpSampling = Field(default_factory=McpSampling, description="Its requests to a model.")
-    oauth: McpOAuth = Field(default_factory=McpOAuth, description="Its login: colleague mcp login NAME.")
+    sampling: McpSampling = part(McpSampling, description="Its requests to a model.")
+    oauth: McpOAuth = part(McpOAuth, description="Its login: colleague mcp login NAME.")
 
     @model_validator(mode="after")
-    def _check_way(self) -> McpServer:
+    def _check_way(self) -> Self:
         if self.command and self.url:
             raise ValueError("it has both command and url; set the one that does not count to null")
         if self.enabled and not self.command and not self.url:
@@ -259,8 +259,8 @@ class Messages(Section):
         " statusReactions suppressToolErrors visibleReplies"
     )
 
-    queue: Queue = Field(default_factory=Queue, description="Messages that arrive during a turn.")
-    tts: SpeechSettings = Field(default_factory=SpeechSettings, description="Text as speech.")
+    queue: Queue = part(Queue, description="Messages that arrive during a turn.")
+    tts: SpeechSettings = part(SpeechSettings, description="Text as speech.")
 
 
 class MemorySettings(Section):
@@ -324,8 +324,8 @@ class ExtraBootstrapFiles(Section):
 class InternalHookEntries(Section):
     passed_over = keys("session-memory command-logger boot-md")
 
-    bootstrap_extra_files: ExtraBootstrapFiles = Field(
-        default_factory=ExtraBootstrapFiles,
+    bootstrap_extra_files: ExtraBootstrapFiles = part(
+        ExtraBootstrapFiles,
         alias="bootstrap-extra-files",
         description="More bootstrap files.",
     )
@@ -335,7 +335,7 @@ class InternalHooks(Section):
     passed_over = keys("handlers load installs")
 
     enabled: Flag = works(default=True, description="Whether the entries count.")
-    entries: InternalHookEntries = Field(default_factory=InternalHookEntries, description="Each by its name.")
+    entries: InternalHookEntries = part(InternalHookEntries, description="Each by its name.")
 
     @property
     def extra_bootstrap_files(self) -> Names:
@@ -355,8 +355,8 @@ class Hooks(Section):
     pubsub: Pubsub | None = Field(
         default=None, description="Google's own pushes at /hooks/gmail, by the token that Google signs."
     )
-    internal: InternalHooks = Field(
-        default_factory=InternalHooks,
+    internal: InternalHooks = part(
+        InternalHooks,
         description="Hooks of the runtime itself; also read from openclaw.json.",
     )
 
@@ -378,7 +378,7 @@ class GatewaySettings(Section):
     bind: Annotated[str, AfterValidator(_check_bind)] = works(
         default="loopback", description="loopback, lan (every interface) or an IP address."
     )
-    auth: GatewayAuth = Field(default_factory=GatewayAuth, description="Who may call it.")
+    auth: GatewayAuth = part(GatewayAuth, description="Who may call it.")
     trusted_proxies: Annotated[Names, AfterValidator(_check_proxies)] = works(
         default=(),
         description="Proxies whose X-Forwarded-For or Forwarded counts: addresses or networks (10.0.0.0/8).",
@@ -428,25 +428,25 @@ class Settings(Section):
         " worktreeAcceleration worktreeMaxCount worktreeRoot"
     )
 
-    agents: Agents = Field(default_factory=Agents, description="The agents.")
-    models: Models = Field(default_factory=Models, description="Model providers.")
-    tools: Tools = Field(default_factory=Tools, description="The tools agents may use.")
-    mcp: Mcp = Field(default_factory=Mcp, description="MCP servers.")
-    session: SessionSettings = Field(default_factory=SessionSettings, description="Conversations.")
-    messages: Messages = Field(default_factory=Messages, description="How messages are taken in.")
-    skills: Skills = Field(default_factory=Skills, description="Skills.")
-    memory: MemorySettings = Field(default_factory=MemorySettings, description="How agents use their memory.")
+    agents: Agents = part(Agents, description="The agents.")
+    models: Models = part(Models, description="Model providers.")
+    tools: Tools = part(Tools, description="The tools agents may use.")
+    mcp: Mcp = part(Mcp, description="MCP servers.")
+    session: SessionSettings = part(SessionSettings, description="Conversations.")
+    messages: Messages = part(Messages, description="How messages are taken in.")
+    skills: Skills = part(Skills, description="Skills.")
+    memory: MemorySettings = part(MemorySettings, description="How agents use their memory.")
     channels: Annotated[Mapping[str, FreeForm], AfterValidator(check_group_tools)] = works(
         default_factory=dict,
         description="Chat channels by name; each needs a plugin that has it, which gets its keys. For every"
         " channel count enabled, allowFrom, dmPolicy, groupPolicy, groupAllowFrom, groups.<id>.tools,"
         " textChunkLimit, replyToMode and thread.initialHistoryLimit.",
     )
-    auth: Auth = Field(default_factory=Auth, description="Several keys for one provider.")
-    hooks: Hooks = Field(default_factory=Hooks, description="Webhooks.")
-    plugins: Plugins = Field(default_factory=Plugins, description="Plugins.")
-    gateway: GatewaySettings = Field(default_factory=GatewaySettings, description="The HTTP server.")
-    experts: Experts = Field(default_factory=Experts, description="Experts and their runs.")
+    auth: Auth = part(Auth, description="Several keys for one provider.")
+    hooks: Hooks = part(Hooks, description="Webhooks.")
+    plugins: Plugins = part(Plugins, description="Plugins.")
+    gateway: GatewaySettings = part(GatewaySettings, description="The HTTP server.")
+    experts: Experts = part(Experts, description="Experts and their runs.")
 
     _home: Path = PrivateAttr(default_factory=lambda: Home.find().root)
     _warnings: tuple[SettingsWarning, ...] = PrivateAttr(())
@@ -474,7 +474,7 @@ class Settings(Section):
         """The files as they were read, one laid over the other; None when there are none."""
         return self._tree
 
-    def for_agent(self, agent_id: str) -> Settings:
+    def for_agent(self, agent_id: str) -> Self:
         """The same settings with what one agent has of its own. Raises NotFound for an agent there is not."""
         main = self.agents.main
         if agent_id == MAIN_AGENT or (main is not None and main.id == agent_id):
@@ -507,7 +507,7 @@ class Settings(Section):
         warnings: tuple[SettingsWarning, ...],
         files: tuple[Path, ...] = (),
         tree: Node | None = None,
-    ) -> Settings:
+    ) -> Self:
         """The same settings, read from that home."""
         settings = self.model_copy()
         settings._home, settings._warnings, settings._files, settings._tree = home, warnings, files, tree

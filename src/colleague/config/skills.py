@@ -1,13 +1,22 @@
 """`skills`: where skills come from, how many there may be, and what is set for each."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from pydantic import Field
 
 from colleague.config.secret import Secret
-from colleague.config.section import Flag, FreeForm, Int, Names, Positive, Section, Variable, keys, works
+from colleague.config.section import (
+    Flag,
+    FreeForm,
+    Int,
+    Names,
+    Positive,
+    Section,
+    Variable,
+    keys,
+    part,
+    works,
+)
 
 
 class SkillsLoad(Section):
@@ -55,6 +64,6 @@ class Skills(Section):
     allow_bundled: Names | None = works(
         default=None, description="Bundled skills that are used; all when not set."
     )
-    load: SkillsLoad = Field(default_factory=SkillsLoad, description="Where skills come from.")
-    limits: SkillsLimits = Field(default_factory=SkillsLimits, description="How many there may be.")
+    load: SkillsLoad = part(SkillsLoad, description="Where skills come from.")
+    limits: SkillsLimits = part(SkillsLimits, description="How many there may be.")
     entries: Mapping[str, SkillEntry] = Field(default_factory=dict, description="Settings by skill.")

@@ -1,7 +1,5 @@
 """Settings of speech."""
 
-from __future__ import annotations
-
 from colleague.config.section import Positive, Section, keys, works
 
 

@@ -1,7 +1,5 @@
 """The lists by which a part of the settings says which tools may be used."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from pydantic import AfterValidator

@@ -1,11 +1,7 @@
 """Settings of what agents do on the web."""
 
-from __future__ import annotations
-
-from pydantic import Field
-
 from colleague.config.secret import Secret
-from colleague.config.section import Flag, Int, Names, Positive, Section, keys, works
+from colleague.config.section import Flag, Int, Names, Positive, Section, keys, part, works
 
 
 class WebSearch(Section):
@@ -49,5 +45,5 @@ class WebFetch(Section):
 class WebTools(Section):
     passed_over = keys("x_search")
 
-    search: WebSearch = Field(default_factory=WebSearch, description="web_search.")
-    fetch: WebFetch = Field(default_factory=WebFetch, description="web_fetch, and the addresses of browser.")
+    search: WebSearch = part(WebSearch, description="web_search.")
+    fetch: WebFetch = part(WebFetch, description="web_fetch, and the addresses of browser.")
