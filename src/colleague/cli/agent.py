@@ -73,7 +73,7 @@ async def one_turn(using: Client, session: str, request: MessageRequest, *, as_j
     """Says something and shows the turn that answers it; the exit code."""
     from colleague.cli.output import note
 
-    sent = await using.service.send(session, request)
+    sent = await using.runs.send(session, request)
     for problem in sent.problems:
         note(problem)
     return await follow_turn(using, sent, as_json=as_json)
@@ -89,7 +89,7 @@ async def follow_turn(using: Client, sent: SentMessage, *, as_json: bool) -> int
     else:
         async with using.working() as working:
             documents = [await _waited_for(working, sent, as_json)]
-    code = await say_documents(using.service, documents, as_json=as_json)
+    code = await say_documents(using.runs, documents, as_json=as_json)
     return code if as_json else code or await say_handed_over(using, documents[0])
 
 
@@ -114,7 +114,7 @@ async def turn_of(using: Client, event_id: str) -> str:
     from colleague.errors import ColleagueError
 
     while True:
-        event = await using.service.event(event_id)
+        event = await using.runs.event(event_id)
         if event["run"]:
             return str(event["run"]["id"])
         if event["outcome"]:

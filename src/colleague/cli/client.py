@@ -22,9 +22,9 @@ from colleague.runtime.gateway_file import GatewayFile, gateway_runs, running_ga
 if TYPE_CHECKING:
     from colleague.config import Settings, SettingsWarning
     from colleague.hooks.runner import PluginHooks
-    from colleague.runtime.local_service import LocalService
     from colleague.runtime.remote_service import RemoteService
-    from colleague.runtime.service import Service
+    from colleague.runtime.service import RunService, Service
+    from colleague.runtime.starting_service import StartingService
     from colleague.runtime.working_home import DeferredHost
     from colleague.store.tx import Database
 
@@ -36,14 +36,19 @@ _warned_of: set[SettingsWarning] = set()
 
 @dataclass(frozen=True)
 class Client:
-    """A service, and a view of the runs that it works on."""
+    """What begins runs, and a view of those that it works on."""
 
     home: Home
-    service: Service
+    runs: RunService
     works: bool = False
     """Whether this process works on the runs that it follows."""
     remote: bool = False
     """Whether a gateway does what is asked."""
+
+    @property
+    def service(self) -> Service:
+        """For all else that can be done."""
+        return self.runs.whole()
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[Client]:
@@ -53,13 +58,13 @@ class Client:
             return
         from colleague.runtime.service_base import ServiceBase
 
-        service = self.service
-        if not isinstance(service, ServiceBase) or service.host is None or service.watchers is not None:
+        runs = self.runs
+        if not isinstance(runs, ServiceBase) or runs.host is None or runs.watchers is not None:
             yield self
             return
-        host = await service.host.opened()
+        host = await runs.host.opened()
         async with host.working() as watchers:
-            yield replace(self, service=replace(service, watchers=watchers))
+            yield replace(self, runs=replace(runs, watchers=watchers))
 
     async def follow(
         self, run_ids: Sequence[str], *, quiet: bool, before: Sequence[RunDocument] = ()
@@ -88,11 +93,11 @@ class Client:
 
         with RunView.open(quiet=quiet, works=self.works) as view:
             for run_id in run_ids:
-                view.begin(await self.service.heading(run_id), known.get(run_id))
-            async with contextlib.aclosing(self.service.follow(run_ids)) as events:
+                view.begin(await self.runs.heading(run_id), known.get(run_id))
+            async with contextlib.aclosing(self.runs.follow(run_ids)) as events:
                 async for event in events:
                     view.show(event)
-            documents = [await self.service.run(run_id) for run_id in run_ids]
+            documents = [await self.runs.run(run_id) for run_id in run_ids]
             for document in documents:
                 view.end(document)
         return [await self._with_all_read(document) for document in documents]
@@ -104,8 +109,8 @@ class Client:
         told = [*([document["delivery"]] if document["delivery"] else []), *document["notices"]]
         unread = [each for each in told if each["status"] == "waiting" and each["kind"] not in QUESTIONS]
         for message in unread:
-            await self.service.read(message["id"], getpass.getuser())
-        return await self.service.run(document["id"]) if unread else document
+            await self.runs.read(message["id"], getpass.getuser())
+        return await self.runs.run(document["id"]) if unread else document
 
     async def say_what_stays(self, run_ids: Sequence[str]) -> None:
         """Where each run stands that was waited for, and how to go on with it."""
@@ -114,7 +119,7 @@ class Client:
 
         worker = await self._worker()
         for run_id in run_ids:
-            note(what_stays(await self.service.run(run_id), worker))
+            note(what_stays(await self.runs.run(run_id), worker))
 
     async def _worker(self) -> str:
         """Who goes on with the runs once this command has ended; empty when nobody does."""
@@ -123,10 +128,10 @@ class Client:
         from colleague.runtime.presence import nobody_works
         from colleague.runtime.service_base import ServiceBase
 
-        service = self.service
-        if self.works or not isinstance(service, ServiceBase):
+        runs = self.runs
+        if self.works or not isinstance(runs, ServiceBase):
             return ""
-        nobody = await nobody_works(self.home, service.settings, service.database)
+        nobody = await nobody_works(self.home, runs.settings, runs.database)
         return "" if nobody else "another process"
 
 
@@ -210,8 +215,8 @@ async def open_looking(home: Home) -> AsyncIterator[Client]:
     if remote is not None and await remote.lets_in():
         yield Client(home, remote, remote=True)
         return
-    async with _local_looking(home) as service:
-        yield Client(home, service)
+    async with _local_looking(home) as runs:
+        yield Client(home, runs)
 
 
 async def _gateway(home: Home) -> RemoteService | None:
@@ -245,7 +250,7 @@ async def _answers(found: GatewayFile) -> bool:
 
 
 @asynccontextmanager
-async def _local(home: Home, *, served: bool) -> AsyncIterator[LocalService]:
+async def _local(home: Home, *, served: bool) -> AsyncIterator[StartingService]:
     """Stores at once what it is asked; what works on runs is opened when one is followed.
 
     Beside a gateway that does not answer, a command accepts no MCP server in passing."""
@@ -263,7 +268,7 @@ async def _local(home: Home, *, served: bool) -> AsyncIterator[LocalService]:
     ):
         hooks = await _plugin_hooks(home, settings, host)
         registry = TriggerRegistry(home)
-        yield StartingService(home, settings, working.database, registry, host=host, hooks=hooks).whole
+        yield StartingService(home, settings, working.database, registry, host=host, hooks=hooks)
 
 
 async def _plugin_hooks(home: Home, settings: Settings, host: DeferredHost) -> PluginHooks:
@@ -275,13 +280,13 @@ async def _plugin_hooks(home: Home, settings: Settings, host: DeferredHost) -> P
 
 
 @asynccontextmanager
-async def _local_looking(home: Home) -> AsyncIterator[LocalService]:
-    from colleague.runtime.local_service import LocalService
+async def _local_looking(home: Home) -> AsyncIterator[StartingService]:
+    from colleague.runtime.starting_service import StartingService
     from colleague.triggers.registry import TriggerRegistry
 
     settings = loaded(home)
     async with _database(home, settings) as database:
-        yield LocalService(home, settings, database, TriggerRegistry(home))
+        yield StartingService(home, settings, database, TriggerRegistry(home))
 
 
 def with_database(home: Path | None, work: Callable[[Database], Awaitable[T]], *, writes: bool = False) -> T:

@@ -133,7 +133,7 @@ def decide_each(home: Path | None, *, as_json: bool) -> None:
     if as_json or not sys.stdin.isatty():
         raise UsageError("name what to approve", hint="colleague approval list shows what waits")
     walk = Walk(
-        lambda: with_client(home, lambda using: using.service.pending(), looks=True),
+        lambda: with_client(home, lambda using: using.runs.pending(), looks=True),
         lambda approval, request: with_client(home, lambda using: _decide_one(using, approval, request)),
         getpass.getuser(),
     )
@@ -167,7 +167,7 @@ def _followed(home: Path | None, decided: Sequence[Decided]) -> int:
 
 
 async def _decide_one(using: Client, approval: ApprovalDocument, request: DecisionRequest) -> Decided:
-    before = await using.service.run(approval["run_id"])
+    before = await using.runs.run(approval["run_id"])
     [answer] = await using.service.decide([request])
     return Decided(before, answer)
 
@@ -194,7 +194,7 @@ async def _follow_decided(
     documents = await using.follow([each for each in runs if each not in ended], quiet=as_json, before=before)
     past = await using.follow([each for each in runs if each in ended], quiet=True, before=before)
     told = [*documents, *past] if as_json else documents
-    return await say_documents(using.service, told, as_json=as_json) if told or as_json else 0
+    return await say_documents(using.runs, told, as_json=as_json) if told or as_json else 0
 
 
 async def _seen(using: Client, requests: Sequence[DecisionRequest]) -> dict[str, Seen]:
@@ -202,8 +202,8 @@ async def _seen(using: Client, requests: Sequence[DecisionRequest]) -> dict[str,
     found = {}
     for request in requests:
         try:
-            approval = await using.service.approval(request.approval)
-            found[request.approval] = Seen(approval, await using.service.run(approval["run_id"]))
+            approval = await using.runs.approval(request.approval)
+            found[request.approval] = Seen(approval, await using.runs.run(approval["run_id"]))
         except ColleagueError as error:
             if error.exit_code == UNREACHABLE:
                 raise

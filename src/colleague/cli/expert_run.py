@@ -76,7 +76,7 @@ def run(
     asked = RunRequest(name, task, process, given, model, _dryness(dry_run))
 
     async def go(using: Client) -> int:
-        accepted = await using.service.start(asked)
+        accepted = await using.runs.start(asked)
         if wait:
             return await _follow(using, package, str(accepted.run_id), as_json)
         _leave(accepted, as_json)
@@ -167,7 +167,7 @@ async def _follow(using: Client, package: Package, run_id: str, as_json: bool) -
     if document["dry_run"] and process is not None and not as_json:
         say("\n".join(_report(package, process, document).lines()))
         return exit_code_of(document)
-    return await say_documents(using.service, [document], as_json=as_json)
+    return await say_documents(using.runs, [document], as_json=as_json)
 
 
 async def _rehearse(
@@ -185,7 +185,7 @@ async def _rehearse(
             tell(f"Rehearsing {process.name}")
             inputs = sample(object_schema(process.inputs)) | given
             asked = RunRequest(name, "", process.name, inputs, REHEARSAL, dry_run=True)
-            accepted = await using.service.start(asked)
+            accepted = await using.runs.start(asked)
             [document] = await using.follow([str(accepted.run_id)], quiet=True)
             reports.append(_report(package, process, document))
     return reports

@@ -26,10 +26,10 @@ async def say_handed_over(using: Client, turn: RunDocument) -> int:
             say(item["text"])
     code = 0
     for run_id in turn["child_runs"]:
-        child = await using.service.run(run_id)
+        child = await using.runs.run(run_id)
         for approval_id in child["waiting_on"]:
             note(f"run {short(run_id)} of {child['expert']}, which it handed work to, waits for you:")
-            for line in question_lines(await using.service.approval(approval_id)):
+            for line in question_lines(await using.runs.approval(approval_id)):
                 note_as_is(line)
             code = WAITS
     return code

@@ -136,7 +136,7 @@ def show(run: RunArgument, home: HomeOption = None, as_json: JsonOption = False)
     from colleague.cli.run_text import run_lines
     from colleague.cli.typed import with_home
 
-    document = with_client(home, lambda using: using.service.run(run), looks=True)
+    document = with_client(home, lambda using: using.runs.run(run), looks=True)
     if as_json:
         say_json(document)
         return
@@ -153,7 +153,7 @@ def watch(run: RunArgument, home: HomeOption = None) -> None:
     from colleague.cli.output import note
     from colleague.cli.run_view import end_with
 
-    document = with_client(home, lambda using: using.service.run(run), looks=True)
+    document = with_client(home, lambda using: using.runs.run(run), looks=True)
     for line in abandoned_lines(home, [document]):
         note(line)
     end_with(with_client(home, lambda using: _watch(using, run), looks=True))
@@ -162,8 +162,8 @@ def watch(run: RunArgument, home: HomeOption = None) -> None:
 async def _watch(using: Client, ending: str) -> int:
     from colleague.cli.run_view import say_documents
 
-    run_id = (await using.service.run(ending))["id"]
-    return await say_documents(using.service, await using.follow([run_id], quiet=False), as_json=False)
+    run_id = (await using.runs.run(ending))["id"]
+    return await say_documents(using.runs, await using.follow([run_id], quiet=False), as_json=False)
 
 
 @app.command()
@@ -182,7 +182,7 @@ async def _resume(using: Client, ending: str, as_json: bool) -> int:
     from colleague.run_document import short
     from colleague.runtime.gateway_file import gateway_runs
 
-    document = await using.service.run(ending)
+    document = await using.runs.run(ending)
     require_open(document)
     await require_free(using.service, document)
     if gateway_runs(using.home):
@@ -191,7 +191,7 @@ async def _resume(using: Client, ending: str, as_json: bool) -> int:
         note(f"the gateway has run {shown} and {does}; watch: colleague run watch {shown}")
         return 0
     documents = await using.follow([document["id"]], quiet=as_json)
-    return await say_documents(using.service, documents, as_json=as_json)
+    return await say_documents(using.runs, documents, as_json=as_json)
 
 
 @app.command()
@@ -214,10 +214,10 @@ async def _retry(using: Client, ending: str, given: list[str], as_json: bool) ->
     from colleague.cli.run_view import say_documents
     from colleague.experts.runs.inputs import changed_inputs
 
-    document = await using.service.run(ending)
+    document = await using.runs.run(ending)
     run_id = await using.service.retry(document["id"], changed_inputs(using.home, document, given))
     documents = await using.follow([run_id], quiet=as_json, before=[document])
-    return await say_documents(using.service, documents, as_json=as_json)
+    return await say_documents(using.runs, documents, as_json=as_json)
 
 
 @app.command()

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from colleague.event_subscription import EventSubscription, Pieces
     from colleague.reply_words import PartialReply
     from colleague.run_event import RunEvent
-    from colleague.runtime.service import Service
+    from colleague.runtime.service import RunService
 
 WAITS = 4
 LONGEST = 160
@@ -392,12 +392,12 @@ def _in_time(moment: str | None) -> str:
     return f"in {max(ceil(seconds), 0)} s"
 
 
-async def say_documents(service: Service, documents: Sequence[RunDocument], *, as_json: bool) -> int:
+async def say_documents(runs: RunService, documents: Sequence[RunDocument], *, as_json: bool) -> int:
     """Tells how each run stands; the exit code."""
-    parked = [await parked_questions(service, document) for document in documents]
+    parked = [await parked_questions(runs, document) for document in documents]
     for document, questions in zip(documents, parked, strict=True):
         if not as_json:
-            await say_end(service, document)
+            await say_end(runs, document)
             _say_parked(questions)
     if as_json:
         say_json(documents[0] if len(documents) == 1 else list(documents))
@@ -405,14 +405,14 @@ async def say_documents(service: Service, documents: Sequence[RunDocument], *, a
     return max([*codes, *(WAITS for questions in parked if questions)], default=0)
 
 
-async def say_end(service: Service, document: RunDocument) -> None:
+async def say_end(runs: RunService, document: RunDocument) -> None:
     """The end of a run that was waited for: the result on stdout, everything else beside it."""
     ending = short(document["id"])
     if document["status"] != "done":
         waits = document["status"] == "waiting"
         word = "waits for you" if waits else "stands behind a run that waits for you"
         note(f"run {ending} {word}:")
-        for approval in await _holding(service, document):
+        for approval in await _holding(runs, document):
             for line in question_lines(approval):
                 note_as_is(line)
         return
@@ -447,7 +447,7 @@ def _say_result(document: RunDocument) -> None:
         say(json.dumps(document["outputs"], indent=2, ensure_ascii=False))
 
 
-async def parked_questions(service: Service, document: RunDocument) -> list[ApprovalDocument]:
+async def parked_questions(runs: RunService, document: RunDocument) -> list[ApprovalDocument]:
     """What this turn asked a person for while it went on, and nobody has decided yet; the oldest first."""
     parked = [
         (each["operation"], each["arguments"]) for each in document["calls"] if each["status"] == "parked"
@@ -456,7 +456,7 @@ async def parked_questions(service: Service, document: RunDocument) -> list[Appr
         return []
     return [
         each
-        for each in await service.pending()
+        for each in await runs.pending()
         if each["parked"]
         and (each["run_id"] == document["id"] or (each["operation"], each["arguments"]) in parked)
         and await _is_of_session(service, each, document)
@@ -496,7 +496,7 @@ def end_with(code: int) -> None:
         raise typer.Exit(code)
 
 
-async def _holding(service: Service, document: RunDocument) -> list[ApprovalDocument]:
+async def _holding(runs: RunService, document: RunDocument) -> list[ApprovalDocument]:
     """The questions that hold this run, or the one it stands behind."""
-    holder = await service.run(document["blocked_by"]) if document["blocked_by"] else document
-    return [await service.approval(each) for each in holder["waiting_on"]]
+    holder = await runs.run(document["blocked_by"]) if document["blocked_by"] else document
+    return [await runs.approval(each) for each in holder["waiting_on"]]

@@ -92,7 +92,7 @@ def send(
 
     text = sys.stdin.read() if message == "-" else message
     request = MessageRequest(text, model=model, queue_mode=queue_mode or None)
-    sent = with_client(home, lambda using: using.service.send(session, request))
+    sent = with_client(home, lambda using: using.runs.send(session, request))
     if as_json:
         say_json(asdict(sent))
     else:

@@ -131,7 +131,7 @@ async def _fire(using: Client, name: str, trigger: str, payload: Any, wait: bool
             note(f"{TICK} event {short(accepted.event_id)} is accepted, run {short(accepted.run_id)}")
         return 0
     documents = await using.follow([accepted.run_id], quiet=as_json)
-    return await say_documents(using.service, documents, as_json=as_json)
+    return await say_documents(using.runs, documents, as_json=as_json)
 
 
 def _payload(text: str) -> Any:

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from colleague.agent.models.model_list import list_models
@@ -58,7 +57,6 @@ MOST_DECISIONS = 200
 MOST_LINES = 1_000
 
 
-@dataclass(frozen=True)
 class LocalAdmin(ServiceBase):
     """What whoever looks after the home sees and changes. Every change is in the audit log."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast, get_args
 
 from colleague.agent.pictures.references import references
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 NO_PICTURES = "experts are sent text only; the attachments were left out"
 
 
-@dataclass(frozen=True)
 class LocalMessages(ServiceBase):
     """Every message is checked before it is stored: one that cannot be answered makes no run."""
 

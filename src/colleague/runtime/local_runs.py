@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
@@ -13,7 +12,7 @@ from sqlalchemy import select
 from colleague.experts.runs.model_name import model_name
 from colleague.run_document import ApprovalDocument, RunDocument, RunHeading
 from colleague.run_event import RunEvent
-from colleague.runtime.requests import AcceptedEvent, RunRequest, require_work
+from colleague.runtime.requests import MOST_PENDING, AcceptedEvent, RunRequest, require_work
 from colleague.runtime.run_heading import run_heading
 from colleague.runtime.service_base import ServiceBase
 from colleague.runtime.shown_levels import levels_of
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 OFTEN = 0.3
 
 
-@dataclass(frozen=True)
 class LocalRuns(ServiceBase):
     """With a `host` it works on the runs that are followed; without one, or when `watchers` tell what a
     worker of this process does, it looks on."""
@@ -107,6 +105,15 @@ class LocalRuns(ServiceBase):
         def work(tx: Tx) -> ApprovalDocument:
             found = get_approval(tx, full_id(tx, approvals, "approval", approval))
             return approval_report(tx, self.home, found)
+
+        return await self.database.read(work)
+
+    async def pending(self) -> list[ApprovalDocument]:
+        from colleague.experts.runs.redacted_report import approval_report
+        from colleague.store.approvals import pending_approvals
+
+        def work(tx: Tx) -> list[ApprovalDocument]:
+            return [approval_report(tx, self.home, each) for each in pending_approvals(tx, MOST_PENDING)]
 
         return await self.database.read(work)
 

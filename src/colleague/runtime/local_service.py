@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from sqlalchemy import select
 
@@ -14,11 +13,9 @@ from colleague.agent.prompt.workspace_files import file_problems
 from colleague.clock import iso
 from colleague.errors import ColleagueError
 from colleague.experts.launch_acceptance import accept_one
-from colleague.experts.runs.redacted_report import approval_report
 from colleague.experts.runs.retry import drop_dead_letter, retry_run
 from colleague.experts.workspace.restore import restore_file
 from colleague.person_document import ApprovalLink
-from colleague.run_document import ApprovalDocument
 from colleague.runtime.auth_profiles import AuthProfileControl
 from colleague.runtime.decisions import decide_one
 from colleague.runtime.local_admin import LocalAdmin
@@ -26,7 +23,6 @@ from colleague.runtime.local_expert_changes import LocalExpertChanges
 from colleague.runtime.local_runs import LocalRuns, accepted_event
 from colleague.runtime.local_sessions import LocalSessions
 from colleague.runtime.requests import (
-    MOST_PENDING,
     AcceptedEvent,
     DecisionAnswer,
     DecisionRequest,
@@ -35,7 +31,6 @@ from colleague.runtime.requests import (
 from colleague.store.approvals import (
     AlreadyDecided,
     get_approval,
-    pending_approvals,
 )
 from colleague.store.audit import Change
 from colleague.store.cancel import cancel
@@ -65,11 +60,13 @@ from colleague.triggers.reminders import (
 )
 
 
-@dataclass(frozen=True)
 class LocalService(LocalRuns, LocalSessions, LocalAdmin, LocalExpertChanges):
     """Acts on an open database. What it changes wakes the worker by itself.
 
     Whatever sets a run going is refused under settings with a restriction that nothing enforces."""
+
+    def whole(self) -> Self:
+        return self
 
     async def decide(self, requests: Sequence[DecisionRequest]) -> list[DecisionAnswer]:
         self._require_enforced()
@@ -236,12 +233,6 @@ class LocalService(LocalRuns, LocalSessions, LocalAdmin, LocalExpertChanges):
     async def problems(self) -> list[str]:
         found = [f"{name}: {why}" for name, why in sorted(self.registry.problems.items())]
         return found + await asyncio.to_thread(file_problems, self.settings)
-
-    async def pending(self) -> list[ApprovalDocument]:
-        def work(tx: Tx) -> list[ApprovalDocument]:
-            return [approval_report(tx, self.home, each) for each in pending_approvals(tx, MOST_PENDING)]
-
-        return await self.database.read(work)
 
 
 def _enriched(bound: BoundTrigger, payload: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from colleague.agent.main_agent import MainAgent
@@ -56,7 +56,6 @@ from colleague.store.tx import Tx
 from colleague.tool_document import ToolDocument
 
 
-@dataclass(frozen=True)
 class LocalSessions(LocalMessages):
     """Looking at a session, changing and watching it."""
 

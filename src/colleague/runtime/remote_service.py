@@ -8,7 +8,7 @@ import json
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote, urlencode
 
 from colleague.errors import (
@@ -282,6 +282,9 @@ class RemoteService(RemoteAdmin, RemoteExperts):
 
     async def heading(self, run: str) -> RunHeading:
         return await self.run(run)
+
+    def whole(self) -> Self:
+        return self
 
     async def lets_in(self) -> bool:
         """Whether this process has the token."""

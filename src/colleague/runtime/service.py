@@ -37,12 +37,10 @@ if TYPE_CHECKING:
     from colleague.agent.models.profile_report import ProfileDocument
 
 
-class Service(AdminService, ExpertService, Protocol):
-    """Ids may be any unique ending of at least four characters. Raises ColleagueError with a sentence."""
+class RunService(Protocol):
+    """Beginning runs and following them: what a command needs until it can say which run it has begun.
 
-    async def decide(self, requests: Sequence[DecisionRequest]) -> list[DecisionAnswer]:
-        """Each is answered by itself, in order; one that does not count disturbs no other."""
-        ...
+    Ids may be any unique ending of at least four characters. Raises ColleagueError with a sentence."""
 
     async def start(self, asked: RunRequest) -> AcceptedEvent:
         """A free task, or a named process with its inputs."""
@@ -54,6 +52,48 @@ class Service(AdminService, ExpertService, Protocol):
 
     async def send(self, session: str, message: MessageRequest) -> SentMessage:
         """Says something to a session, by key or label; a session that is not there is made."""
+        ...
+
+    async def event(self, event: str) -> dict[str, Any]:
+        """What became of an event: accepted, run and delivered."""
+        ...
+
+    async def run(self, run: str) -> RunDocument:
+        """Everything about one run."""
+        ...
+
+    async def heading(self, run: str) -> RunHeading:
+        """What the first line says of a run; quicker than all of it."""
+        ...
+
+    def follow(self, runs: Sequence[str]) -> AsyncGenerator[RunEvent]:
+        """What happens in these runs, one run after another, until each is done or waits for a person.
+
+        Begins with what has happened already."""
+        ...
+
+    async def read(self, delivery: str, by: str) -> bool:
+        """Somebody has read it. False when somebody had before, or it goes to another place."""
+        ...
+
+    async def approval(self, approval: str) -> ApprovalDocument:
+        """One question, and how it was decided."""
+        ...
+
+    async def pending(self) -> list[ApprovalDocument]:
+        """The questions that wait for a person, the oldest first; the first 200 of them."""
+        ...
+
+    def whole(self) -> Service:
+        """All that can be done, on the same home. Without a gateway most of it is imported only then."""
+        ...
+
+
+class Service(RunService, AdminService, ExpertService, Protocol):
+    """Everything. Raises ColleagueError with a sentence."""
+
+    async def decide(self, requests: Sequence[DecisionRequest]) -> list[DecisionAnswer]:
+        """Each is answered by itself, in order; one that does not count disturbs no other."""
         ...
 
     async def sessions(self, *, limit: int = 200, after: str | None = None) -> list[SessionDocument]:
@@ -112,10 +152,6 @@ class Service(AdminService, ExpertService, Protocol):
         Begins with how the session stands."""
         ...
 
-    async def event(self, event: str) -> dict[str, Any]:
-        """What became of an event: accepted, run and delivered."""
-        ...
-
     async def fire(self, expert: str, trigger: str, payload: Any) -> AcceptedEvent:
         """An event by hand, in the way a real one takes."""
         ...
@@ -142,10 +178,6 @@ class Service(AdminService, ExpertService, Protocol):
 
     async def drop(self, run: str, by: str) -> None:
         """Lets a dead letter be."""
-        ...
-
-    async def read(self, delivery: str, by: str) -> bool:
-        """Somebody has read it. False when somebody had before, or it goes to another place."""
         ...
 
     async def restore(self, expert: str, file: str, version: int) -> dict[str, Any]:
@@ -188,26 +220,4 @@ class Service(AdminService, ExpertService, Protocol):
 
     async def problems(self) -> list[str]:
         """What a person should look at, in sentences."""
-        ...
-
-    async def run(self, run: str) -> RunDocument:
-        """Everything about one run."""
-        ...
-
-    async def heading(self, run: str) -> RunHeading:
-        """What the first line says of a run; quicker than all of it."""
-        ...
-
-    async def approval(self, approval: str) -> ApprovalDocument:
-        """One question, and how it was decided."""
-        ...
-
-    async def pending(self) -> list[ApprovalDocument]:
-        """The questions that wait for a person, the oldest first; the first 200 of them."""
-        ...
-
-    def follow(self, runs: Sequence[str]) -> AsyncGenerator[RunEvent]:
-        """What happens in these runs, one run after another, until each is done or waits for a person.
-
-        Begins with what has happened already."""
         ...

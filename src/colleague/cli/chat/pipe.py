@@ -83,5 +83,5 @@ class PipedTalk:
         code = 0
         if reply.runs:
             documents = await self._using.follow(reply.runs, quiet=False)
-            code = await say_documents(self._using.service, documents, as_json=False)
+            code = await say_documents(self._using.runs, documents, as_json=False)
         return await self._send(reply.message) if reply.message else code
