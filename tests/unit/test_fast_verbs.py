@@ -49,6 +49,19 @@ AFTER_THE_FIRST_LINE = {
     *("colleague.agent.main_agent", "colleague.agent.advance", "colleague.agent.tools", "colleague.mcp"),
     *("colleague.plugins.plugin_set", "colleague.sandbox", "colleague.skills", "colleague.channels"),
     *("colleague.experts.runs.assembly", "colleague.experts.install", "colleague.experts.workspace"),
+    *(
+        "colleague.experts.runs.redacted_report",
+        "colleague.runtime.run_events",
+        "colleague.event_subscription",
+    ),
+    *(
+        "colleague.store.report",
+        "colleague.store.approvals",
+        "colleague.store.journal",
+        "colleague.store.sweep",
+    ),
+    *("colleague.hooks.events", "colleague.agent.streaming", "colleague.sessions.changes"),
+    *("sqlalchemy.orm", "sqlalchemy.ext"),
 }
 """What storing a message and naming its run does without."""
 VERBS = [
@@ -85,7 +98,15 @@ def test_a_fast_verb_imports_nothing_heavy(installed: Colleague, arguments: list
 @pytest.mark.parametrize(
     ("arguments", "more"),
     [
-        (["agent", "hi"], {"colleague.packages.package", "colleague.experts.expert", "markdown_it"}),
+        (
+            ["agent", "hi"],
+            {
+                "colleague.packages.package",
+                "colleague.experts.expert",
+                "markdown_it",
+                "colleague.store.audit",
+            },
+        ),
         (["expert", "run", "radiant-sales-expert", "say hi"], set()),
     ],
     ids=["agent", "expert run"],

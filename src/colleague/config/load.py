@@ -295,8 +295,9 @@ def _named(annotation: Any) -> str:
 def _default_text(field: FieldInfo) -> str:
     if field.is_required():
         return "required"
-    default = field.get_default(call_default_factory=True, validated_data={})
-    return "" if isinstance(default, Section) else json.dumps(default, default=str)
+    if isinstance(field.annotation, type) and issubclass(field.annotation, Section):
+        return ""
+    return json.dumps(field.get_default(call_default_factory=True, validated_data={}), default=str)
 
 
 def default_settings_text() -> str:

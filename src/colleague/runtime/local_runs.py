@@ -17,7 +17,6 @@ from colleague.runtime.run_heading import run_heading
 from colleague.runtime.service_base import ServiceBase
 from colleague.runtime.shown_levels import levels_of
 from colleague.store.accept import Accepted, Arrival, accept
-from colleague.store.audit import Change
 from colleague.store.lookup import full_id
 from colleague.store.outbox import mark_read
 from colleague.store.run import get_run
@@ -70,6 +69,8 @@ class LocalRuns(ServiceBase):
 
     def _begun(self, tx: Tx, action: str, accepted: Accepted, arrival: Arrival) -> Accepted:
         """Notes that somebody set a run going."""
+        from colleague.store.audit import Change
+
         about = {"dry_run": arrival.dry_run, "process": arrival.process}
         subject = arrival.trigger or accepted.event_id
         self._note(tx, Change(action, subject, arrival.expert, accepted.run_id, about))

@@ -15,7 +15,6 @@ from colleague.home import Home
 from colleague.hooks.runner import NO_HOOKS, PluginHooks
 from colleague.origin import Origin
 from colleague.run_event import RunEvent
-from colleague.store.audit import AuditedDatabase, Change, note_change
 from colleague.store.run import get_run
 from colleague.store.tx import Database, Tx
 from colleague.user_name import user_name
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from colleague.runtime.host import Host
     from colleague.runtime.run_events import RunSnapshot, RunWatchers
     from colleague.runtime.working_home import HostSource
+    from colleague.store.audit import Change
     from colleague.triggers.registry import TriggerRegistry
 
 Source = Literal["command", "api", "page", "chat", "link"]
@@ -56,10 +56,14 @@ class ServiceBase:
 
     def _note(self, tx: Tx, change: Change, by: str = "") -> None:
         """Writes down what is changed in this transaction; `by` is a name that was given with it."""
+        from colleague.store.audit import note_change
+
         note_change(tx, replace(self.origin, who=by or self.origin.who), change)
 
     def _audited(self, change: Change, by: str = "") -> Database:
         """The database for one change, which its first write notes."""
+        from colleague.store.audit import AuditedDatabase
+
         return AuditedDatabase(self.database, replace(self.origin, who=by or self.origin.who), change)
 
     def _require_enforced(self) -> None:

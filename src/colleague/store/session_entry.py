@@ -98,13 +98,25 @@ def open_session(tx: Tx, key: str, agent_id: str, **known: Any) -> SessionEntry:
     found = find_session(tx, key)
     if found is not None:
         return found
-    from colleague.hooks.events import SessionStart
-
     times = {"started_at": tx.now, "created_at": tx.now, "updated_at": tx.now}
     tx.insert_once(sessions, key=key, id=new_id(), agent_id=agent_id, **known, **times)
     made = get_session(tx, key)
-    tx.tell_observers(SessionStart(key, made.id))
+    _tell_begun(tx, key, made.id)
     return made
+
+
+def _tell_begun(tx: Tx, key: str, transcript: str) -> None:
+    if tx.is_observed:
+        from colleague.hooks.events import SessionStart
+
+        tx.tell_observers(SessionStart(key, transcript))
+
+
+def _tell_ended(tx: Tx, key: str, transcript: str, by: str) -> None:
+    if tx.is_observed:
+        from colleague.hooks.events import SessionEnd
+
+        tx.tell_observers(SessionEnd(key, transcript, by))
 
 
 def key_of_label(tx: Tx, label: str) -> str | None:
@@ -162,8 +174,6 @@ def next_position(tx: Tx, key: str, *, input_tokens: int = 0, output_tokens: int
 def begin_transcript(tx: Tx, key: str, by: str, *, closes: bool = False) -> Archive:
     """Ends the transcript in use, which stays as an archive, and begins another. Runs that have not started
     belong to the new one. Call it with the session's lane locked. `closes`: nobody will use the new one."""
-    from colleague.hooks.events import SessionEnd, SessionStart
-
     entry = get_session(tx, key)
     archive = Archive(entry.id, key, entry.started_at, tx.now, by)
     tx.insert(archives, **vars(archive))
@@ -173,9 +183,9 @@ def begin_transcript(tx: Tx, key: str, by: str, *, closes: bool = False) -> Arch
     tx.update(sessions, {"key": key}, id=fresh, started_at=tx.now, updated_at=tx.now, **counts, **gone)
     not_begun = (runs.c.session_key == key, runs.c.transcript == entry.id, runs.c.epoch == 0, is_open())
     tx.execute(update(runs).where(*not_begun).values(transcript=fresh))
-    tx.tell_observers(SessionEnd(key, entry.id, by))
+    _tell_ended(tx, key, entry.id, by)
     if not closes:
-        tx.tell_observers(SessionStart(key, fresh))
+        _tell_begun(tx, key, fresh)
     return archive
 
 

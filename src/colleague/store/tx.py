@@ -145,6 +145,10 @@ class Tx:
         for watcher in list(self._watchers):
             watcher(subject)
 
+    @property
+    def is_observed(self) -> bool:
+        return bool(self._observers)
+
     def tell_observers(self, event: HookEvent) -> None:
         """Once the commit is on disk."""
         for observe in self._observers:
