@@ -4,7 +4,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -509,7 +509,7 @@ class Agents(Section):
         return {**value, "entries": named}
 
     @model_validator(mode="after")
-    def _check_ids(self) -> Self:
+    def _check_ids(self) -> "Agents":
         counts = Counter(agent.id for agent in self.listed)
         if repeated := [name for name, count in counts.items() if count > 1]:
             raise ValueError(f"more than one agent has the id {', '.join(repeated)}")
@@ -532,11 +532,11 @@ class Agents(Section):
         """The entry of the main agent: the one called main, else the default one."""
         return self.find(MAIN_AGENT) or next((entry for entry in self.all if entry.default), None)
 
-    def with_main(self) -> Self:
+    def with_main(self) -> "Agents":
         """With the model and the workspace of the main agent as the defaults."""
         return self.with_agent(self.main)
 
-    def with_agent(self, entry: AgentEntry | None) -> Self:
+    def with_agent(self, entry: AgentEntry | None) -> "Agents":
         """With what one agent has of its own in the place of the defaults."""
         if entry is None:
             return self

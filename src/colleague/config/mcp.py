@@ -1,6 +1,6 @@
 """Settings of MCP servers beside how to reach them: logins, and what they may ask of a model."""
 
-from typing import Literal, Self
+from typing import Literal
 
 from pydantic import model_validator
 
@@ -38,7 +38,7 @@ class McpOAuth(Section):
     )
 
     @model_validator(mode="after")
-    def _check_secret(self) -> Self:
+    def _check_secret(self) -> "McpOAuth":
         if self.client_secret is not None and not (self.client_id and self.issuer):
             raise ValueError("clientSecret needs clientId, and issuer: the server that the secret is for")
         if self.grant == "client_credentials" and self.client_secret is None:

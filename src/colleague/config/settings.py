@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, PrivateAttr, model_validator
 
@@ -233,7 +233,7 @@ class McpServer(RenamedSection):
     oauth: McpOAuth = part(description="Its login: colleague mcp login NAME.")
 
     @model_validator(mode="after")
-    def _check_way(self) -> Self:
+    def _check_way(self) -> "McpServer":
         if self.command and self.url:
             raise ValueError("it has both command and url; set the one that does not count to null")
         if self.enabled and not self.command and not self.url:
@@ -472,7 +472,7 @@ class Settings(Section):
         """The files as they were read, one laid over the other; None when there are none."""
         return self._tree
 
-    def for_agent(self, agent_id: str) -> Self:
+    def for_agent(self, agent_id: str) -> "Settings":
         """The same settings with what one agent has of its own. Raises NotFound for an agent there is not."""
         main = self.agents.main
         if agent_id == MAIN_AGENT or (main is not None and main.id == agent_id):
@@ -505,7 +505,7 @@ class Settings(Section):
         warnings: tuple[SettingsWarning, ...],
         files: tuple[Path, ...] = (),
         tree: Node | None = None,
-    ) -> Self:
+    ) -> "Settings":
         """The same settings, read from that home."""
         settings = self.model_copy()
         settings._home, settings._warnings, settings._files, settings._tree = home, warnings, files, tree
