@@ -13,7 +13,6 @@ from pydantic import (
     Field,
     GetPydanticSchema,
     PlainSerializer,
-    Strict,
     model_validator,
 )
 from pydantic.alias_generators import to_camel
@@ -28,12 +27,23 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
+def _made(schema: core_schema.CoreSchema) -> GetPydanticSchema:
+    """Hundreds of keys have one of a few types: what pydantic would find out for each is made once."""
+    return GetPydanticSchema(lambda _type, _handler: schema)
+
+
 def duration_schema(parse: Callable[[str], duration.Duration]) -> GetPydanticSchema:
     """A text in the files, a Duration here, the text again in what is shown."""
-    schema = core_schema.no_info_after_validator_function(
-        parse, core_schema.str_schema(), serialization=core_schema.to_string_ser_schema()
+    return _made(
+        core_schema.no_info_after_validator_function(
+            parse, core_schema.str_schema(), serialization=core_schema.to_string_ser_schema()
+        )
     )
-    return GetPydanticSchema(lambda _type, _handler: schema)
+
+
+def _whole_number(least: int) -> GetPydanticSchema:
+    number = core_schema.int_schema(strict=True, ge=least, le=2**53)
+    return _made(core_schema.no_info_before_validator_function(_whole, number))
 
 
 def _as_text(value: object) -> object:
@@ -47,11 +57,11 @@ def _check_path(text: str) -> str:
     return text
 
 
-Int = Annotated[int, BeforeValidator(_whole), Strict(), Field(ge=0, le=2**53)]
-Positive = Annotated[int, BeforeValidator(_whole), Strict(), Field(ge=1, le=2**53)]
-Number = Annotated[float, Strict(), Field(ge=0)]
-Ratio = Annotated[float, Strict(), Field(ge=0, le=1)]
-Flag = Annotated[bool, Strict()]
+Int = Annotated[int, _whole_number(0)]
+Positive = Annotated[int, _whole_number(1)]
+Number = Annotated[float, _made(core_schema.float_schema(strict=True, ge=0))]
+Ratio = Annotated[float, _made(core_schema.float_schema(strict=True, ge=0, le=1))]
+Flag = Annotated[bool, _made(core_schema.bool_schema(strict=True))]
 Names = tuple[str, ...]
 Duration = Annotated[duration.Duration, duration_schema(duration.parse_positive_duration)]
 """Written with its unit, such as 30s or 7d. A key whose name has the unit (timeoutSeconds) is a number."""
