@@ -1,18 +1,21 @@
-"""How long a quick command takes, beside a bare interpreter in the same run; also one that asks a gateway."""
+"""How long a quick command takes, beside a bare interpreter in the same run; also one that asks a gateway.
+
+Beside the time on the wall stands the time of a processor, which says more on a machine that is busy."""
 
 from __future__ import annotations
 
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = str(ROOT / "examples" / "radiant-sales-expert")
@@ -20,11 +23,37 @@ COLLEAGUE = ["-m", "colleague"]
 ROUNDS = 15
 ENVIRON = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 """As users have it: without its compiled files, every module of ours would be compiled at each start."""
+UNTIL_THE_LINE = """
+import sys, time
+from colleague.cli.main import main
+
+class Seen:
+    told = False
+
+    def __getattr__(self, name):
+        return getattr(sys.__stderr__, name)
+
+    def write(self, text):
+        if not self.told and text.startswith("run "):
+            self.told = True
+            print(time.process_time(), flush=True)
+        return sys.__stderr__.write(text)
+
+sys.stderr = Seen()
+sys.argv = ["colleague", *sys.argv[1:]]
+main()
+"""
+"""Prints the seconds of a processor that a command took until its first line."""
 GREETING = {"when": "/./", "text": "Good morning."}
 
 
-def seconds(arguments: list[str], home: str) -> float:
-    started = time.perf_counter()
+class Took(NamedTuple):
+    wall: float
+    cpu: float
+
+
+def seconds(arguments: list[str], home: str) -> Took:
+    started, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
         [sys.executable, *arguments],
         check=True,
@@ -32,10 +61,12 @@ def seconds(arguments: list[str], home: str) -> float:
         stderr=subprocess.DEVNULL,
         env=ENVIRON | {"OPENCLAW_STATE_DIR": home},
     )
-    return time.perf_counter() - started
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Took(time.perf_counter() - started, cpu)
 
 
-def first_line_seconds(arguments: list[str], home: str) -> float:
+def first_line_seconds(arguments: list[str], home: str) -> Took:
     """Until the line with the run's id and its model."""
     environ = ENVIRON | {"OPENCLAW_STATE_DIR": home}
     started = time.perf_counter()
@@ -47,15 +78,26 @@ def first_line_seconds(arguments: list[str], home: str) -> float:
         found = time.perf_counter() - started
         process.stderr.read()
     assert line.startswith(b"run "), line
-    return found
+    return Took(found, first_line_cpu(arguments, environ))
 
 
-def median(arguments: list[str], home: str) -> float:
-    return statistics.median(seconds(arguments, home) for _ in range(ROUNDS))
+def first_line_cpu(arguments: list[str], environ: dict[str, str]) -> float:
+    command = [sys.executable, "-c", UNTIL_THE_LINE, *arguments[len(COLLEAGUE) :]]
+    done = subprocess.run(command, capture_output=True, text=True, env=environ, check=True)
+    return float(done.stdout.splitlines()[0])
 
 
-def first_line(arguments: list[str], home: str) -> float:
-    return statistics.median(first_line_seconds(arguments, home) for _ in range(ROUNDS))
+def median(rounds: Iterable[Took]) -> Took:
+    found = list(rounds)
+    return Took(statistics.median(each.wall for each in found), statistics.median(each.cpu for each in found))
+
+
+def command(arguments: list[str], home: str) -> Took:
+    return median(seconds(arguments, home) for _ in range(ROUNDS))
+
+
+def first_line(arguments: list[str], home: str) -> Took:
+    return median(first_line_seconds(arguments, home) for _ in range(ROUNDS))
 
 
 @contextmanager
@@ -79,7 +121,7 @@ def agent(home: str, name: str, *replies: dict[str, Any]) -> list[str]:
     return [*COLLEAGUE, "agent", "hi", "--model", f"script/{name}.yaml"]
 
 
-def approve_seconds(home: str) -> float:
+def approve_seconds(home: str) -> Took:
     """From the command to the end of the run that it continues."""
     write = {"operation": "write", "arguments": {"path": "AGENTS.md", "text": "Be brief."}}
     asking = agent(home, "ask", {"when": "/^hi$/", "calls": [write]}, {"when": "/./", "text": "Written."})
@@ -98,18 +140,18 @@ def main() -> None:
             "colleague expert list": [*COLLEAGUE, "expert", "list"],
             "colleague expert validate --offline": [*COLLEAGUE, "expert", "validate", "--offline", EXAMPLE],
         }
-        medians = {name: median(arguments, home) for name, arguments in cases.items()}
+        medians = {name: command(arguments, home) for name, arguments in cases.items()}
         with gateway(home):
             asking = agent(home, "answer", GREETING)
-            medians["colleague agent, asking a gateway"] = median(asking, home)
+            medians["colleague agent, asking a gateway"] = command(asking, home)
             medians["  its first line"] = first_line(asking, home)
-            rounds = [approve_seconds(home) for _ in range(ROUNDS)]
-            medians["colleague approve, asking a gateway"] = statistics.median(rounds)
+            rounds = (approve_seconds(home) for _ in range(ROUNDS))
+            medians["colleague approve, asking a gateway"] = median(rounds)
         medians["colleague agent alone, its first line"] = first_line(asking, home)
-    baseline = medians["python -c pass"]
-    print(f"{'command':40} {'median':>9} {'x bare python':>14}")
-    for name, found in medians.items():
-        print(f"{name:40} {found * 1000:6.0f} ms {found / baseline:13.1f}x")
+    baseline = medians["python -c pass"].wall
+    print(f"{'command':40} {'median':>9} {'processor':>10} {'x bare python':>14}")
+    for name, took in medians.items():
+        print(f"{name:40} {took.wall * 1000:6.0f} ms {took.cpu * 1000:7.0f} ms {took.wall / baseline:13.1f}x")
 
 
 if __name__ == "__main__":
