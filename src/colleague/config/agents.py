@@ -100,7 +100,7 @@ class ThinkingBudget(Section):
 
 class ThinkingSettings(Section):
     level: Level = works(default="medium", description="How long a model may think before it answers.")
-    budget: ThinkingBudget = part(description="Tokens for each level.")
+    budget: ThinkingBudget = part(ThinkingBudget, description="Tokens for each level.")
 
 
 class ToolPolicy(ToolLists):
@@ -110,7 +110,7 @@ class ToolPolicy(ToolLists):
 
 
 class ToolLayer(Section):
-    tools: ToolLists = part(description="What these sessions may use.")
+    tools: ToolLists = part(ToolLists, description="What these sessions may use.")
 
 
 class SubagentChoice(Section):
@@ -181,8 +181,8 @@ class ContextPruning(Section):
     min_prunable_tool_chars: Int = works(
         default=50_000, description="Characters of old results below which none is cleared."
     )
-    hard_clear: HardClear = part(description="Clearing old results.")
-    tools: PrunableTools = part(description="Tools whose results may be cut.")
+    hard_clear: HardClear = part(HardClear, description="Clearing old results.")
+    tools: PrunableTools = part(PrunableTools, description="Tools whose results may be cut.")
 
 
 class ContextLimits(Section):
@@ -224,7 +224,7 @@ class CompactionSettings(Section):
     model: str | None = works(
         default=None, description="The model that summarises; the session's when not set."
     )
-    memory_flush: MemoryFlush = part(description="Notes before it happens.")
+    memory_flush: MemoryFlush = part(MemoryFlush, description="Notes before it happens.")
 
 
 class BlockChunk(Section):
@@ -325,7 +325,7 @@ class AgentDefaults(RenamedSection):
     )
     time_format: Literal["auto", "12", "24"] = works(default="auto", description="How times are written.")
     skills: Names | None = works(default=None, description="Skills the agents may use; all when not set.")
-    thinking: ThinkingSettings = part(description="Extended thinking.")
+    thinking: ThinkingSettings = part(ThinkingSettings, description="Extended thinking.")
     thinking_default: AnyLevel | None = works(
         default=None, description="OpenClaw's thinking level; used when thinking.level is not set."
     )
@@ -337,14 +337,14 @@ class AgentDefaults(RenamedSection):
         description="What is told of tool calls: nothing, a line for each, or their results too.",
     )
     timeout_seconds: Positive = works(default=600, description="Seconds one turn of an agent may take.")
-    llm: ModelRequests = part(description="Requests to models.")
+    llm: ModelRequests = part(ModelRequests, description="Requests to models.")
     max_turns: Positive = works(default=100, description="Model answers in one run.")
     max_concurrent: Positive = works(default=8, description="Agent turns that run at once.")
-    subagents: Subagents = part(description="Agents spawned by agents.")
-    context_limits: ContextLimits = part(description="Sizes in the context.")
-    context_pruning: ContextPruning = part(description="Cutting old tool results.")
-    compaction: CompactionSettings = part(description="Summarising old turns.")
-    memory_search: MemorySearch = part(description="Long-term memory.")
+    subagents: Subagents = part(Subagents, description="Agents spawned by agents.")
+    context_limits: ContextLimits = part(ContextLimits, description="Sizes in the context.")
+    context_pruning: ContextPruning = part(ContextPruning, description="Cutting old tool results.")
+    compaction: CompactionSettings = part(CompactionSettings, description="Summarising old turns.")
+    memory_search: MemorySearch = part(MemorySearch, description="Long-term memory.")
     block_streaming_default: Literal["off", "on"] = works(
         default="off", description="Whether whoever listens gets an answer in blocks while it is written."
     )
@@ -352,10 +352,10 @@ class AgentDefaults(RenamedSection):
         default="text_end",
         description="Whether blocks are sent as they are written, or when the message ends.",
     )
-    block_streaming_chunk: BlockChunk = part(description="Size of blocks.")
-    block_streaming_coalesce: BlockCoalesce = part(description="Joining small blocks.")
-    heartbeat: Heartbeat = part(description="Regular checks.")
-    sandbox: Sandbox = part(description="Where tools run.")
+    block_streaming_chunk: BlockChunk = part(BlockChunk, description="Size of blocks.")
+    block_streaming_coalesce: BlockCoalesce = part(BlockCoalesce, description="Joining small blocks.")
+    heartbeat: Heartbeat = part(Heartbeat, description="Regular checks.")
+    sandbox: Sandbox = part(Sandbox, description="Where tools run.")
 
     @property
     def thinking_level(self) -> Level:
@@ -443,10 +443,10 @@ class AgentTools(ToolPolicy):
     by_provider: Mapping[str, ToolPolicy] = Field(
         default_factory=dict, description="The same for one provider, or one provider/model."
     )
-    exec: ExecTool = part(description="Running commands.")
-    fs: FileTools = part(description="Reading and writing files.")
-    loop_detection: LoopDetection = part(description="Agents that repeat themselves.")
-    sandbox: ToolLayer = part(description="Tools in sandboxed sessions.")
+    exec: ExecTool = part(ExecTool, description="Running commands.")
+    fs: FileTools = part(FileTools, description="Reading and writing files.")
+    loop_detection: LoopDetection = part(LoopDetection, description="Agents that repeat themselves.")
+    sandbox: ToolLayer = part(ToolLayer, description="Tools in sandboxed sessions.")
 
 
 class AgentEntry(Section):
@@ -463,7 +463,7 @@ class AgentEntry(Section):
     description: str | None = works(
         default=None, description="What it is for; agents that may hand work to it are told."
     )
-    identity: Identity = part(description="Who it is to people.")
+    identity: Identity = part(Identity, description="Who it is to people.")
     workspace: PathText | None = works(default=None, description="Its workspace.")
     model: ModelChoice | None = Field(default=None, description="Its model, or {primary, fallbacks}.")
     skills: Names | None = works(
@@ -481,15 +481,15 @@ class AgentEntry(Section):
     )
     bootstrap_total_max_chars: Positive | None = works(default=None, description="Characters of all of them.")
     context_limits: ContextLimits | None = Field(default=None, description="Sizes in its context.")
-    subagents: SubagentChoice = part(description="Agents it may spawn.")
+    subagents: SubagentChoice = part(SubagentChoice, description="Agents it may spawn.")
     sandbox: Sandbox | None = Field(default=None, description="Where its tools run.")
-    tools: AgentTools = part(description="The tools it may use.")
+    tools: AgentTools = part(AgentTools, description="The tools it may use.")
 
 
 class Agents(Section):
     passed_over = keys("ownership")
 
-    defaults: AgentDefaults = part(description="What holds for every agent.")
+    defaults: AgentDefaults = part(AgentDefaults, description="What holds for every agent.")
     listed: tuple[AgentEntry, ...] = Field(
         default=(), alias="list", description="Agents with settings of their own."
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
@@ -75,7 +75,7 @@ def load_settings(home: Home) -> Settings:
     warnings = [*_warnings(theirs, ours=False), *_warnings(ours, ours=True)]
     warnings += stored_profiles(home.root).warnings
     tree = _merged(theirs, ours)
-    settings = _validated(tree) if tree else Settings()
+    settings = _validated(tree) if tree else Settings.model_construct()
     files = [file for each in (theirs, ours) if each for file in each.files]
     return settings.read_from(home.root, tuple(warnings), tuple(files), tree)
 
@@ -97,14 +97,28 @@ def _internal_hooks(theirs: SettingsFile) -> dict[str, Node]:
 
 
 def _validated(tree: Node) -> Settings:
-    try:
-        settings: Settings = Settings.model_validate(tree.plain(), by_alias=True, by_name=False)
-    except ValidationError as error:
-        problems = error.errors(include_url=False, include_input=False)
-    else:
-        _check_tokens(settings, tree)
-        return settings.model_copy(update={"agents": settings.agents.with_main()})
-    raise _config_error(tree, problems)
+    """Only the sections that the files have are checked: what checks one is built when it is needed."""
+    given = tree.plain()
+    if not isinstance(given, dict):
+        raise _config_error(tree, [{"type": "model_type", "loc": (), "msg": "", "input": None}])
+    found: dict[str, Any] = {}
+    problems: list[ErrorDetails] = []
+    for name, field in Settings.model_fields.items():
+        if name in given:
+            try:
+                found[name] = _checked(field, given[name])
+            except ValidationError as error:
+                wrong = error.errors(include_url=False, include_input=False)
+                problems += [{**each, "loc": (name, *each["loc"])} for each in wrong]
+    if problems:
+        raise _config_error(tree, problems)
+    settings = Settings.model_construct(**found)
+    _check_tokens(settings, tree)
+    return settings.model_copy(update={"agents": settings.agents.with_main()})
+
+
+def _checked(field: FieldInfo, value: object) -> Any:
+    return TypeAdapter(field.rebuild_annotation()).validate_python(value, by_alias=True, by_name=False)
 
 
 def _check_tokens(settings: Settings, tree: Node) -> None:

@@ -96,7 +96,7 @@ class Sandbox(Section):
         description="Which sessions the session tools of a sandboxed one reach: itself and those it spawned,"
         " or all that tools.sessions.visibility has.",
     )
-    docker: SandboxDocker = part(description="Containers, with docker.")
-    browser: SandboxBrowser = part(description="The browser of its sessions.")
-    tools: ToolLists = part(description="Tools inside a sandbox.")
-    prune: SandboxPrune = part(description="When sandboxes are removed.")
+    docker: SandboxDocker = part(SandboxDocker, description="Containers, with docker.")
+    browser: SandboxBrowser = part(SandboxBrowser, description="The browser of its sessions.")
+    tools: ToolLists = part(ToolLists, description="Tools inside a sandbox.")
+    prune: SandboxPrune = part(SandboxPrune, description="When sandboxes are removed.")

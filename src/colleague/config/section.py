@@ -116,11 +116,11 @@ def restricts(*, description: str, harmless: Callable[[Any], bool] = _never, **f
     return _marked(StatusMark("restricts", harmless), description, field)
 
 
-def part(*, description: str, **field: Any) -> Any:
+def part(kind: type[Section], *, description: str, **field: Any) -> Any:
     """A key that holds other keys, which are at their defaults when it is not set.
 
-    The section around it makes them, so that nothing else has to be built for the section in it."""
-    return Field(default_factory=dict, validate_default=True, description=description, **field)
+    Defaults are right as they are written: nothing is built to check them."""
+    return Field(default_factory=lambda: kind.model_construct(), description=description, **field)
 
 
 def mark_of(field: FieldInfo) -> StatusMark | None:

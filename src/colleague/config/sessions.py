@@ -23,7 +23,7 @@ class SendMatch(Section):
 
 
 class SendRule(Section):
-    match: SendMatch = part(description="The sessions it is about.")
+    match: SendMatch = part(SendMatch, description="The sessions it is about.")
     action: Decision = Field(description="Whether they may send.")
 
 
@@ -79,10 +79,10 @@ class SessionSettings(Section):
     identity_links: Mapping[str, Names] = works(
         default_factory=dict, description="One person's names on several channels."
     )
-    send_policy: SendPolicy = part(description="Which sessions may send.")
-    history_limits: HistoryLimits = part(description="How much of a chat a model sees.")
-    reset: SessionReset = part(description="When sessions start anew.")
-    reset_by_type: ResetByType = part(description="The same by kind of chat.")
+    send_policy: SendPolicy = part(SendPolicy, description="Which sessions may send.")
+    history_limits: HistoryLimits = part(HistoryLimits, description="How much of a chat a model sees.")
+    reset: SessionReset = part(SessionReset, description="When sessions start anew.")
+    reset_by_type: ResetByType = part(ResetByType, description="The same by kind of chat.")
     reset_by_channel: Mapping[str, SessionReset] = Field(
         default_factory=dict, description="The same by channel."
     )
@@ -92,7 +92,7 @@ class SessionSettings(Section):
     idle_minutes: Positive | None = works(
         default=None, description="OpenClaw's older key for reset.idleMinutes."
     )
-    agent_to_agent: PingPong = part(description="Agents that talk to each other.")
+    agent_to_agent: PingPong = part(PingPong, description="Agents that talk to each other.")
 
 
 class Queue(Section):

@@ -178,10 +178,10 @@ class Tools(AgentTools):
         " updatePlan canvas"
     )
 
-    web: WebTools = part(description="The web.")
-    sessions: SessionVisibility = part(description="Other sessions.")
-    agent_to_agent: AgentToAgent = part(description="Other agents.")
-    subagents: ToolLayer = part(description="Tools of spawned agents.")
+    web: WebTools = part(WebTools, description="The web.")
+    sessions: SessionVisibility = part(SessionVisibility, description="Other sessions.")
+    agent_to_agent: AgentToAgent = part(AgentToAgent, description="Other agents.")
+    subagents: ToolLayer = part(ToolLayer, description="Tools of spawned agents.")
     approvals: Annotated[Mapping[str, Tier], AfterValidator(_check_approvals)] = works(
         default_factory=dict,
         description="Who is asked before a tool is used, by name, pattern or group: auto, confirm or manual."
@@ -224,13 +224,13 @@ class McpServer(RenamedSection):
     connection_timeout_ms: Positive = works(default=30_000, description="Milliseconds to connect.")
     request_timeout_ms: Positive = works(default=60_000, description="Milliseconds one call may take.")
     supports_parallel_tool_calls: Flag = works(default=False, description="Whether calls may run at once.")
-    tool_filter: ToolFilter = part(description="Which of its tools are used.")
+    tool_filter: ToolFilter = part(ToolFilter, description="Which of its tools are used.")
     roots: Names = works(default=(), description="Folders it is told of as its roots; none when not set.")
     sandbox: McpSandbox | None = Field(
         default=None, description="Confines a local server to what is named here; not confined when not set."
     )
-    sampling: McpSampling = part(description="Its requests to a model.")
-    oauth: McpOAuth = part(description="Its login: colleague mcp login NAME.")
+    sampling: McpSampling = part(McpSampling, description="Its requests to a model.")
+    oauth: McpOAuth = part(McpOAuth, description="Its login: colleague mcp login NAME.")
 
     @model_validator(mode="after")
     def _check_way(self) -> "McpServer":
@@ -259,8 +259,8 @@ class Messages(Section):
         " statusReactions suppressToolErrors visibleReplies"
     )
 
-    queue: Queue = part(description="Messages that arrive during a turn.")
-    tts: SpeechSettings = part(description="Text as speech.")
+    queue: Queue = part(Queue, description="Messages that arrive during a turn.")
+    tts: SpeechSettings = part(SpeechSettings, description="Text as speech.")
 
 
 class MemorySettings(Section):
@@ -325,6 +325,7 @@ class InternalHookEntries(Section):
     passed_over = keys("session-memory command-logger boot-md")
 
     bootstrap_extra_files: ExtraBootstrapFiles = part(
+        ExtraBootstrapFiles,
         alias="bootstrap-extra-files",
         description="More bootstrap files.",
     )
@@ -334,7 +335,7 @@ class InternalHooks(Section):
     passed_over = keys("handlers load installs")
 
     enabled: Flag = works(default=True, description="Whether the entries count.")
-    entries: InternalHookEntries = part(description="Each by its name.")
+    entries: InternalHookEntries = part(InternalHookEntries, description="Each by its name.")
 
     @property
     def extra_bootstrap_files(self) -> Names:
@@ -355,6 +356,7 @@ class Hooks(Section):
         default=None, description="Google's own pushes at /hooks/gmail, by the token that Google signs."
     )
     internal: InternalHooks = part(
+        InternalHooks,
         description="Hooks of the runtime itself; also read from openclaw.json.",
     )
 
@@ -376,7 +378,7 @@ class GatewaySettings(Section):
     bind: Annotated[str, AfterValidator(_check_bind)] = works(
         default="loopback", description="loopback, lan (every interface) or an IP address."
     )
-    auth: GatewayAuth = part(description="Who may call it.")
+    auth: GatewayAuth = part(GatewayAuth, description="Who may call it.")
     trusted_proxies: Annotated[Names, AfterValidator(_check_proxies)] = works(
         default=(),
         description="Proxies whose X-Forwarded-For or Forwarded counts: addresses or networks (10.0.0.0/8).",
@@ -426,25 +428,25 @@ class Settings(Section):
         " worktreeAcceleration worktreeMaxCount worktreeRoot"
     )
 
-    agents: Agents = part(description="The agents.")
-    models: Models = part(description="Model providers.")
-    tools: Tools = part(description="The tools agents may use.")
-    mcp: Mcp = part(description="MCP servers.")
-    session: SessionSettings = part(description="Conversations.")
-    messages: Messages = part(description="How messages are taken in.")
-    skills: Skills = part(description="Skills.")
-    memory: MemorySettings = part(description="How agents use their memory.")
+    agents: Agents = part(Agents, description="The agents.")
+    models: Models = part(Models, description="Model providers.")
+    tools: Tools = part(Tools, description="The tools agents may use.")
+    mcp: Mcp = part(Mcp, description="MCP servers.")
+    session: SessionSettings = part(SessionSettings, description="Conversations.")
+    messages: Messages = part(Messages, description="How messages are taken in.")
+    skills: Skills = part(Skills, description="Skills.")
+    memory: MemorySettings = part(MemorySettings, description="How agents use their memory.")
     channels: Annotated[Mapping[str, FreeForm], AfterValidator(check_group_tools)] = works(
         default_factory=dict,
         description="Chat channels by name; each needs a plugin that has it, which gets its keys. For every"
         " channel count enabled, allowFrom, dmPolicy, groupPolicy, groupAllowFrom, groups.<id>.tools,"
         " textChunkLimit, replyToMode and thread.initialHistoryLimit.",
     )
-    auth: Auth = part(description="Several keys for one provider.")
-    hooks: Hooks = part(description="Webhooks.")
-    plugins: Plugins = part(description="Plugins.")
-    gateway: GatewaySettings = part(description="The HTTP server.")
-    experts: Experts = part(description="Experts and their runs.")
+    auth: Auth = part(Auth, description="Several keys for one provider.")
+    hooks: Hooks = part(Hooks, description="Webhooks.")
+    plugins: Plugins = part(Plugins, description="Plugins.")
+    gateway: GatewaySettings = part(GatewaySettings, description="The HTTP server.")
+    experts: Experts = part(Experts, description="Experts and their runs.")
 
     _home: Path = PrivateAttr(default_factory=lambda: Home.find().root)
     _warnings: tuple[SettingsWarning, ...] = PrivateAttr(())

@@ -64,6 +64,6 @@ class Skills(Section):
     allow_bundled: Names | None = works(
         default=None, description="Bundled skills that are used; all when not set."
     )
-    load: SkillsLoad = part(description="Where skills come from.")
-    limits: SkillsLimits = part(description="How many there may be.")
+    load: SkillsLoad = part(SkillsLoad, description="Where skills come from.")
+    limits: SkillsLimits = part(SkillsLimits, description="How many there may be.")
     entries: Mapping[str, SkillEntry] = Field(default_factory=dict, description="Settings by skill.")

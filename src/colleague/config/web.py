@@ -45,5 +45,5 @@ class WebFetch(Section):
 class WebTools(Section):
     passed_over = keys("x_search")
 
-    search: WebSearch = part(description="web_search.")
-    fetch: WebFetch = part(description="web_fetch, and the addresses of browser.")
+    search: WebSearch = part(WebSearch, description="web_search.")
+    fetch: WebFetch = part(WebFetch, description="web_fetch, and the addresses of browser.")
