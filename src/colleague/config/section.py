@@ -1,4 +1,7 @@
-"""What the models of the settings are made of: the base model and the types of values."""
+"""What the models of the settings are made of: the base model and the types of values.
+
+Modules with sections do without `from __future__ import annotations`: pydantic would have to evaluate each
+annotation, and every command that reads the settings would wait for it."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,28 @@ class TestFrozen:
 
     def test_models_can_be_made_by_name(self) -> None:
         assert Settings(gateway={"port": 3}).gateway.port == 3  # type: ignore[arg-type]
+
+
+class TestStart:
+    """Every command that reads the settings waits until their models are there."""
+
+    def test_every_default_is_a_value_that_its_key_takes(self) -> None:
+        """They are not checked when they are used."""
+        shown = Settings().model_dump(by_alias=True, mode="json")
+        assert Settings.model_validate(shown).model_dump() == Settings().model_dump()
+
+    def test_annotations_need_no_evaluation(self) -> None:
+        modules = {sys.modules[each.__module__] for each in _all_sections(Section)}
+        assert [each.__name__ for each in modules if hasattr(each, "annotations")] == [
+            "colleague.config.section"
+        ]
+
+
+def _all_sections(above: type[Section]) -> Iterator[type[Section]]:
+    for each in above.__subclasses__():
+        if each.__module__.startswith("colleague."):
+            yield each
+        yield from _all_sections(each)
 
 
 class TestDefaultText:
