@@ -99,8 +99,6 @@ def _internal_hooks(theirs: SettingsFile) -> dict[str, Node]:
 def _validated(tree: Node) -> Settings:
     """Only the sections that the files have are checked: what checks one is built when it is needed."""
     given = tree.plain()
-    if not isinstance(given, dict):
-        raise _config_error(tree, [{"type": "model_type", "loc": (), "msg": "", "input": None}])
     found: dict[str, Any] = {}
     problems: list[ErrorDetails] = []
     for name, field in Settings.model_fields.items():
