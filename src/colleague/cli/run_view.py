@@ -459,15 +459,15 @@ async def parked_questions(runs: RunService, document: RunDocument) -> list[Appr
         for each in await runs.pending()
         if each["parked"]
         and (each["run_id"] == document["id"] or (each["operation"], each["arguments"]) in parked)
-        and await _is_of_session(service, each, document)
+        and await _is_of_session(runs, each, document)
     ]
 
 
-async def _is_of_session(service: Service, approval: ApprovalDocument, document: RunDocument) -> bool:
+async def _is_of_session(runs: RunService, approval: ApprovalDocument, document: RunDocument) -> bool:
     """Other sessions may ask for the same."""
     if approval["run_id"] == document["id"]:
         return True
-    return (await service.run(approval["run_id"]))["session_key"] == document["session_key"]
+    return (await runs.run(approval["run_id"]))["session_key"] == document["session_key"]
 
 
 def _say_parked(questions: Sequence[ApprovalDocument]) -> None:
