@@ -6,11 +6,10 @@ import contextlib
 import logging
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import urlencode
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, RedirectResponse, Response
+from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Scope
@@ -68,8 +67,8 @@ from colleague.gateway.page import runs as page_runs
 from colleague.gateway.page.chat import actions as chat_actions
 from colleague.gateway.page.chat import routes as chat_routes
 from colleague.gateway.page.chat.uploads import upload_limit
-from colleague.gateway.page.paths import is_page
-from colleague.gateway.page.render import page
+from colleague.gateway.page.paths import is_browser, wants_page
+from colleague.gateway.page.problem import nothing_here, problem_page, sign_in_page
 from colleague.gateway.page.visitor import SignInFirst
 from colleague.runtime.service import Service
 from colleague.shortage import is_shortage
@@ -182,11 +181,7 @@ def _mcp_endpoint(gateway: Gateway) -> ExpertEndpoint:
 
 
 async def _sign_in_first(request: Request, _: Exception) -> Response:
-    """A page that is open is sent to the form; whoever follows a link comes back to it afterwards."""
-    if "hx-request" in request.headers:
-        return Response(status_code=401, headers={"HX-Redirect": "/login"})
-    here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    return RedirectResponse(f"/login?{urlencode({'next': here})}", 303)
+    return sign_in_page(request)
 
 
 def allowed_methods(app: FastAPI, scope: dict[str, Any]) -> list[str]:
@@ -200,27 +195,27 @@ def allowed_methods(app: FastAPI, scope: dict[str, Any]) -> list[str]:
     return sorted(found | ({"HEAD"} if "GET" in found else set()) | ({"OPTIONS"} if found else set()))
 
 
-def _answer(request: Request, refusal: ApiError) -> Response:
-    if is_page(request.url.path):
-        return page("problem.html", status=refusal.status, problem=refusal.message, headers=refusal.headers)
+async def _answer(request: Request, refusal: ApiError) -> Response:
+    if wants_page(request.scope):
+        return await problem_page(request, refusal)
     document = for_path(refusal, request.url.path).document
     return JSONResponse(document, refusal.status, headers=dict(refusal.headers))
 
 
 async def _refused(request: Request, error: Exception) -> Response:
     if is_shortage(error):
-        return _answer(request, SHORT)
+        return await _answer(request, SHORT)
     if isinstance(error, ColleagueError):
-        return _answer(request, refusal_of(error))
+        return await _answer(request, refusal_of(error))
     if not isinstance(error, ApiError):
         raise error
-    return _answer(request, error)
+    return await _answer(request, error)
 
 
 async def _unavailable(request: Request, error: Exception) -> Response:
     if not isinstance(error, DatabaseUnavailable):
         raise error
-    return _answer(request, unavailable(error))
+    return await _answer(request, unavailable(error))
 
 
 async def _short_or_unexpected(request: Request, error: Exception) -> Response:
@@ -228,16 +223,18 @@ async def _short_or_unexpected(request: Request, error: Exception) -> Response:
     if not is_shortage(error):
         raise error
     log.warning("a request is told to come again: %s", error)
-    return _answer(request, SHORT)
+    return await _answer(request, SHORT)
 
 
 async def _unexpected(request: Request, __: Exception) -> Response:
-    return _answer(request, UNEXPECTED)
+    return await _answer(request, UNEXPECTED)
 
 
 async def _http_error(request: Request, error: Exception) -> Response:
     if not isinstance(error, HTTPException):
         raise error
+    if error.status_code == 404 and is_browser(request.scope) and wants_page(request.scope):
+        return await nothing_here(request)
     messages = {
         404: "there is nothing at this address; see /openapi.json",
         405: "this address takes other verbs",
@@ -246,7 +243,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
     if error.status_code == 405:
         headers["Allow"] = ", ".join(allowed_methods(request.app, dict(request.scope)))
     message = messages.get(error.status_code, str(error.detail))
-    return _answer(
+    return await _answer(
         request, ApiError(error.status_code, _CODES.get(error.status_code, "refused"), message, headers)
     )
 
@@ -254,7 +251,7 @@ async def _http_error(request: Request, error: Exception) -> Response:
 async def _wrong_shape(request: Request, error: Exception) -> Response:
     if not isinstance(error, RequestValidationError):
         raise error
-    return _answer(request, ApiError(422, "bad-request", "; ".join(_field_errors(error.errors()))))
+    return await _answer(request, ApiError(422, "bad-request", "; ".join(_field_errors(error.errors()))))
 
 
 def _field_errors(found: Iterable[dict[str, Any]]) -> list[str]:

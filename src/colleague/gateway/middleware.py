@@ -16,7 +16,7 @@ from colleague.gateway.client_address import client_address
 from colleague.gateway.limits import Limits
 from colleague.gateway.live_settings import LiveSettings
 from colleague.gateway.metrics import Metrics
-from colleague.gateway.page.paths import is_page, without_secret
+from colleague.gateway.page.paths import wants_page, without_secret
 from colleague.gateway.request_origin import origin_of, set_origin
 from colleague.gateway.same_origin import check_host, check_json, check_origin, header_values
 from colleague.gateway.throttle import Throttle, network_of
@@ -121,7 +121,7 @@ class AuthMiddleware:
         hook = path.startswith(HOOKS)
         check_host(scope, loopback=self._live.listening.loopback and not hook)
         check_origin(scope)
-        if not hook and path not in OPEN and not is_page(path):
+        if not hook and path not in OPEN and not wants_page(scope):
             self._check_token(scope)
             check_json(scope)
         set_origin(origin_of(scope, self._live.settings.gateway.trusted_proxies))

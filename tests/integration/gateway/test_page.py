@@ -8,12 +8,15 @@ from typing import Any
 import httpx2
 import pytest
 
-from colleague.gateway.app import PAGE
+from colleague.gateway.app import GUARDED, MCP, OPEN, PAGE
 from colleague.gateway.page.fields import changed_value, readable_fields
+from colleague.gateway.page.paths import PROGRAMS, top_of
 from tests.integration.gateway.harness import BEARER, House, Running
 from tests.integration.gateway.test_api import ask, asking  # noqa: F401 - a fixture
 
 TOKEN = BEARER["Authorization"].removeprefix("Bearer ")
+HTML = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+NAVIGATION = '<nav aria-label="Main">'
 PAYLOADS = (
     "<script>alert(1)</script>",
     '"><img src=x onerror=alert(1)>',
@@ -121,9 +124,32 @@ class TestAnswers:
         assert told.status_code == 303
 
     def test_an_address_that_is_not_there(self, browser: Browser) -> None:
-        told = browser.get("/runs/ffffffff")
-        assert told.status_code == 404
-        assert "there is no run" in told.text
+        for path, said in (
+            ("/runs/ffffffff", "there is no run"),
+            ("/experts/a/b/c", "There is nothing at /experts/a/b/c"),
+            ("/no&where?x=1", "There is nothing at /no&amp;where."),
+        ):
+            told = browser.request("GET", path, headers=HTML)
+            assert told.status_code == 404
+            assert said in told.text
+            assert NAVIGATION in told.text
+        stranger = Browser(browser.gateway)
+        asked = stranger.request("GET", "/no&where?x=1", headers=HTML)
+        assert (asked.status_code, asked.headers["location"]) == (303, "/login?next=%2Fno%26where%3Fx%3D1")
+        assert stranger.log_in(after="/no&where?x=1").headers["location"] == "/no&where?x=1"
+
+    @pytest.mark.parametrize("accept", ["*/*", HTML["Accept"]])
+    def test_programs_are_told_in_json(self, gateway: Running, accept: str) -> None:
+        paths = ["/api", "/api/nothing", "/v1/nothing", "/hooks/nothing", "/hooks", "/mcp/no", "/metrics"]
+        for path in paths + ["/nothing"] * (accept == "*/*"):
+            told = gateway.client.get(path, headers={"Accept": accept})
+            assert told.status_code in (401, 404), path
+            assert "code" in told.json()["error"], path
+
+    def test_every_address_of_a_program_asks_for_the_token(self) -> None:
+        """What is not below these is asked for by people, who have no token."""
+        routes = [route.path for router in (*OPEN, *GUARDED) for route in router.routes]
+        assert {top_of(path) for path in (*routes, MCP)} <= PROGRAMS
 
     def test_files_of_the_page(self, gateway: Running) -> None:
         for name, kind in (
