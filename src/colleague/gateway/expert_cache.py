@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from colleague.errors import ColleagueError
 from colleague.experts.expert import find_expert
 from colleague.file_cache import is_settled
 from colleague.home import Home
@@ -17,9 +18,12 @@ from colleague.triggers.registry import Stamps, expert_stamps
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+U = TypeVar("U")
 
 KEPT_SECONDS = 60.0
 """Afterwards it is found out again beside the answer: skills and state files may be others, too."""
+MOMENT = 0.5
+"""How long a list waits for what has to be found out first."""
 
 
 @dataclass(frozen=True)
@@ -28,32 +32,64 @@ class _KeptFinding(Generic[T]):
 
     stamps: Stamps
     settings: Any
-    value: T
+    value: T | ColleagueError
     at: float
 
 
 @dataclass
 class ExpertCache(Generic[T]):
-    """Answers by the name of an expert. What `find` raises is raised, and not kept."""
+    """Answers by the name of an expert. A ColleagueError is an answer, too, and raised."""
 
+    watchers: list[Callable[[str], None]] = field(default_factory=list)
+    """Called with the name of an expert whose answer took longer than a moment."""
     _kept: dict[str, _KeptFinding[T]] = field(default_factory=dict)
-    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _tasks: set[asyncio.Task[Any]] = field(default_factory=set)
+
+    async def get_soon(
+        self, home: Home, name: str, settings: Any, find: Callable[[], Awaitable[T]]
+    ) -> T | None:
+        """As `get`, but None when it takes longer than a moment: watchers are told when it is there."""
+        task = self._begin(self.get(home, name, settings, find))
+        done, _ = await asyncio.wait({task}, timeout=MOMENT)
+        if done:
+            return task.result()
+        task.add_done_callback(lambda ended: self._tell(name, ended))
+        return None
+
+    def _begin(self, work: Coroutine[Any, Any, U]) -> asyncio.Task[U]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _tell(self, name: str, ended: asyncio.Task[Any]) -> None:
+        if ended.cancelled():
+            return
+        if not isinstance(ended.exception(), ColleagueError | None):
+            log.warning("%s could not be looked at", name, exc_info=ended.exception())
+            return
+        for watcher in list(self.watchers):
+            watcher(name)
 
     async def get(self, home: Home, name: str, settings: Any, find: Callable[[], Awaitable[T]]) -> T:
         """Raises NotFound when there is no such expert."""
         stamps = await asyncio.to_thread(lambda: expert_stamps(home, find_expert(home, name)))
         kept = self._kept.get(name)
         if kept is None or kept.stamps != stamps or kept.settings is not settings:
-            return await self._find(name, stamps, settings, find)
+            return _answer(await self._find(name, stamps, settings, find))
         if time.monotonic() - kept.at > KEPT_SECONDS:
             self._kept[name] = _KeptFinding(stamps, settings, kept.value, time.monotonic())
-            task = asyncio.create_task(self._find_again(name, stamps, settings, find))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-        return kept.value
+            self._begin(self._find_again(name, stamps, settings, find))
+        return _answer(kept.value)
 
-    async def _find(self, name: str, stamps: Stamps, settings: Any, find: Callable[[], Awaitable[T]]) -> T:
-        value = await find()
+    async def _find(
+        self, name: str, stamps: Stamps, settings: Any, find: Callable[[], Awaitable[T]]
+    ) -> T | ColleagueError:
+        value: T | ColleagueError
+        try:
+            value = await find()
+        except ColleagueError as error:
+            value = error
         if all(is_settled(stamp) for _, stamp in stamps):
             self._kept[name] = _KeptFinding(stamps, settings, value, time.monotonic())
         return value
@@ -66,3 +102,9 @@ class ExpertCache(Generic[T]):
         except Exception:
             self._kept.pop(name, None)  # whoever asks next is told
             log.info("%s could not be looked at again", name, exc_info=True)
+
+
+def _answer(value: T | ColleagueError) -> T:
+    if isinstance(value, ColleagueError):
+        raise value.with_traceback(None)  # kept, it would grow by one place with each time it is raised
+    return value

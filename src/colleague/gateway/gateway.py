@@ -88,6 +88,11 @@ class Gateway:
         find = partial(self.service.check_expert, name)
         return await self.expert_health.get(self.home, name, self.live.settings, find)
 
+    async def check_expert_soon(self, name: str) -> ValidationDocument | None:
+        """As `check_expert`; None while it is still being looked at."""
+        find = partial(self.service.check_expert, name)
+        return await self.expert_health.get_soon(self.home, name, self.live.settings, find)
+
     async def expert_document(self, name: str) -> dict[str, Any]:
         """All about an expert as its files are now. Raises ColleagueError."""
         find = partial(self.service.expert, name)

@@ -355,7 +355,7 @@ class TestApprovalLink:
         assert "asks before it does" in phone.get(path).text
         assert asking.get(f"/api/approvals/{question['id']}").json()["status"] == "pending"
         fields = {"decision": "approve", "digest": question["digest"]}
-        assert "approve by anna" in phone.request("POST", path, data=fields).text
+        assert "Approved by anna" in phone.request("POST", path, data=fields).text
         assert asking.ended(question["run_id"])["outcome"] == "completed"
         assert phone.get(path).status_code == 410
         assert phone.request("POST", path, data=fields).status_code == 410
@@ -366,4 +366,4 @@ class TestApprovalLink:
         path = self.link(asking, question["id"])
         fields = {"decision": "reject", "digest": question["digest"], "by": "bert"}
         assert asking.post(f"/api/approvals/{question['id']}", fields).status_code == 200
-        assert "reject by bert" in Browser(asking).get(path).text
+        assert "Rejected by bert" in Browser(asking).get(path).text

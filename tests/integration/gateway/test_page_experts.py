@@ -62,6 +62,12 @@ def settled(browser: Browser, path: str, **fields: str) -> str:
     return str(where)
 
 
+def checked(browser: Browser) -> str:
+    """The list, once every expert has been looked at."""
+    shown = browser.get("/experts").text
+    return shown if "Being checked" not in shown else ""
+
+
 def digest_in(shown: str) -> str:
     found = re.search(r'name="digest" value="([0-9a-f]+)"', shown)
     assert found is not None, shown
@@ -69,8 +75,8 @@ def digest_in(shown: str) -> str:
 
 
 class TestLooking:
-    def test_the_list_names_what_is_wrong(self, browser: Browser) -> None:
-        shown = browser.get("/experts").text
+    def test_the_list_names_what_is_wrong(self, browser: Browser, gateway: Running) -> None:
+        shown = gateway.until(lambda: checked(browser))
         assert 'href="/experts/keeper"' in shown
         assert "Nothing is wrong" in shown
         assert "told gets no message" not in shown, "the clerk's channel is bound"
@@ -96,6 +102,8 @@ class TestLooking:
         assert "<img src=x" not in told.text
         assert "style=" not in told.text, "the policy of the page refuses it"
         assert "{{ 7 * 7 }}" in told.text
+        if path != "/setup":
+            assert f'hx-get="{AT}{path}"' in told.text, "it loads again by itself"
 
     def test_who_is_not_there(self, browser: Browser) -> None:
         for path in ("/experts/nobody", "/experts/nobody/state", "/experts/..%2f..", "/experts/-/work/none"):

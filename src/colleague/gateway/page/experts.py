@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -29,19 +30,22 @@ def expert_path(name: str, below: str = "") -> str:
 async def list_experts(visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:
     service = here.service
     triggers, found = await service.triggers(), await service.experts()
+    findings = await asyncio.gather(*(_findings(here, each["name"]) for each in found))
     rows = [
-        each | {"findings": await _findings(here, each["name"]), **_waking(triggers, each["name"])}
-        for each in found
+        each | {"findings": wrong, **_waking(triggers, each["name"])}
+        for each, wrong in zip(found, findings, strict=True)
     ]
     return page("experts.html", visitor, experts=rows)
 
 
-async def _findings(here: Gateway, name: str) -> list[str]:
-    """What is wrong, in sentences; of an expert that cannot be read, why."""
+async def _findings(here: Gateway, name: str) -> list[str] | None:
+    """What is wrong, in sentences; of an expert that cannot be read, why. None while it is looked at."""
     try:
-        checked = await here.check_expert(name)
+        checked = await here.check_expert_soon(name)
     except ColleagueError as error:
         return [sentence(error)]
+    if checked is None:
+        return None
     return [each["message"] for each in checked["findings"] if each["severity"] == "error"]
 
 
@@ -180,7 +184,8 @@ async def show_state(
     about = await expert_brief(here, name)
     if not file:
         files = await here.service.expert_files(name)
-        return page("expert_state.html", visitor, expert=about, files=files)
+        scratch = here.live.settings.experts.scratch_retention
+        return page("expert_state.html", visitor, expert=about, files=files, scratch_kept=scratch)
     return page("expert_file.html", visitor, expert=about, **await _file(here, name, file, version))
 
 
@@ -192,7 +197,8 @@ async def _file(here: Gateway, name: str, file: str, version: int | None) -> dic
     lines = []
     if number is not None and number - 1 in numbers:
         lines = (await here.service.file_difference(name, file, number - 1, number))["lines"]
-    return {"shown": shown, "versions": versions, "newest": max(numbers, default=None), "lines": lines}
+    newest = max(numbers, default=None)
+    return {"shown": shown, "asked": version, "versions": versions, "newest": newest, "lines": lines}
 
 
 @router.post("/experts/{name}/state")

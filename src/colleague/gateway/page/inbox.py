@@ -68,7 +68,7 @@ async def news(_: VisitorDep, here: GatewayDep) -> StreamingResponse:
     """Until the page is closed."""
     headers = dict(HEADERS) | {"X-Accel-Buffering": "no"}
     return StreamingResponse(
-        page_news(here.database, here.stopping, here.registry.watchers),
+        page_news(here.database, here.stopping, here.registry.watchers, here.expert_health.watchers),
         media_type=EVENT_STREAM,
         headers=headers,
     )

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from colleague.errors import ColleagueError
 from colleague.gateway.page.assets import asset_path
 from colleague.gateway.page.fields import ReadableField, as_json, editable_fields, readable_fields
+from colleague.gateway.page.inline_code import inline_code
 from colleague.gateway.page.timeline import entry_text
 from colleague.gateway.page.visitor import Visitor
 from colleague.mcp.state_text import state_cure, state_words
@@ -74,6 +75,7 @@ def _templates() -> Environment:
     )
     made.filters.update(readable=readable_fields, span=_amount, editable=editable_fields)
     made.filters.update(state_words=state_words, state_cure=state_cure, entry_text=entry_text)
+    made.filters.update(inline_code=inline_code)
     made.globals.update(checks=_checks, asset=asset_path)
     return made
 

@@ -64,6 +64,7 @@ async def list_runs(
     older = urlencode({**chosen, "after": found.next_after}) if found.next_after else ""
     rows = [brief_document(run) for run in found.items]
     more: dict[str, Any] = {
+        "here": urlencode({**chosen, "after": after}),
         "older": older,
         "chosen": chosen,
         "words": WORDS,

@@ -1,7 +1,7 @@
-// The inbox: notifications, copying drafts, and keeping what somebody has ticked when the list loads again.
+// The inbox: notifications, and copying drafts.
 "use strict";
 
-const seen = { total: null, picked: new Map() };
+const seen = { total: null };
 
 function total() {
   return Number(document.querySelector("[data-total]")?.dataset.total ?? 0);
@@ -19,17 +19,6 @@ function notify() {
   if (!more || !document.hidden || !("Notification" in window) || Notification.permission !== "granted") return;
   const said = new Notification("Colleague", { body: `${now} ${now === 1 ? "thing waits" : "things wait"} for you`, tag: "inbox" });
   said.addEventListener("click", () => { window.focus(); said.close(); });
-}
-
-function remember() {
-  seen.picked = new Map([...document.querySelectorAll("input[name^='pick:']:checked")].map((each) => [each.name, each.value]));
-}
-
-function restore() {
-  for (const [name, value] of seen.picked) {
-    const box = document.querySelector(`input[name="${CSS.escape(name)}"]`);
-    if (box?.value === value) box.checked = true; // only what is still the same question
-  }
 }
 
 function markDecided() {
@@ -65,12 +54,8 @@ document.addEventListener("click", async (event) => {
   await navigator.clipboard.writeText(textOf(document.getElementById(from)));
   event.target.textContent = "Copied";
 });
-document.addEventListener("htmx:beforeSwap", (event) => { if (event.detail.target.id === "items") remember(); });
 document.addEventListener("htmx:afterSwap", (event) => {
-  if (event.detail.target.id === "items") {
-    restore();
-    notify();
-  }
+  if (event.detail.target.id === "items") notify();
   ready();
 });
 document.addEventListener("DOMContentLoaded", () => { seen.total = total(); ready(); });

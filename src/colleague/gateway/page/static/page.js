@@ -48,7 +48,7 @@ document.addEventListener("htmx:beforeRequest", (event) => {
   if (part.matches("[data-live]") && isWriting(part)) event.preventDefault();
 });
 
-const before = { focused: "", opened: [] };
+const before = { focused: "", opened: [], ticked: [], scrolled: [] };
 document.addEventListener("htmx:beforeSwap", (event) => {
   const asked = event.detail.requestConfig?.elt;
   if (asked?.matches("[data-live]") && isWriting(asked)) event.detail.shouldSwap = false;
@@ -57,14 +57,24 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   const active = document.activeElement;
   before.focused = active?.closest("article.question")?.id || active?.id || "";
   before.opened = [...part.querySelectorAll("details[open][id]")].map((each) => each.id);
+  before.ticked = [...part.querySelectorAll("input[type=checkbox]:checked")].map((each) => [each.name, each.value]);
+  before.scrolled = [...part.querySelectorAll("[id]")].filter((each) => each.scrollTop).map((each) => [each.id, each.scrollTop]);
 });
 document.addEventListener("htmx:afterSwap", (event) => {
   const total = document.querySelector("[data-total]")?.dataset.total;
   if (total !== undefined) document.title = (total === "0" ? "" : `(${total}) `) + "Inbox · Colleague";
-  if (event.detail.target.matches("[data-live]")) document.getElementById(before.focused)?.focus({ preventScroll: true });
+  const part = event.detail.target;
+  if (!part.matches("[data-live]")) return;
+  for (const [name, value] of before.ticked) {
+    const same = `input[name="${CSS.escape(name)}"][value="${CSS.escape(value)}"]`; // another value is another thing
+    const box = part.querySelector(same);
+    if (box) box.checked = true;
+  }
+  document.getElementById(before.focused)?.focus({ preventScroll: true });
 });
 // Only now what is unfolded is heard, and loads what belongs there.
 document.addEventListener("htmx:afterSettle", (event) => {
   if (!event.detail.target.matches("[data-live]")) return;
   for (const id of before.opened) document.getElementById(id)?.setAttribute("open", "");
+  for (const [id, top] of before.scrolled) document.getElementById(id)?.scrollTo(0, top);
 });
