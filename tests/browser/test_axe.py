@@ -7,7 +7,7 @@ from pathlib import Path
 
 import axe_playwright_python
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from colleague.gateway.app import PAGE
 from tests.browser.person import SIZES, person, width_of
@@ -22,7 +22,7 @@ LEFT_OUT = ("/news", "/static/{name}", "/settings/audit.csv", "/settings/audit.j
 MORE = (
     *("/?stay=1", "/runs?status=waiting", "/inbox/{approval}", "/inbox/failed/{run}", "/runs/{run}"),
     *(f"/experts/{{expert}}{screen}" for screen in ("", "/setup", "/prompt", "/state", "/learnings")),
-    "/docs/concepts",
+    *("/docs/concepts", "/nothing-here"),
 )
 """Screens whose address names something; {run}, {approval} and {expert} are things that exist."""
 EVERYTHING = "{resultTypes: ['violations']}"
@@ -83,9 +83,16 @@ def serious(page: Page, options: str) -> dict[str, list[str]]:
     }
 
 
-def test_signing_in(browser: Browser, filled: Running) -> None:
-    with browser.new_context(color_scheme="dark") as context:
+def test_without_signing_in(browser: Browser, filled: Running) -> None:
+    """The form, which an address that nobody has leads to as well, and the link of an approval on a phone."""
+    asked = next(each for each in approvals(filled) if each["kind"] == "confirm")
+    link = filled.post(f"/api/approvals/{asked['id']}/link", {"person": "anna"}).json()["path"]
+    with browser.new_context(color_scheme="dark", viewport=SIZES["phone"]) as context:
         stranger = context.new_page()
-        stranger.goto(filled.url + "/login")
-        stranger.evaluate(AXE)
-        assert serious(stranger, EVERYTHING) == {}
+        for path, said in (("/nothing-here", "Token of the gateway"), (link, "You decide as anna")):
+            stranger.goto(filled.url + path)
+            expect(stranger.get_by_text(said)).to_be_visible()
+            stranger.evaluate(AXE)
+            assert serious(stranger, EVERYTHING) == {}
+            wide, fits = width_of(stranger)
+            assert wide <= fits

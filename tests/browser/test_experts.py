@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -70,6 +70,36 @@ def test_what_another_person_does_shows_by_itself(browser: Browser, keeping: Run
         expect(kept.locator(".problem")).to_be_visible(timeout=MILLISECONDS)
         (keeping.home.root / "bindings.yaml").rename(keeping.home.expert(KEEPER) / "bindings.yaml")
         expect(kept.get_by_text("Nothing is wrong")).to_be_visible(timeout=MILLISECONDS)
+
+
+def test_screens_load_again_and_stay_as_somebody_left_them(browser: Browser, keeping: Running) -> None:
+    home = f"/experts/{KEEPER}"
+    with person(browser, keeping.url) as page:
+        for path, touch in (
+            ("/runs", lambda: page.get_by_label("Mark run").first.check()),
+            (f"{home}/state", lambda: None),
+            (f"{home}/state?file={NOTES}&version=1", lambda: None),
+            (f"{home}/prompt", lambda: page.locator("#section-1 summary").click()),
+        ):
+            page.goto(path)
+            reloaded(page, lambda: None)  # whatever happened before the page was there
+            touch()
+            reloaded(page, lambda: keeping.post(f"/api/triggers/{KEEPER}/nightly/pause"))
+            keeping.post(f"/api/triggers/{KEEPER}/nightly/resume")
+            assert page.url.endswith(path)
+            if path == "/runs":
+                expect(page.get_by_label("Mark run").first).to_be_checked()
+            elif path.endswith("version=1"):
+                expect(page.get_by_text("version 1", exact=True)).to_be_visible()
+            elif path.endswith("/prompt"):
+                expect(page.locator("#section-1 pre")).to_be_visible()
+
+
+def reloaded(page: Page, change: Callable[[], object]) -> None:
+    """Waits until the live part of the page is another one."""
+    page.evaluate("for (const each of document.querySelector('#live').children) each.dataset.old = ''")
+    change()
+    expect(page.locator("#live > [data-old]")).to_have_count(0)
 
 
 def test_installed_bound_enabled_and_fired(

@@ -105,11 +105,18 @@ def columns(name: str, title: str, description: str, series: Series) -> Chart:
                 gap = min(6.0, step * 0.2)
                 box = (_round(x + gap / 2), _round(base), _round(step - gap), _round(max(height, 1)))
                 parts.append(_part(series, place, what, value, box))
-    lines = tuple(_round(HEIGHT - _BOTTOM - room * share) for share in (0.0, 0.5, 1.0))
-    shares = zip(lines, (0.0, 0.5, 1.0), strict=True)
-    scale = [ChartText(_LEFT - 5, y + 4, series.amount(top * share), "end") for y, share in shares]
+    shares = _scale_shares(series, top)
+    lines = tuple(_round(HEIGHT - _BOTTOM - room * share) for share in shares)
+    marks = zip(lines, shares, strict=True)
+    scale = [ChartText(_LEFT - 5, y + 4, series.amount(top * share), "end") for y, share in marks]
     texts = (*scale, *_places(series, step)) if parts else ()
     return _chart(name, title, description, HEIGHT, parts, texts, lines, series)
+
+
+def _scale_shares(series: Series, top: float) -> tuple[float, ...]:
+    """Where the scale has its lines. What is counted has no halves."""
+    counted = all(float(value).is_integer() for value in series.values.values())
+    return (0.0, 1.0) if counted and top < 2 else (0.0, 0.5, 1.0)
 
 
 def bars(name: str, title: str, description: str, series: Series) -> Chart:

@@ -68,6 +68,7 @@ def _shown(request: Request, refusal: ApiError, visitor: Visitor | None) -> Resp
         visitor,
         refusal.status,
         refusal.headers,
+        missing=refusal.status == 404,
         title=TITLES.get(refusal.status, "This did not work"),
         problem=refusal.message,
         hint=refusal.more.get("hint", ""),

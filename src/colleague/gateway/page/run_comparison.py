@@ -42,7 +42,7 @@ def _facts(run: RunDocument) -> list[tuple[str, str]]:
         ("Calls", str(len(run["calls"]))),
         ("Questions", str(len(run["approvals"]))),
         ("Tokens", f"{usage['input_tokens']} in, {usage['output_tokens']} out"),
-        ("Cost", f"${usage['cost']:.4f}"),
+        ("Cost", f"${usage['cost']:.4f}" if usage["cost"] else ""),
     ]
 
 
