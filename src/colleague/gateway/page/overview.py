@@ -50,7 +50,7 @@ async def show_decisions(
     to_seconds: Seconds = None,
 ) -> HTMLResponse:
     rows = await here.service.decisions(days, from_seconds or 0, to_seconds)
-    which = wait_label(from_seconds or 0, to_seconds)
+    which = wait_label(from_seconds or 0, to_seconds) if from_seconds or to_seconds else ""
     return page("decisions.html", visitor, rows=rows, days=days, which=which)
 
 

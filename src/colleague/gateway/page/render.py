@@ -16,12 +16,14 @@ from colleague.errors import ColleagueError
 from colleague.gateway.page.assets import asset_path
 from colleague.gateway.page.fields import ReadableField, as_json, editable_fields, readable_fields
 from colleague.gateway.page.inline_code import inline_code
+from colleague.gateway.page.markdown import markdown_html
 from colleague.gateway.page.timeline import entry_text
 from colleague.gateway.page.visitor import Visitor
 from colleague.mcp.state_text import state_cure, state_words
 from colleague.run_document import ApprovalDocument, short
 
 SOON_SECONDS = 3_600
+JUST_NOW_SECONDS = 5
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self' data:; font-src 'self'; connect-src 'self'; "
@@ -75,7 +77,7 @@ def _templates() -> Environment:
     )
     made.filters.update(readable=readable_fields, span=_amount, editable=editable_fields)
     made.filters.update(state_words=state_words, state_cure=state_cure, entry_text=entry_text)
-    made.filters.update(inline_code=inline_code)
+    made.filters.update(inline_code=inline_code, markdown=markdown_html)
     made.globals.update(checks=_checks, asset=asset_path)
     return made
 
@@ -109,10 +111,12 @@ def _now() -> datetime:
 
 
 def _ago(moment: str | None) -> str:
-    """How long ago, or until when, in words: `5 min ago`, `in 2 h`."""
+    """How long ago, or until when, in words: `just now`, `5 min ago`, `in 2 h`."""
     if not moment:
         return ""
     seconds = (_now() - datetime.fromisoformat(moment)).total_seconds()
+    if 0 <= seconds < JUST_NOW_SECONDS:
+        return "just now"
     amount = _amount(abs(seconds))
     return f"{amount} ago" if seconds >= 0 else f"in {amount}"
 
