@@ -63,3 +63,30 @@ def test_an_error_is_kept_as_an_answer_is(house: House, monkeypatch: pytest.Monk
 
     asyncio.run(go())
     assert len(asked) == 1
+
+
+def test_what_is_known_is_never_too_late(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page that loads again because of an answer gets it, on a machine of any speed; all ask once."""
+    monkeypatch.setattr("colleague.file_cache.SETTLED_NS", 0)
+    monkeypatch.setattr("colleague.gateway.expert_cache.MOMENT", 0)
+    asked: list[str] = []
+
+    async def go() -> None:
+        cache: ExpertCache[str] = ExpertCache()
+        told, go_on = asyncio.Event(), asyncio.Event()
+        cache.watchers.append(lambda _: told.set())
+
+        async def find() -> str:
+            asked.append("")
+            await go_on.wait()
+            return "well"
+
+        pages = [cache.get_soon(house.home, CLERK, None, find) for _ in range(3)]
+        assert await asyncio.gather(*pages) == [None] * 3
+        go_on.set()
+        async with asyncio.timeout(120):
+            await told.wait()
+        assert await cache.get_soon(house.home, CLERK, None, find) == "well"
+
+    asyncio.run(go())
+    assert len(asked) == 1
