@@ -82,10 +82,9 @@ def test_screens_load_again_and_stay_as_somebody_left_them(browser: Browser, kee
             (f"{home}/prompt", lambda: page.locator("#section-1 summary").click()),
         ):
             page.goto(path)
-            reloaded(page, lambda: None)  # whatever happened before the page was there
-            touch()
             reloaded(page, lambda: keeping.post(f"/api/triggers/{KEEPER}/nightly/pause"))
-            keeping.post(f"/api/triggers/{KEEPER}/nightly/resume")
+            touch()
+            reloaded(page, lambda: keeping.post(f"/api/triggers/{KEEPER}/nightly/resume"))
             assert page.url.endswith(path)
             if path == "/runs":
                 expect(page.get_by_label("Mark run").first).to_be_checked()
