@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, Response
 
-from tests.browser.conftest import REBOUND
+from tests.browser.conftest import MILLISECONDS, REBOUND
 from tests.browser.site import Site
 from tests.integration.experts.package import CLERK
 from tests.integration.gateway.harness import HOOK_TOKEN, Running
@@ -33,11 +33,11 @@ FETCH = """async ([url, options]) => {
 }"""
 FORM = """([url, kind, body]) => {
     const form = document.createElement("form");
-    form.method = "POST"; form.action = url; form.enctype = kind; form.target = "sink";
+    form.method = "POST"; form.action = url; form.enctype = kind; form.target = `sink${document.forms.length}`;
     const field = document.createElement("input");
     field.name = body; field.value = ""; form.append(field);
     const frame = document.createElement("iframe");
-    frame.name = "sink"; document.body.append(frame, form);
+    frame.name = form.target; document.body.append(frame, form);
     form.submit();
 }"""
 SOCKET = """url => new Promise(done => {
@@ -60,6 +60,7 @@ SANDBOX = """([url, body]) => new Promise(done => {
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
     with browser.new_context() as context:
+        context.set_default_timeout(MILLISECONDS)
         yield context.new_page()
 
 
