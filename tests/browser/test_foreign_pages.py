@@ -33,7 +33,8 @@ FETCH = """async ([url, options]) => {
 }"""
 FORM = """([url, kind, body]) => {
     const form = document.createElement("form");
-    form.method = "POST"; form.action = url; form.enctype = kind; form.target = `sink${document.forms.length}`;
+    form.method = "POST"; form.action = url; form.enctype = kind;
+    form.target = `sink${document.forms.length}`;
     const field = document.createElement("input");
     field.name = body; field.value = ""; form.append(field);
     const frame = document.createElement("iframe");

@@ -73,8 +73,10 @@ def texts(place: House) -> list[str]:
     return [what["text"] for _, what in sent(place)]
 
 
-def test_an_answer_goes_where_it_was_asked_and_the_event_says_so(tmp_path: Path) -> None:
-    place = chat_house(tmp_path, {"text": "[[reply_to_current]]Hello Ann."})
+def test_an_answer_goes_where_it_was_asked_and_the_event_says_so(
+    tmp_path: Path, experts: dict[str, Any]
+) -> None:
+    place = chat_house(tmp_path, {"text": "[[reply_to_current]]Hello Ann."}, experts=experts)
 
     async def acts(room: Room) -> None:
         told = await room.send("Hi", place=PLACE)
@@ -96,7 +98,9 @@ def test_an_answer_goes_where_it_was_asked_and_the_event_says_so(tmp_path: Path)
     chatting(place, acts)
 
 
-def test_silence_is_kept_failures_are_told_and_long_answers_are_parted_in_order(tmp_path: Path) -> None:
+def test_silence_is_kept_failures_are_told_and_long_answers_are_parted_in_order(
+    tmp_path: Path, experts: dict[str, Any]
+) -> None:
     long = "\n\n".join(f"Paragraph {number}. " + "word " * 60 for number in range(8))
     place = chat_house(
         tmp_path,
@@ -104,6 +108,7 @@ def test_silence_is_kept_failures_are_told_and_long_answers_are_parted_in_order(
         {"when": "Tell me all", "text": long},
         {"when": "And now", "error": "auth"},
         channels={"telegram": {"textChunkLimit": 1000, "replyToMode": "all"}},
+        experts=experts,
     )
 
     async def acts(room: Room) -> None:
@@ -130,7 +135,9 @@ def test_silence_is_kept_failures_are_told_and_long_answers_are_parted_in_order(
     chatting(place, acts)
 
 
-def test_what_comes_later_goes_where_the_session_was_last_spoken_to(tmp_path: Path) -> None:
+def test_what_comes_later_goes_where_the_session_was_last_spoken_to(
+    tmp_path: Path, experts: dict[str, Any]
+) -> None:
     """A decision at another place begins a turn of the chat; a message from another chat has a turn of its
     own, and its own answer."""
     place = chat_house(
@@ -140,6 +147,7 @@ def test_what_comes_later_goes_where_the_session_was_last_spoken_to(tmp_path: Pa
         {"when": "Who else", "text": "Only you."},
         defaults={"userTimezone": "UTC"},
         tools={"approvals": {"exec": "confirm"}},
+        experts=experts,
     )
 
     async def acts(room: Room) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ from colleague.plugins.enabling import enable_plugin
 from colleague.store.outbox import OutboxMessage, outbox_of
 from tests.integration.experts.package import CLERK, Package, process
 from tests.integration.sessions.room import House, Room, acting, house
-from tests.integration.store.databases import new_database
 from tests.office import finished
 
 ORDER = {"name": "order", "type": "webhook", "process": "work", "session": "main"}
@@ -33,16 +31,6 @@ def register(api):
             {does}
     api.on("message_sending", sending, required=True)
 """
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def experts(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
-    """The settings of experts, with the database of the test."""
-    if request.param == "sqlite":
-        yield {}
-        return
-    with new_database(request.getfixturevalue("postgres_url")) as url:
-        yield {"database": url}
 
 
 def home_with_clerk(tmp_path: Path, experts: dict[str, Any], *replies: dict[str, Any], **head: Any) -> House:
