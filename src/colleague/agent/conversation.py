@@ -29,6 +29,7 @@ from colleague.store.lanes import lock_lane
 from colleague.store.model_requests import NewModelRequest, add_model_request
 from colleague.store.report import SENT
 from colleague.store.run import Run, fenced, require_hold
+from colleague.store.session_entry import count_tokens
 from colleague.store.session_items import NewItem, SessionItem, add_item
 from colleague.store.spend import Spent, add_spend, spent_by_run, spent_today
 from colleague.store.tables import sessions
@@ -197,23 +198,20 @@ class Conversation:
 
         def work(tx: Tx) -> None:
             add_model_request(tx, self.run.id, made)
-            if used.tokens:
-                add_spend(tx, self.run.expert, self.run.id, used)
+            self._add_spend(tx, used)
 
         with contextlib.suppress(DatabaseUnavailable):
             await self._database.write(work)
 
-    async def keep_request(self, reply: Reply) -> Spent:
+    async def keep_request(self, reply: Reply) -> None:
         """Records an answer that is no part of a transcript, and what it cost."""
         made, used = answered_request(reply, self.session, self.turns + 1), spent_on(reply)
 
         def work(tx: Tx) -> None:
             add_model_request(tx, self.run.id, made)
-            if used.tokens:
-                add_spend(tx, self.run.expert, self.run.id, used)
+            self._add_spend(tx, used)
 
         await self.write_with_retries(work)
-        return used
 
     @property
     def database(self) -> Database:
@@ -449,8 +447,7 @@ class Conversation:
         made = journal.append(tx, self.hold, added, new_calls=new_calls, working_ms=self.working_ms)
         if self.is_turn:
             self._show(tx, added)
-        if self._unspent.tokens or self._unspent.tool_calls:
-            add_spend(tx, self.run.expert, self.run.id, self._unspent)
+        self._add_spend(tx, self._unspent)
         if self._answered is not None:
             add_model_request(tx, self.run.id, self._answered)
         return made
@@ -478,8 +475,7 @@ class Conversation:
             run_position=message.position,
             hidden=int(self._hidden or held_back or (answer.is_silent and not calls)),
         )
-        used = {"input_tokens": self._unspent.input_tokens, "output_tokens": self._unspent.output_tokens}
-        position = add_item(tx, self.run.session_key, item, **used)
+        position = add_item(tx, self.run.session_key, item)
         if sent is not None and held_back:
             add_item(tx, self.run.session_key, _held_back(sent))
         elif not item.hidden and (item.text or media):
@@ -491,6 +487,14 @@ class Conversation:
             tell_chat(tx, self.run, self._chat, position, words)
         elif self.on_shown is not None and words.text:
             tx.after_commit(partial(self.on_shown, words.text))
+
+    def _add_spend(self, tx: Tx, used: Spent) -> None:
+        """To the run, and to the session in which it is a turn, whether people see what it was spent on or
+        not."""
+        if used.tokens or used.tool_calls:
+            add_spend(tx, self.run.expert, self.run.id, used)
+        if used.tokens and self.run.transcript is not None:
+            count_tokens(tx, self.run.session_key, used)
 
     def _mark_committed(self) -> None:
         self._committed = len(self._messages)

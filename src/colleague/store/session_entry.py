@@ -11,6 +11,7 @@ from colleague.errors import ColleagueError, NotFound
 from colleague.store.ids import new_id
 from colleague.store.paging import Order, Page
 from colleague.store.record import columns_of, record
+from colleague.store.spend import Spent
 from colleague.store.tables import archives, is_open, runs, sessions
 from colleague.store.tx import Tx
 
@@ -155,20 +156,30 @@ _NEXT_POSITION = (
     .where(sessions.c.key == bindparam("session"))
     .values(
         positions=sessions.c.positions + 1,
-        input_tokens=sessions.c.input_tokens + bindparam("input"),
-        output_tokens=sessions.c.output_tokens + bindparam("output"),
         updated_at=bindparam("now"),
     )
     .returning(sessions.c.positions, sessions.c.id)
 )
+_MORE_TOKENS = (
+    update(sessions)
+    .where(sessions.c.key == bindparam("session"))
+    .values(
+        input_tokens=sessions.c.input_tokens + bindparam("input"),
+        output_tokens=sessions.c.output_tokens + bindparam("output"),
+    )
+)
 
 
-def next_position(tx: Tx, key: str, *, input_tokens: int = 0, output_tokens: int = 0) -> tuple[int, str]:
+def next_position(tx: Tx, key: str) -> tuple[int, str]:
     """The place of the next item and the transcript in use. Holds the session's row until the commit: nothing
     is locked after it."""
-    given = {"session": key, "input": input_tokens, "output": output_tokens, "now": tx.now}
-    [(position, transcript)] = tx.rows(_NEXT_POSITION, **given)
+    [(position, transcript)] = tx.rows(_NEXT_POSITION, session=key, now=tx.now)
     return int(position), str(transcript)
+
+
+def count_tokens(tx: Tx, key: str, used: Spent) -> None:
+    """Adds to what the session has used since it began. Holds its row until the commit, too."""
+    tx.execute(_MORE_TOKENS, {"session": key, "input": used.input_tokens, "output": used.output_tokens})
 
 
 def begin_transcript(tx: Tx, key: str, by: str, *, closes: bool = False) -> Archive:

@@ -76,13 +76,9 @@ _ARRIVED_SINCE = (
 )
 
 
-def add_item(
-    tx: Tx, session_key: str, item: NewItem, *, input_tokens: int = 0, output_tokens: int = 0
-) -> int:
+def add_item(tx: Tx, session_key: str, item: NewItem) -> int:
     """Adds an item to a session that exists; returns its position. Watchers are told after the commit."""
-    position, transcript = next_position(
-        tx, session_key, input_tokens=input_tokens, output_tokens=output_tokens
-    )
+    position, transcript = next_position(tx, session_key)
     place = {"session_key": session_key, "position": position, "transcript": transcript}
     tx.insert(session_items, **vars(item), **place, created_at=tx.now)
     tx.tell_changed(session_key)

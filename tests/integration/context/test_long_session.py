@@ -112,6 +112,21 @@ def test_requests_for_a_summary_are_stored_and_counted(opener: Opener) -> None:
     at_desk(opener, talk, model=Reader(summarise=lambda _: next(useless)))
 
 
+def test_a_compaction_that_failed_is_in_what_the_session_has_used(opener: Opener) -> None:
+    async def talk(desk: Desk) -> None:
+        await fill(desk, 3)
+        before = await desk.database.read(lambda tx: get_session(tx, str(KEY)))
+        run = await desk.say("/compact")
+        assert run.outcome == "failed"
+        after, spent = await desk.database.read(
+            lambda tx: (get_session(tx, str(KEY)), spent_by_run(tx, run.id))
+        )
+        assert after.input_tokens - before.input_tokens == spent.input_tokens > 0
+        assert after.output_tokens - before.output_tokens == spent.output_tokens
+
+    at_desk(opener, talk, model=Reader(summarise=lambda _: ""))
+
+
 def test_a_budget_holds_for_summaries(opener: Opener) -> None:
     async def talk(desk: Desk) -> None:
         await fill(desk, 3)

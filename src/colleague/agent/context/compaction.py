@@ -23,7 +23,6 @@ from colleague.hooks.events import AfterCompaction, BeforeCompaction
 from colleague.store.compactions import Cause, Compaction, add_compaction, count_compaction
 from colleague.store.ids import short
 from colleague.store.session_items import NewItem, add_item
-from colleague.store.spend import Spent
 from colleague.store.tx import Tx
 
 log = logging.getLogger(__name__)
@@ -138,7 +137,7 @@ async def _made(session: Session, request: CompactionRequest, place: Place) -> C
     made = replace(made, tokens_after=shown.tokens + request.fixed_tokens)
     if made.tokens_after >= made.tokens_before:
         raise NoSummary("what would take its place is as long")
-    await conversation.write_with_retries(lambda tx: _store(tx, session, made, asking.spent))
+    await conversation.write_with_retries(lambda tx: _store(tx, session, made))
     conversation.context.compaction = made
     return made
 
@@ -160,13 +159,12 @@ def _summariser(session: Session, request: CompactionRequest, asking: SummaryReq
     )
 
 
-def _store(tx: Tx, session: Session, made: Compaction, spent: Spent) -> None:
+def _store(tx: Tx, session: Session, made: Compaction) -> None:
     """Summary, place, count and item: one commit."""
     conversation = session.conversation
     add_compaction(tx, conversation.hold, made)
     if conversation.is_turn:
         hidden = int(session.run_spec.hidden)
         item = NewItem("event", said_of(made), source=ITEM_SOURCE, run_id=made.run_id, hidden=hidden)
-        used = {"input_tokens": spent.input_tokens, "output_tokens": spent.output_tokens}
-        add_item(tx, conversation.run.session_key, item, **used)
+        add_item(tx, conversation.run.session_key, item)
         count_compaction(tx, conversation.run.session_key)

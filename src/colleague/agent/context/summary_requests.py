@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from colleague.agent.budget_check import check_budget
 from colleague.agent.model_request import ask_models
 from colleague.agent.models.resolve import Routes
 from colleague.agent.streaming.answer import AnswerReader
-from colleague.store.spend import Spent
 
 if TYPE_CHECKING:
     from colleague.agent.context.unit import Place
@@ -26,7 +25,6 @@ class SummaryRequests:
 
     aside: Session
     timeout_seconds: float
-    spent: Spent = field(default_factory=Spent)
 
     @classmethod
     def of(cls, session: Session, place: Place) -> SummaryRequests:
@@ -50,8 +48,7 @@ class SummaryRequests:
         await check_budget(aside)
         watched = replace(request, watch=aside.tracer.request(aside, request))
         reply = await ask_models(aside, watched, None, self._remaining)
-        spent = await aside.conversation.keep_request(reply)
-        self.spent = self.spent.plus(spent)
+        await aside.conversation.keep_request(reply)
         return reply
 
     def _remaining(self) -> float:

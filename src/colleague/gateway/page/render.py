@@ -72,9 +72,7 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(
-        short=short, ago=_ago, decided=_decided, as_json=as_json, left=_left, is_soon=_is_soon
-    )
+    made.filters.update(short=short, ago=_ago, decided=decided, as_json=as_json, left=_left, is_soon=_is_soon)
     made.filters.update(readable=readable_fields, span=_amount, editable=editable_fields)
     made.filters.update(state_words=state_words, state_cure=state_cure, entry_text=entry_text)
     made.filters.update(inline_code=inline_code, markdown=markdown_html)
@@ -102,7 +100,8 @@ _PAST = {
 }
 
 
-def _decided(decision: str | None) -> str:
+def decided(decision: str | None) -> str:
+    """What a person did with a question."""
     return _PAST.get(decision or "", "settled")
 
 

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from colleague.errors import NotFound
 from colleague.gateway.gateway import Gateway
+from colleague.gateway.page.chat.delivered import DeliveryReader
 from colleague.gateway.page.chat.items import ShownItem, shown_item
 from colleague.gateway.page.chat.tree import SessionNode, session_name, session_path, session_tree
 from colleague.gateway.page.inbox_list import Question, question_of
+from colleague.gateway.page.render import decided
 from colleague.gateway.page.visitor import Visitor
 from colleague.home import Home
 from colleague.session_document import ArchiveDocument, ItemDocument, SessionDocument
@@ -18,6 +20,7 @@ from colleague.session_key import SessionKey
 from colleague.sessions.messages import require_session
 from colleague.sessions.report import archive_document, item_documents, session_document
 from colleague.store.approvals import approvals_about
+from colleague.store.main_news import SOURCE as DELIVERED
 from colleague.store.main_news import news_in, unread_among
 from colleague.store.outbox import mark_read
 from colleague.store.session_entry import archives_of
@@ -79,38 +82,53 @@ class ConversationReader:
     default_mode: str
 
     def read(
-        self, tx: Tx, *, before: int | None = None, archive: str | None = None, limit: int = ON_A_PAGE
+        self, tx: Tx, *, before: int | None = None, archive: str | None = None, changing: bool = False
     ) -> ShownConversation:
-        """Raises NotFound."""
+        """`changing`: of its items only those that may look different by now. Raises NotFound."""
         entry = require_session(tx, self.session)
         archives = [archive_document(each) for each in archives_of(tx, entry.key)]
         if archive is not None and archive not in [each["id"] for each in archives]:
             raise NotFound(f"there is no such archive of {entry.key}", hint="see the list below its name")
-        items = latest_items(tx, entry.key, archive or entry.id, limit=limit, before=before)
+        items = latest_items(tx, entry.key, archive or entry.id, limit=ON_A_PAGE, before=before)
         mode = entry.queue_mode or self.default_mode
+        asked = questions_of(tx, entry.key)
+        told = [each for each in item_documents(tx, items) if not changing or _may_change(each)]
         return ShownConversation(
             session=session_document(tx, entry),
-            items=_shown(tx, item_documents(tx, items)),
-            questions=[
-                question_of(tx, self.home, self.workspace, each) for each in questions_of(tx, entry.key)
-            ],
+            items=self._shown(tx, told, [each.id for each in asked]),
+            questions=[question_of(tx, self.home, self.workspace, each) for each in asked],
             tree=session_tree(tx),
             archives=archives,
-            older=items[0].position if len(items) == limit else None,
+            older=items[0].position if len(items) == ON_A_PAGE else None,
             archive=archive,
             mode=MODE_WORDS.get(mode.replace("+", "-"), ""),
             unread=unread_among(tx, news_in(items)),
         )
 
+    def arrived(self, tx: Tx, item: ItemDocument) -> ShownItem:
+        """An item that has just come."""
+        asked = questions_of(tx, str(self.session)) if item["role"] == "event" else []
+        return self._shown(tx, [item], [each.id for each in asked])[0]
 
-def _shown(tx: Tx, items: Sequence[ItemDocument]) -> list[ShownItem]:
+    def _shown(self, tx: Tx, items: Sequence[ItemDocument], below: Sequence[str]) -> list[ShownItem]:
+        by_call = _decisions(tx, items)
+        delivered = DeliveryReader(self.home, self.workspace, below).read(tx, items)
+        return [shown_item(each, by_call, delivered.get(each["source"])) for each in items]
+
+
+def _may_change(item: ItemDocument) -> bool:
+    """Calls come out, and questions are decided."""
+    return bool(item["calls"]) or item["source"].startswith(DELIVERED)
+
+
+def _decisions(tx: Tx, items: Sequence[ItemDocument]) -> dict[str, str]:
+    """How people decided on calls that were parked, by the ids of the calls."""
     parked = [call["id"] for item in items for call in item["calls"] if call["status"] == "parked"]
-    decided = {
-        str(each.call_id): f"{each.decision} by {each.decided_by}".replace("_", " ")
+    return {
+        str(each.call_id): f"{decided(each.decision)} by {each.decided_by}"
         for each in approvals_about(tx, parked)
         if each.decision
     }
-    return [shown_item(each, decided) for each in items]
 
 
 def reader_of(here: Gateway, session: str) -> ConversationReader:

@@ -11,11 +11,11 @@ from typing import Any
 from markupsafe import Markup
 
 from colleague.agent.pictures.media import MediaRef
+from colleague.gateway.page.chat.delivered import ShownDelivery
 from colleague.gateway.page.fields import ReadableField, readable_fields
 from colleague.gateway.page.markdown import markdown_html
 from colleague.session_document import ItemCall, ItemDocument
 from colleague.silent_answer import shown_answer
-from colleague.store.main_news import SOURCE as DELIVERED
 
 LONGEST_RESULT = 20_000
 LONGEST_LINE = 120
@@ -86,6 +86,7 @@ class ShownItem:
     media: Sequence[ShownPicture] = ()
     problems: Sequence[str] = ()
     calls: Sequence[ShownCall] = ()
+    delivery: ShownDelivery | None = None
 
     @property
     def is_silent(self) -> bool:
@@ -93,8 +94,10 @@ class ShownItem:
         return self.role == "assistant" and not self.html and not self.calls and not self.media
 
 
-def shown_item(item: ItemDocument, decided: Mapping[str, str] | None = None) -> ShownItem:
-    """`decided` says how people decided on calls, by their ids."""
+def shown_item(
+    item: ItemDocument, decided: Mapping[str, str], delivery: ShownDelivery | None = None
+) -> ShownItem:
+    """`decided` says how people decided on calls, by their ids; `delivery` is what an event tells of."""
     attached = item["attachments"] if isinstance(item["attachments"], dict) else {}
     common: dict[str, Any] = {
         "position": item["position"],
@@ -112,21 +115,17 @@ def shown_item(item: ItemDocument, decided: Mapping[str, str] | None = None) -> 
             pictures=[_picture(each) for each in attached.get("pictures", ())],
             problems=[str(each) for each in attached.get("problems", ())],
         )
+    if delivery is not None:
+        return ShownItem(**common, who=delivery.head, delivery=delivery)
     words = shown_answer(item["text"]).text if item["role"] == "assistant" else item["text"]
     return ShownItem(
         **common,
-        who=_who(item),
+        who=item["source"] or ("agent" if item["role"] == "assistant" else "event"),
         html=markdown_html(words) if words.strip() else None,
         reasoning=item["reasoning"],
         media=[_media(str(each)) for each in attached.get("media", ())],
-        calls=[_call(each, (decided or {}).get(each["id"], "")) for each in item["calls"]],
+        calls=[_call(each, decided.get(each["id"], "")) for each in item["calls"]],
     )
-
-
-def _who(item: ItemDocument) -> str:
-    if item["source"].startswith(DELIVERED):
-        return "delivered"
-    return item["source"] or ("agent" if item["role"] == "assistant" else "event")
 
 
 def parted(text: str) -> tuple[str, list[AttachedFile]]:

@@ -12,8 +12,9 @@ from typing import Any, cast
 
 from colleague.gateway.gateway import Gateway
 from colleague.gateway.page.chat.conversation import ShownConversation, reader_of
-from colleague.gateway.page.chat.items import ShownItem, shown_item
+from colleague.gateway.page.chat.items import ShownItem
 from colleague.gateway.page.chat.live_turn import LiveTurn
+from colleague.gateway.page.chat.tree import session_path
 from colleague.gateway.page.markdown import markdown_html
 from colleague.gateway.page.render import fragment
 from colleague.gateway.page.visitor import Visitor
@@ -22,8 +23,6 @@ from colleague.session_document import ItemDocument
 from colleague.session_event import SessionEvent
 from colleague.store.tx import ANYTHING, Database
 
-REFRESHED = 30
-"""So many of the last items are looked at again: their calls may have come out since."""
 LIVE_SECONDS = 0.12
 """Of an answer that is being written, no more than one picture in this time."""
 NEWS_SECONDS = 0.3
@@ -62,12 +61,15 @@ class ChatParts:
     _looked: float = 0.0
     _told_live: float = 0.0
 
-    def take(self, event: SessionEvent) -> Iterator[str]:
+    async def take(self, event: SessionEvent) -> list[str]:
         """An item at once; everything else is told by `due`."""
         self.live.take(event)
         self._news = self._news or event.kind in NEWS
-        if event.kind == "message":
-            yield from self._item(shown_item(cast("ItemDocument", event.data)), event.position)
+        if event.kind != "message":
+            return []
+        reader, document = reader_of(self.here, self.place.key), cast("ItemDocument", event.data)
+        item = await self.here.database.read(lambda tx: reader.arrived(tx, document))
+        return list(self._item(item, event.position))
 
     async def due(self, fresh: asyncio.Event) -> AsyncIterator[str]:
         """What it is time for."""
@@ -86,12 +88,12 @@ class ChatParts:
 
     async def _look(self) -> list[str]:
         reader = reader_of(self.here, self.place.key)
-        found = await self.here.database.read(lambda tx: reader.read(tx, limit=REFRESHED))
+        found = await self.here.database.read(lambda tx: reader.read(tx, changing=True))
         if found.session["session_id"] != self.place.transcript:
             return [_event("reload", "")]
         if found.session["status"] == "idle":
             self.live.end()
-        told = [part for item in found.items if item.calls for part in self._item(item)]
+        told = [part for item in found.items for part in self._item(item)]
         return [*told, *self._around(found)]
 
     def _around(self, found: ShownConversation) -> Iterator[str]:
@@ -100,7 +102,7 @@ class ChatParts:
             yield from self._changed(name, fragment(f"chat_{name}.html", self.visitor, **more))
 
     def _item(self, item: ShownItem, position: int | None = None) -> Iterator[str]:
-        html = fragment("chat_item.html", self.visitor, item=item)
+        html = fragment("chat_item.html", self.visitor, item=item, path=session_path(self.place.key))
         yield from self._changed(f"item-{item.position}", html, kind="item", position=position)
 
     def _live_html(self) -> str:
@@ -123,7 +125,7 @@ async def chat_stream(here: Gateway, visitor: Visitor, place: StreamPlace) -> As
         async with contextlib.aclosing(service.session_events(place.key, place.after)) as events:
             async for event in events:
                 silent = 0 if event else silent + 1
-                for part in parts.take(event) if event else ():
+                for part in await parts.take(event) if event else ():
                     yield part
                 async for part in parts.due(fresh):
                     yield part

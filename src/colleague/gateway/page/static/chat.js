@@ -35,12 +35,19 @@ function fragment(html) {
   return made.content;
 }
 
+// A question that still waits stays as it is: somebody may be writing in it.
+function asks(item) {
+  return item.querySelector(".question form") !== null;
+}
+
 function putItem(html) {
   const fresh = fragment(html).firstElementChild;
   const old = document.getElementById(fresh.id);
+  if (old && asks(old) && asks(fresh)) return;
   if (old) {
     keepOpen(old, fresh);
     old.replaceWith(fresh);
+    window.htmx?.process(fresh);
     return;
   }
   items.querySelector(".nothing")?.remove();
@@ -48,6 +55,7 @@ function putItem(html) {
   const number = (each) => Number(each.id.slice(5));
   const after = [...items.children].find((each) => number(each) > number(fresh));
   items.insertBefore(fresh, after ?? null);
+  window.htmx?.process(fresh);
 }
 
 // Questions come and go one by one, so that nothing that somebody writes is lost.
@@ -56,7 +64,11 @@ function putQuestions(html) {
   const fresh = [...fragment(html).children];
   const wanted = new Set(fresh.map((each) => each.id));
   for (const old of [...target.children]) if (!wanted.has(old.id)) old.remove();
-  for (const each of fresh) if (!document.getElementById(each.id)) target.append(each);
+  for (const each of fresh) {
+    if (target.querySelector(`#${CSS.escape(each.id)}`)) continue;
+    target.append(each);
+    window.htmx?.process(each);
+  }
 }
 
 const PARTS = {
@@ -142,9 +154,10 @@ document.body.addEventListener("htmx:responseError", (event) => {
 });
 
 // Deciding without leaving the conversation.
-document.getElementById("questions")?.addEventListener("submit", async (event) => {
-  event.preventDefault();
+place?.addEventListener("submit", async (event) => {
   const sent = event.target;
+  if (!sent.closest(".question")) return;
+  event.preventDefault();
   const fields = new URLSearchParams(new FormData(sent, event.submitter));
   try {
     const told = await fetch(sent.action, { method: "POST", body: fields, headers: { "HX-Request": "true" } });
