@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from colleague.run_document import short
 from colleague.session_document import Queued, SessionDocument, StoppedDocument
 
 WHAT_BECAME: Mapping[Queued, str] = {
-    "steered": "the turn at work reads it next",
-    "collected": "it is answered after this turn, with what else comes",
-    "queued": "it is answered after this turn",
-    "interrupted": "the turn at work was ended for it",
+    "steered": "The turn at work reads it before its next step, or it gets a turn of its own afterwards.",
+    "collected": "It waits, and is answered together with what else comes meanwhile.",
+    "queued": "It waits, and gets a turn of its own when what came before it is answered.",
+    "interrupted": "The turn at work was ended, and the message begins a new one.",
+    "reset": "A new conversation begins; the one before is archived.",
 }
-"""What becomes of a message that came while a turn was at work."""
+"""What becomes of a message that does not simply start a turn."""
 _SET = {
     "label": "label",
     "thinking": "thinking_level",
@@ -33,6 +34,16 @@ def status_text(session: SessionDocument) -> str:
     if session["parked"]:
         told.append(f"{session['parked']} to decide")
     return ", ".join(told)
+
+
+def usage_lines(session: SessionDocument, moment: Callable[[str | None], str]) -> list[str]:
+    """What is known of its size. `moment` writes a time."""
+    return [
+        f"  {session['positions']} items since {moment(session['created_at'])}",
+        f"  {session['input_tokens']} tokens in, {session['output_tokens']} out since "
+        f"{moment(session['started_at'])}",
+        f"  compactions: {session['compaction_count']}",
+    ]
 
 
 def model_text(session: SessionDocument) -> str:

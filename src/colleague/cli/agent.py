@@ -82,9 +82,13 @@ async def one_turn(using: Client, session: str, request: MessageRequest, *, as_j
 async def follow_turn(using: Client, sent: SentMessage, *, as_json: bool) -> int:
     """Shows the turn that a message has started, or waits for; the exit code."""
     from colleague.cli.handed_over import say_handed_over
+    from colleague.cli.output import note
     from colleague.cli.run_view import say_documents
+    from colleague.session_text import WHAT_BECAME
 
-    if sent.queued in ("started", "interrupted"):
+    if sent.queued == "interrupted" and not as_json:
+        note(f"{sent.session_key}: {WHAT_BECAME[sent.queued]}")
+    if sent.run_id and sent.queued in ("started", "interrupted"):
         documents = await using.follow([str(sent.run_id)], quiet=as_json)
     else:
         async with using.working() as working:
@@ -96,9 +100,10 @@ async def follow_turn(using: Client, sent: SentMessage, *, as_json: bool) -> int
 async def _waited_for(using: Client, sent: SentMessage, as_json: bool) -> RunDocument:
     """The turn that decided on a message which came while another turn was at work."""
     from colleague.cli.output import note
+    from colleague.session_text import WHAT_BECAME
 
-    if sent.queued not in ("denied", "dropped") and not as_json:
-        note(f"{sent.queued}: another turn is at work in {sent.session_key}; waiting for the answer")
+    if sent.queued in ("steered", "collected", "queued") and not as_json:
+        note(f"{sent.session_key}: {WHAT_BECAME[sent.queued]} Waiting for the answer.")
     run_id = await turn_of(using, sent.event_id)
     while True:
         [document] = await using.follow([run_id], quiet=as_json)

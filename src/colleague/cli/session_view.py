@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from colleague import session_text
 from colleague.cli.approval_view import summary
 from colleague.cli.output import plain
 from colleague.cli.times import moment
@@ -21,13 +22,7 @@ def session_row(session: SessionDocument) -> tuple[str, ...]:
 
 
 def usage_lines(session: SessionDocument) -> list[str]:
-    """What is known of its size."""
-    return [
-        f"  {session['positions']} items since {moment(session['created_at'])}",
-        f"  {session['input_tokens']} tokens in, {session['output_tokens']} out since "
-        f"{moment(session['started_at'])}",
-        f"  compactions: {session['compaction_count']}",
-    ]
+    return session_text.usage_lines(session, moment)
 
 
 def context_lines(session: SessionDocument) -> list[str]:

@@ -22,6 +22,8 @@ from colleague.store.tx import Tx
 SOURCE = "delivery:"
 """How the source of such an item begins; the id of what was delivered follows."""
 MOST_CHARS = 4_000
+LEARNING = "learning.append"
+"""The operation of a question about a learning."""
 
 
 def arrive_in_main(tx: Tx, messages: Sequence[OutboxMessage], *, relay: bool) -> int:
@@ -62,16 +64,39 @@ def news_text(message: OutboxMessage) -> str:
     body: dict[str, Any] = json.loads(message.body)
     who = "/".join(filter(None, (body.get("expert"), body.get("process")))) or "a run"
     if message.kind in QUESTIONS:
-        what = body.get("operation") or body.get("title") or message.kind
-        ask = f"colleague approval show {short(message.subject)}"
-        arguments = json.dumps(body.get("arguments", {}), ensure_ascii=False)
-        head = f"{who} asks you ({message.kind}): {what} {arguments} ({ask})"
-        return f"{head}\n{body.get('reason') or ''}".strip()[:MOST_CHARS]
+        return _question_text(message, who, body)
     parts = [f"{message.kind} of {who} (run {short(message.run_id)})"]
     parts += [str(body[name]) for name in ("narrative", "reason", "recommendation") if body.get(name)]
     if body.get("outputs"):
         parts.append(f"Outputs: {json.dumps(body['outputs'], ensure_ascii=False)}")
     return "\n".join(parts)[:MOST_CHARS]
+
+
+def _question_text(message: OutboxMessage, who: str, body: dict[str, Any]) -> str:
+    operation, arguments = str(body.get("operation") or message.kind), body.get("arguments")
+    if operation == LEARNING and isinstance(arguments, dict):
+        head = f"{who} wants to remember: {arguments.get('title', '')}"
+        arguments = {name: arguments[name] for name in ("observation", "correction") if name in arguments}
+    elif message.kind == "draft":
+        head = f"{who} has left a draft of {operation} for you"
+    else:
+        head = f"{who} asks you about {operation}"
+    parts = [head, *_field_lines(arguments), str(body.get("reason") or "")]
+    show = f"(colleague approval show {short(message.subject)})"
+    return "\n".join([*filter(None, parts)])[: MOST_CHARS - len(show)] + f"\n{show}"
+
+
+def _field_lines(arguments: Any) -> list[str]:
+    if not isinstance(arguments, dict):
+        return [json.dumps(arguments, ensure_ascii=False)] if arguments is not None else []
+    return [f"- {name}: {_plain(value)}" for name, value in arguments.items()]
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return ", ".join(value)
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text.replace("\n", "\n  ")
 
 
 def news_in(items: Sequence[SessionItem]) -> list[str]:

@@ -178,9 +178,9 @@ class Chat:
 
     async def _what_became(self, sent: SentMessage) -> str:
         if sent.queued in WHAT_BECAME:
-            return f"{sent.queued}: {WHAT_BECAME[sent.queued]}"
+            return WHAT_BECAME[sent.queued]
         event = await self._service.event(sent.event_id)
-        return f"{CROSS} {sent.queued}: {event['reason']}"
+        return f"{CROSS} Your message was {sent.queued}: {event['reason']}"
 
     async def _listen(self) -> None:
         """News of the session wake those who show it."""

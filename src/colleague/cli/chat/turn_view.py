@@ -106,7 +106,7 @@ class TurnView(RunView):
         return f"  {TICK if status == 'finished' else status} {told}{took}"
 
     def _messages_steered(self, _run: ShownRun, _data: dict[str, Any]) -> None:
-        self._line("  your message is read now")
+        self._line("  the message is read now")
 
     def _speak(self, text: str) -> None:
         for block in self._blocks.add(text):

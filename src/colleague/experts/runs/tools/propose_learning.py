@@ -12,12 +12,12 @@ from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec
 from colleague.experts.runs.tools.names import PROPOSE_LEARNING
 from colleague.packages.learning import Learning
 from colleague.store.approvals import LEARNINGS, Ask, Kind, approvals_of, raise_asks
+from colleague.store.main_news import LEARNING
 from colleague.store.outbox import put_in_outbox
 from colleague.store.run import Run, get_run, lock_run
 from colleague.store.tx import Database, Tx
 
 PACKAGE = "package"
-OPERATION = "learning.append"
 FIELDS = ("scope", "title", "observation", "correction", "confidence")
 
 
@@ -67,7 +67,7 @@ class ProposeLearningTool:
         if not any(each.call_id == request.call_id for each in approvals_of(tx, run.id)):
             kind: Kind = "learning" if self.learning.approval == "confirm" else "draft"
             digest = hashlib.sha256(entry.encode()).hexdigest()
-            ask = Ask(request.call_id, kind, OPERATION, entry, digest, channel=self.channel)
+            ask = Ask(request.call_id, kind, LEARNING, entry, digest, channel=self.channel)
             raise_asks(tx, run, [ask])
         return "The learning is proposed; a person decides. Go on."
 

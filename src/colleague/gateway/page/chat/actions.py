@@ -21,7 +21,7 @@ from colleague.gateway.page.chat.tree import session_path
 from colleague.gateway.page.chat.uploads import SentForm, SentFormDep, attached_content
 from colleague.gateway.page.decision_form import decision_of
 from colleague.gateway.page.form import FormDep
-from colleague.gateway.page.render import HEADERS, page
+from colleague.gateway.page.render import HEADERS, decided, page
 from colleague.gateway.page.visitor import Visitor, VisitorDep
 from colleague.home import Home
 from colleague.main_names import MAIN_AGENT
@@ -107,8 +107,8 @@ def _became(sent: SentMessage) -> Notice:
     if sent.duplicate:
         return Notice()
     if sent.queued in ("dropped", "denied"):
-        return Notice((f"{sent.queued}: {sent.reason}",), True)
-    lines = (f"{sent.queued}: {WHAT_BECAME[sent.queued]}",) if sent.queued in WHAT_BECAME else ()
+        return Notice((f"Your message was {sent.queued}: {sent.reason}",), True)
+    lines = (WHAT_BECAME[sent.queued],) if sent.queued in WHAT_BECAME else ()
     return Notice((*lines, *sent.problems), bool(sent.problems), passing=not sent.problems)
 
 
@@ -118,7 +118,7 @@ async def stop(key: str, request: Request, visitor: VisitorDep, _: FormDep, here
     stopped = await here.service.stop_session(key, visitor.name)
     if "hx-request" not in request.headers:
         return _redirect(session_path(key))
-    return await _answer(request, here, visitor, key, Notice((stopped_text(stopped),)))
+    return await _answer(request, here, visitor, key, Notice((stopped_text(stopped),), passing=True))
 
 
 @router.post("/chat/session/{key}/reset")
@@ -150,7 +150,7 @@ async def decide(
         return await _answer(request, here, visitor, key, Notice((problem,), True))
     if "hx-request" not in request.headers:
         return _redirect(session_path(key))
-    notice = Notice((f"{seen['operation']}: {form['decision'].replace('_', ' ')} by {visitor.name}.",))
+    notice = Notice((f"{seen['operation']}: {decided(form['decision'])} by {visitor.name}.",), passing=True)
     return await _answer(request, here, visitor, key, notice)
 
 

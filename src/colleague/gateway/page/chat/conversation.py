@@ -20,6 +20,7 @@ from colleague.session_key import SessionKey
 from colleague.sessions.messages import require_session
 from colleague.sessions.report import archive_document, item_documents, session_document
 from colleague.store.approvals import approvals_about
+from colleague.store.inbox import waiting_for
 from colleague.store.main_news import SOURCE as DELIVERED
 from colleague.store.main_news import news_in, unread_among
 from colleague.store.outbox import mark_read
@@ -30,12 +31,12 @@ from colleague.store.tx import Tx
 
 ON_A_PAGE = 60
 MODE_WORDS = {
-    "steer": "it reads your message before its next step",
-    "steer-backlog": "it reads your message before its next step",
-    "followup": "your message gets a turn of its own afterwards",
-    "collect": "your messages are answered together afterwards",
-    "queue": "your messages are answered one by one afterwards",
-    "interrupt": "your message ends what it is doing",
+    "steer": "A message now is read before its next step.",
+    "steer-backlog": "A message now is read before its next step.",
+    "followup": "A message now gets a turn of its own afterwards.",
+    "collect": "Messages now are answered together afterwards.",
+    "queue": "Messages now are answered one by one afterwards.",
+    "interrupt": "A message now ends this turn and begins a new one.",
 }
 
 
@@ -52,6 +53,8 @@ class ShownConversation:
     older: int | None
     archive: str | None
     mode: str
+    waiting: Sequence[str] = ()
+    """Messages that nobody has read yet, in their order."""
     unread: Sequence[str] = ()
 
     @property
@@ -90,7 +93,7 @@ class ConversationReader:
         if archive is not None and archive not in [each["id"] for each in archives]:
             raise NotFound(f"there is no such archive of {entry.key}", hint="see the list below its name")
         items = latest_items(tx, entry.key, archive or entry.id, limit=ON_A_PAGE, before=before)
-        mode = entry.queue_mode or self.default_mode
+        mode = _mode(entry.key, entry.queue_mode or self.default_mode)
         asked = questions_of(tx, entry.key)
         told = [each for each in item_documents(tx, items) if not changing or _may_change(each)]
         return ShownConversation(
@@ -101,7 +104,8 @@ class ConversationReader:
             archives=archives,
             older=items[0].position if len(items) == ON_A_PAGE else None,
             archive=archive,
-            mode=MODE_WORDS.get(mode.replace("+", "-"), ""),
+            mode=MODE_WORDS.get(mode, ""),
+            waiting=[each.said.item.text for each in waiting_for(tx, entry.key)],
             unread=unread_among(tx, news_in(items)),
         )
 
@@ -114,6 +118,14 @@ class ConversationReader:
         by_call = _decisions(tx, items)
         delivered = DeliveryReader(self.home, self.workspace, below).read(tx, items)
         return [shown_item(each, by_call, delivered.get(each["source"])) for each in items]
+
+
+def _mode(key: str, mode: str) -> str:
+    """What holds for this session: the run of an expert can neither be steered nor interrupted."""
+    mode = mode.replace("+", "-")
+    if SessionKey.parse(key).is_of_expert:
+        return {"steer": "followup", "steer-backlog": "followup", "interrupt": "queue"}.get(mode, mode)
+    return mode
 
 
 def _may_change(item: ItemDocument) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from colleague.experts.runs.redacted_report import outbox_report
-from colleague.experts.runs.tools.propose_learning import FIELDS, OPERATION
+from colleague.experts.runs.tools.propose_learning import FIELDS
 from colleague.gateway.page.fields import ReadableField, readable_fields
 from colleague.gateway.page.inbox_list import Question, question_of
 from colleague.gateway.page.markdown import markdown_html
@@ -18,7 +18,7 @@ from colleague.home import Home
 from colleague.run_document import QUESTIONS
 from colleague.session_document import ItemDocument
 from colleague.store.approvals import Approval
-from colleague.store.main_news import SOURCE
+from colleague.store.main_news import LEARNING, SOURCE
 from colleague.store.outbox import OutboxMessage
 from colleague.store.tables import approvals, outbox
 from colleague.store.tx import Tx
@@ -92,7 +92,7 @@ def _told(message: OutboxMessage, body: dict[str, Any]) -> ShownDelivery:
 def _readable(question: Question) -> Question:
     """A learning without what only programs need."""
     arguments = question.approval["arguments"]
-    if question.approval["operation"] != OPERATION or not isinstance(arguments, dict):
+    if question.approval["operation"] != LEARNING or not isinstance(arguments, dict):
         return question
     kept = {name: arguments[name] for name in FIELDS if name in arguments}
     return replace(question, approval={**question.approval, "arguments": kept})
@@ -101,7 +101,7 @@ def _readable(question: Question) -> Question:
 def _question_head(question: Question) -> str:
     """What a card that is folded says."""
     asked = question.approval
-    if asked["operation"] == OPERATION and isinstance(asked["arguments"], dict):
+    if asked["operation"] == LEARNING and isinstance(asked["arguments"], dict):
         return f"{asked['expert']} wants to remember: {asked['arguments'].get('title', '')}"
     if asked["kind"] == "draft":
         return f"{asked['expert']} left a draft of {asked['operation']}"

@@ -133,7 +133,7 @@ def _notice(told: str) -> Notice | None:
     """What became of a message that was sent without a script."""
     for queued, words in WHAT_BECAME.items():
         if told == queued:
-            return Notice((f"{queued}: {words}",), passing=True)
+            return Notice((words,), passing=True)
     return None
 
 

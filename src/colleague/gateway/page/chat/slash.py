@@ -9,11 +9,12 @@ from colleague.gateway.api.approvals import decide_in
 from colleague.gateway.gateway import Gateway
 from colleague.gateway.page.chat.notice import Notice
 from colleague.gateway.page.chat.tree import session_path
+from colleague.gateway.page.render import decided
 from colleague.gateway.page.visitor import Visitor
 from colleague.gateway.schemas import DecisionAsked
 from colleague.runtime.requests import DecisionAnswer, DecisionRequest
 from colleague.runtime.slash_commands import SlashCommands, SlashReply
-from colleague.session_text import set_lines, shown_context, status_text
+from colleague.session_text import set_lines, shown_context, status_text, usage_lines
 from colleague.sessions.slash_command import (
     Command,
     Help,
@@ -57,8 +58,9 @@ class PageCommands:
         if reply.begun or reply.session:
             return Notice(goes_to=session_path(reply.session or self.key))
         if reply.decided is not None and reply.decided.approval is not None:
-            decided = reply.decided.approval
-            return Notice([f"{decided['operation']}: {decided['decision']} by {self.visitor.name}"])
+            found = reply.decided.approval
+            did = decided(found["decision"])
+            return Notice([f"{found['operation']}: {did} by {self.visitor.name}."], passing=True)
         return Notice([reply.text] if reply.text else ())
 
     async def _shown(self, command: Command) -> list[str]:
@@ -71,7 +73,8 @@ class PageCommands:
                 return shown_context(await self.here.service.session(self.key))
             case ShowStatus():
                 session = await self.here.service.session(self.key)
-                return [f"{session['key']}: {status_text(session)}", *set_lines(session)[1:]]
+                chosen, used = set_lines(session)[1:], usage_lines(session, _moment)
+                return [f"{session['key']}: {status_text(session)}", *chosen, *used]
         return ["Close the page to leave; the conversation stays."] if isinstance(command, LeaveChat) else []
 
     async def _decide(self, request: DecisionRequest) -> DecisionAnswer:
@@ -87,3 +90,7 @@ class PageCommands:
             }
         )
         return await decide_in(self.here, seen["id"], asked)
+
+
+def _moment(at: str | None) -> str:
+    return (at or "")[:16].replace("T", " ")

@@ -6,7 +6,9 @@ const items = document.getElementById("items");
 const form = document.getElementById("say");
 const box = document.getElementById("text");
 const notice = document.getElementById("notice");
+const kept = place ? `draft ${new URL(place.dataset.events, window.location).pathname}` : "";
 let last = "";
+let sending = "";
 
 function nearEnd() {
   return window.innerHeight + window.scrollY >= document.documentElement.scrollHeight - 160;
@@ -51,7 +53,7 @@ function putItem(html) {
     return;
   }
   items.querySelector(".nothing")?.remove();
-  if (fresh.matches(".assistant")) notice?.querySelector("[data-passing]")?.remove();
+  if (!fresh.matches(".event")) notice?.querySelector("[data-passing]")?.remove();
   const number = (each) => Number(each.id.slice(5));
   const after = [...items.children].find((each) => number(each) > number(fresh));
   items.insertBefore(fresh, after ?? null);
@@ -108,6 +110,12 @@ function say(text, problem) {
   notice.replaceChildren(line);
 }
 
+// What is typed outlives a reload, and a gateway that is away.
+function keepDraft() {
+  if (box.value) window.sessionStorage.setItem(kept, box.value);
+  else window.sessionStorage.removeItem(kept);
+}
+
 function offer() {
   const list = document.querySelector(".commands");
   const typed = box.value;
@@ -130,7 +138,8 @@ if (form) {
     event.preventDefault();
     form.requestSubmit();
   });
-  box.addEventListener("input", offer);
+  box.addEventListener("input", () => { offer(); keepDraft(); });
+  if (!box.value) box.value = window.sessionStorage.getItem(kept) ?? "";
   box.addEventListener("paste", (event) => {
     if (!event.clipboardData.files.length) return;
     form.elements.files.files = event.clipboardData.files;
@@ -138,9 +147,11 @@ if (form) {
   });
   form.addEventListener("htmx:beforeRequest", (event) => {
     if (!box.value.trim() && !form.elements.files.files.length) event.preventDefault();
+    else sending = box.value;
   });
   document.body.addEventListener("chat-sent", (event) => {
-    box.value = "";
+    box.value = box.value.startsWith(sending) ? box.value.slice(sending.length).trimStart() : box.value;
+    keepDraft();
     form.elements.files.value = "";
     form.elements.once.value = event.detail.once;
     offer();
