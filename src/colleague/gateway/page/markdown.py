@@ -47,6 +47,7 @@ def _link_open(renderer: Any, tokens: Any, place: int, options: Any, env: Any) -
 
 
 def _cell_open(renderer: Any, tokens: Any, place: int, options: Any, env: Any) -> str:
-    """Without the style that says how it is aligned: the page allows none."""
-    tokens[place].attrs.pop("style", None)
+    """With a class for how it is aligned: the page allows no style."""
+    if tokens[place].attrs.pop("style", None) == "text-align:right":
+        tokens[place].attrSet("class", "right")
     return str(renderer.renderToken(tokens, place, options, env))

@@ -41,6 +41,11 @@ class ShownDelivery:
     below: bool = False
 
     @property
+    def heading(self) -> str:
+        """A card that is open says by itself what it is about."""
+        return self.question.approval["expert"] if self.question and self.waits else self.head
+
+    @property
     def waits(self) -> bool:
         return self.question is not None and self.question.approval["status"] == "pending"
 

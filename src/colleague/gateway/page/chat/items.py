@@ -18,6 +18,18 @@ from colleague.session_document import ItemCall, ItemDocument
 from colleague.silent_answer import shown_answer
 
 LONGEST_RESULT = 20_000
+STATES = {
+    "allowed": "at work",
+    "started": "at work",
+    "finished": "done",
+    "asked": "waits for you",
+    "parked": "waits for you",
+    "drafted": "left as a draft",
+    "answered": "answered by a person",
+    "unknown": "nobody knows whether it happened",
+    "not_run": "not run",
+}
+"""How a call stands, for people; every other word is plain enough."""
 LONGEST_LINE = 120
 _FILE = re.compile(
     r'\n\n<data source="file:([^"]*)">\n(.*?)\n</data>(?=\n\n<data source="file:|\Z)', re.DOTALL
@@ -68,6 +80,15 @@ class ShownCall:
     decided: str = ""
     """How a person decided on it, when it was parked: what came of it is told further down."""
 
+    @property
+    def state(self) -> str:
+        return self.decided or STATES.get(self.status, self.status.replace("_", " "))
+
+    @property
+    def look(self) -> str:
+        """The class of its state."""
+        return "decided" if self.decided else self.status.replace("_", "-")
+
 
 @dataclass(frozen=True)
 class ShownItem:
@@ -116,7 +137,7 @@ def shown_item(
             problems=[str(each) for each in attached.get("problems", ())],
         )
     if delivery is not None:
-        return ShownItem(**common, who=delivery.head, delivery=delivery)
+        return ShownItem(**common, who=delivery.heading, delivery=delivery)
     words = shown_answer(item["text"]).text if item["role"] == "assistant" else item["text"]
     return ShownItem(
         **common,
@@ -149,7 +170,7 @@ def _call(call: ItemCall, decided: str) -> ShownCall:
         call["id"],
         call["operation"],
         summary_line(call["arguments"]),
-        call["status"].replace("_", " "),
+        call["status"],
         readable_fields(call["arguments"]),
         shortened(call["result"], LONGEST_RESULT) if call["result"] is not None else None,
         _canvas(call),

@@ -24,6 +24,18 @@ function keepOpen(old, fresh) {
   for (const each of fresh.querySelectorAll("details[data-call]")) each.open = open.includes(each.dataset.call);
 }
 
+// Times as the clock of whoever looks has them: the day only when it is another one.
+function localTimes(inside) {
+  for (const each of inside.querySelectorAll(".item > header time, .decided > summary time")) {
+    const at = new Date(each.dateTime);
+    if (Number.isNaN(at.getTime())) continue;
+    const today = at.toDateString() === new Date().toDateString();
+    const day = today ? {} : { day: "numeric", month: "short" };
+    each.textContent = at.toLocaleString([], { ...day, hour: "2-digit", minute: "2-digit" });
+    each.title = at.toLocaleString();
+  }
+}
+
 function put(target, html) {
   const fresh = fragment(html);
   keepOpen(target, fresh);
@@ -34,6 +46,7 @@ function put(target, html) {
 function fragment(html) {
   const made = document.createElement("template");
   made.innerHTML = html.trim();
+  localTimes(made.content);
   return made.content;
 }
 
@@ -116,6 +129,11 @@ function keepDraft() {
   else window.sessionStorage.removeItem(kept);
 }
 
+function showAttached() {
+  const names = [...form.elements.files.files].map((each) => each.name);
+  document.getElementById("attached").textContent = names.join(", ");
+}
+
 function offer() {
   const list = document.querySelector(".commands");
   const typed = box.value;
@@ -129,6 +147,7 @@ function offer() {
   }
 }
 
+localTimes(document);
 if (place) listen(1000);
 if (place && !window.location.hash) toEnd();
 
@@ -143,8 +162,11 @@ if (form) {
   box.addEventListener("paste", (event) => {
     if (!event.clipboardData.files.length) return;
     form.elements.files.files = event.clipboardData.files;
+    showAttached();
     event.preventDefault();
   });
+  form.classList.add("scripted");
+  form.elements.files.addEventListener("change", showAttached);
   form.addEventListener("htmx:beforeRequest", (event) => {
     if (!box.value.trim() && !form.elements.files.files.length) event.preventDefault();
     else sending = box.value;
@@ -153,6 +175,7 @@ if (form) {
     box.value = box.value.startsWith(sending) ? box.value.slice(sending.length).trimStart() : box.value;
     keepDraft();
     form.elements.files.value = "";
+    showAttached();
     form.elements.once.value = event.detail.once;
     offer();
     toEnd();
