@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from colleague.experts.rehearsal.sample import WantedValue
-from colleague.experts.rehearsal.sample_text import means_address
+from colleague.experts.rehearsal.sample_text import is_copied, means_address
 from colleague.experts.rehearsal.search import find, find_address
 
 _LONGEST_VALUE = 120
@@ -53,7 +53,7 @@ class Known:
         for told in self.results:
             found = find(told.document, want.name, noun=told.noun)
             yield from (each for each in found if not _is_prose(each))
-            if means_address(want.name, want.description):
+            if means_address(want.name, want.description) and not is_copied(want.name):
                 yield from find_address(told.document, want.name)
 
     def result_named(self, want: WantedValue) -> Iterator[Any]:

@@ -25,12 +25,16 @@ def call_sentence(move: Move) -> str:
     return f"Rehearsal: {who}{what}."
 
 
-def narrative(what: str, called: Sequence[tuple[str, FinishedCall]], left_out: Iterable[Move]) -> str:
-    """The end of a walk, in two to four sentences. `called` are the operations by name."""
+def narrative(
+    what: str, called: Sequence[tuple[str, FinishedCall]], left_out: Iterable[Move], written: str = ""
+) -> str:
+    """The end of a walk, in two to four sentences. `called` are the operations by name; `written` is what the
+    author of the package says in a model's place."""
     operations = [f"{name}{_how(call)}" for name, call in called]
     drafts = [name for name, call in called if _is_draft(call)]
+    texts = "examples of its author" if written else "placeholders"
     sentences = [
-        f"This was a rehearsal of {what}: no model was asked, and the texts in it are placeholders.",
+        f"This was a rehearsal of {what}: no model was asked, and the texts in it are {texts}.",
         f"It called {_named(operations)}." if operations else "It called no operation.",
     ]
     if drafts:
@@ -38,7 +42,7 @@ def narrative(what: str, called: Sequence[tuple[str, FinishedCall]], left_out: I
     missing = [move.shown for move in left_out]
     if missing:
         sentences.append(f"Left out, because it cannot be reached here, was {_named(missing)}.")
-    return " ".join(sentences)
+    return "\n\n".join(filter(None, (written, " ".join(sentences))))
 
 
 def nobody_read(package: Package) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from colleague.experts.json_schema import Schema, SchemaDocument, is_number, merge
 from colleague.experts.rehearsal.naming import singular
 from colleague.experts.rehearsal.number import numbers
-from colleague.experts.rehearsal.sample_text import described, may_be_empty, texts
+from colleague.experts.rehearsal.sample_text import described, is_copied, may_be_empty, texts
 
 _DEEP, _DEEPEST = 3, 12
 _MOST_TRIES = 3_000
@@ -147,7 +147,7 @@ class Sampler:
 
     def _arrays(self, name: str, schema: Schema, depth: int) -> Iterator[list[Any]]:
         least = min(_count(schema.get("minItems")), _MOST_ITEMS)
-        if may_be_empty(schema) and not least:
+        if (may_be_empty(schema) or is_copied(name)) and not least:
             yield []
         counts = (least, max(1, least)) if depth > _DEEP else (max(1, least), least)
         for count in counts:

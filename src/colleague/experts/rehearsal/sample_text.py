@@ -38,6 +38,7 @@ _FORMATS = {
     "regex": "rehearsal",
 }
 _MOST_CHARACTERS = 20_000
+_LONGEST_SAID = 160
 _FOUR_DIGITS = re.compile(r"yyyy-mm-dd", re.IGNORECASE)
 _MOMENT = re.compile(
     r"\biso[ -]?8601|\bwith (an )?offset|\btimestamp|\bdate[- ]?(and )?time\b", re.IGNORECASE
@@ -47,6 +48,7 @@ _ADDRESS = re.compile(r"\baddress(es)?\b|\be-?mail of\b|^(the )?e-?mail$", re.IG
 _CHOICE = re.compile(r"([a-z_]+)(, [a-z_]+)* or [a-z_]+(?=$|[.,;])")
 _EMPTY = re.compile(r"\bempty (when|unless|if|while|until|for)\b", re.IGNORECASE)
 _ADDRESSED = {"email", "mail", "address", "addresses", "emails", "to", "cc", "bcc", "recipient", "sender"}
+_COPIED = {"cc", "bcc"}
 _LATER = {"end", "ends", "until", "to", "before", "finish", "stop", "latest", "max"}
 
 
@@ -60,6 +62,11 @@ def means_address(name: str, description: str) -> bool:
     """Whether it is an email address, by its name or by what is said about it."""
     named = not _ADDRESSED.isdisjoint(words(name)[-1:])
     return named or _ADDRESS.search(description) is not None
+
+
+def is_copied(name: str) -> bool:
+    """Whether it names people who get a copy: nobody, when nobody is known."""
+    return not _COPIED.isdisjoint(words(name)[-1:])
 
 
 def may_be_empty(schema: Schema) -> bool:
@@ -78,11 +85,19 @@ def _candidates(name: str, schema: Schema) -> Iterator[str]:
     meant = _meant(name, described(schema))
     if meant:
         yield meant
-    yield f"Rehearsal text for {name}" if name else "Rehearsal text"
+    yield _in_its_place(name, described(schema))
     pattern = schema.get("pattern")
     if isinstance(pattern, str):
         yield from matching_texts(pattern)
         yield from (EMAIL, LINK, DATE, TIME, "rehearsal", "REHEARSAL", "R", "1", "")
+
+
+def _in_its_place(name: str, description: str) -> str:
+    """What stands where a model would write: what it would write about, so that nobody takes it for that."""
+    said = " ".join(description.split()).rstrip(".")
+    about = f" ({said[:1].lower()}{said[1:]})" if 0 < len(said) <= _LONGEST_SAID else ""
+    what = f"{' '.join(words(name))}{about}".strip()
+    return f"[rehearsal: {what}]" if what else "[rehearsal]"
 
 
 def _meant(name: str, description: str) -> str:

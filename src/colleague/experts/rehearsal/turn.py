@@ -10,6 +10,7 @@ from typing import Any
 from colleague.agent.models.failure import ModelFailure
 from colleague.agent.models.tool_name import ProviderToolNames, safe_name
 from colleague.experts.json_schema import SchemaDocument
+from colleague.experts.rehearsal.cases import ChosenCase, RehearsalError, chosen_case
 from colleague.experts.rehearsal.history import FinishedCall, HistoryItem
 from colleague.experts.rehearsal.known import Known, SourcedDocument
 from colleague.experts.rehearsal.narrative import call_sentence, narrative
@@ -55,7 +56,9 @@ class Turn:
         move = walked.move
         if not self._offers(move.tool):
             return PlannedAnswer(f"Rehearsal: {self._narrative(walked)}")
-        return PlannedAnswer(call_sentence(move), move.tool, self._arguments(move, walked))
+        why = self._case.why(move.tool)
+        text = f"Rehearsal: {why}" if why else call_sentence(move)
+        return PlannedAnswer(text, move.tool, self._arguments(move, walked))
 
     def _plan(self) -> tuple[Move, ...]:
         if isinstance(self.subject, Function):
@@ -78,7 +81,7 @@ class Turn:
         raise ModelFailure("unknown", f"{NAME}: {self._describe_call(failure)} failed: {failure.reason}")
 
     def _is_possible(self, move: Move) -> bool:
-        if not self._offers(move.tool):
+        if not self._offers(move.tool) or self._case.skips(move.tool):
             return False
         if move.tool == "function_result":
             return self._takes_outputs_of(move.subject)
@@ -96,20 +99,37 @@ class Turn:
             return {"path": move.subject, "text": self._text(move)}
         if move.tool == "function_result":
             function = self.package.function(move.subject)
-            outputs = outputs_for(function.outputs, self._known()) if function else {}
-            return {"function": move.subject, "outputs": outputs}
+            outputs = outputs_for(function.outputs, self._known) if function else {}
+            return {"function": move.subject, "outputs": outputs | self._case.outputs_of(move.subject)}
         if move.tool == "mark_step":
-            return _mark(move, walked)
+            return self._mark(move, walked)
         if move.tool == "complete":
-            outputs = outputs_for(self.subject.outputs, self._known())
+            outputs = outputs_for(self.subject.outputs, self._known) | self._written_outputs()
             return {"narrative": self._narrative(walked), "outputs": outputs}
-        return arguments_for(self.offered[safe_name(move.tool)], self._known())
+        schema, given = self.offered[safe_name(move.tool)], self._case.arguments_of(move.tool)
+        return arguments_for(schema, self._known, given)
+
+    def _mark(self, move: Move, walked: StepProgress) -> dict[str, Any]:
+        left_out = walked.left_out(move.step)
+        skipped = [why for each in left_out if (why := self._case.skips(each.tool))]
+        missing = [each.shown for each in left_out if not self._case.skips(each.tool)]
+        if not missing:
+            return {"step": move.step, "status": "done", "note": " ".join(skipped) or "rehearsed"}
+        note = f"rehearsed without {', '.join(missing)}, which cannot be reached here"
+        return {"step": move.step, "status": "skipped", "note": note}
+
+    def _written_outputs(self) -> dict[str, Any]:
+        """Of the subject, as the author wrote them."""
+        if isinstance(self.subject, Function):
+            return self._case.outputs_of(self.subject.name)
+        return self._case.outputs
 
     def _narrative(self, walked: StepProgress) -> str:
         called = [
             (self._describe_call(call), call) for call in self._calls if call.ok and self._is_operation(call)
         ]
-        return narrative(self.subject.name, called, walked.left_out())
+        missing = [move for move in walked.left_out() if not self._case.skips(move.tool)]
+        return narrative(self.subject.name, called, missing, self._case.narrative)
 
     def _text(self, move: Move) -> str:
         if move.subject.startswith(SCRATCH):
@@ -120,14 +140,25 @@ class Turn:
         read = [
             call for call in self._calls if call.is_of("read") and call.arguments.get("path") == move.subject
         ]
-        if read and read[-1].ok:
-            return state_text(read[-1].content, self._step_text(move))
         ships = any(entry.path == move.subject for entry in self.package.entries)
-        return None if ships else state_text("", self._step_text(move))
+        if not (read and read[-1].ok) and ships:
+            return None
+        before = read[-1].content if read and read[-1].ok else ""
+        return state_text(before, self._step_text(move), self._case.line_of(move.subject))
 
     def _step_text(self, move: Move) -> str:
         return self.subject.steps[move.step - 1].text if isinstance(self.subject, Process) else ""
 
+    @cached_property
+    def _case(self) -> ChosenCase:
+        """What the author wrote for what is known so far."""
+        process = self.subject.name if isinstance(self.subject, Process) else ""
+        try:
+            return chosen_case(self.package, process, self._known)
+        except RehearsalError as error:
+            raise ModelFailure("unknown", f"{NAME}: {error.message}") from None
+
+    @cached_property
     def _known(self) -> Known:
         functions, results = [], []
         for call in reversed([call for call in self._calls if call.ok]):
@@ -162,11 +193,3 @@ class Turn:
 
 def _is_of_state(move: Move) -> bool:
     return move.tool == "write" and move.subject.startswith(STATE)
-
-
-def _mark(move: Move, walked: StepProgress) -> dict[str, Any]:
-    missing = [each.shown for each in walked.left_out(move.step)]
-    if not missing:
-        return {"step": move.step, "status": "done", "note": "rehearsed"}
-    note = f"rehearsed without {', '.join(missing)}, which cannot be reached here"
-    return {"step": move.step, "status": "skipped", "note": note}

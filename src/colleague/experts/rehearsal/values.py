@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,14 @@ from colleague.experts.rehearsal.sample import NothingKnown, Sampler, WantedValu
 from colleague.packages.parameter import Parameter, object_schema
 
 
-def arguments_for(schema: Any, known: Known) -> dict[str, Any]:
-    """Required arguments always; optional ones only where a value is known."""
+def arguments_for(schema: Any, known: Known, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Required arguments always; optional ones only where a value is known. `given` are those that an author
+    wrote, where they fit."""
     document = SchemaDocument(schema)
     chosen = _chosen(document, Sampler(document, known))
+    written = chosen | dict(given or {})
+    if document.fits(schema, written):
+        return written
     if document.fits(schema, chosen):
         return chosen
     made_up = Sampler(document, NothingKnown()).value("", schema)

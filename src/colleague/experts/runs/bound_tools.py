@@ -13,6 +13,7 @@ from colleague.agent.tool import Tool, ToolOutput, ToolRequest, ToolSpec
 from colleague.config import Settings
 from colleague.errors import ColleagueError
 from colleague.experts.bindings import Bindings, ToolBinding
+from colleague.experts.rehearsal.cases import RehearsalError, simulated_result
 from colleague.experts.rehearsal.sample import sample
 from colleague.experts.runs.schema_compare import offered_schema, server_tool_name
 from colleague.experts.runs.skill_tools import Served, file_operation, tool_for
@@ -65,14 +66,14 @@ class BoundTools:
         if self.rehearsal and not is_demo(self.settings, binding):
             if not self.dry_run:
                 require_demo(self.settings, expert, name, bindings)
-            return _simulated(name, abstract)
+            return _simulated(package, name, abstract)
         if binding is None:
             hint = f"colleague expert bind {expert} {name} SERVER"
             raise ToolUnavailable(f"the tool {name!r} of {expert} is bound to nothing", hint=hint)
         if binding.type == "skill":
             return await self._of_skill(name, abstract, binding)
         tools = _bound(self.servers, name, abstract, binding, await self._served(name, binding.server))
-        return _with_fallback(name, abstract, tools) if self.rehearsal and self.dry_run else tools
+        return _with_fallback(package, name, abstract, tools) if self.rehearsal and self.dry_run else tools
 
     async def _of_skill(self, name: str, abstract: AbstractTool | None, binding: ToolBinding) -> list[Tool]:
         lookup = self.skills or SkillLookup.of(self.settings, {})
@@ -126,8 +127,10 @@ def require_demo(settings: Settings, expert: str, name: str, bindings: Bindings)
         )
 
 
-def _simulated(name: str, abstract: AbstractTool | None) -> list[Tool]:
-    return [SimulatedTool.of(name, operation) for operation in (abstract.operations if abstract else ())]
+def _simulated(package: Package, name: str, abstract: AbstractTool | None) -> list[Tool]:
+    return [
+        SimulatedTool.of(package, name, operation) for operation in (abstract.operations if abstract else ())
+    ]
 
 
 def _bound(
@@ -168,11 +171,13 @@ def _served(
     return served_tool(servers, tool, name, repeatable=repeatable, reads=operation in binding.reads)
 
 
-def _with_fallback(name: str, abstract: AbstractTool | None, tools: list[Tool]) -> list[Tool]:
+def _with_fallback(
+    package: Package, name: str, abstract: AbstractTool | None, tools: list[Tool]
+) -> list[Tool]:
     """A rehearsal with made-up inputs goes on where the demo server knows nothing of them."""
     shapes = {f"{name}.{each.name}": each for each in (abstract.operations if abstract else ())}
     return [
-        RehearsedTool(tool, SimulatedTool.of(name, shapes[tool.spec.name]))
+        RehearsedTool(tool, SimulatedTool.of(package, name, shapes[tool.spec.name]))
         if tool.spec.name in shapes
         else tool
         for tool in tools
@@ -197,18 +202,29 @@ class RehearsedTool:
 
 @dataclass(frozen=True)
 class SimulatedTool:
-    """An operation that a rehearsal only pretends to call; its answer has the declared shape."""
+    """An operation that a rehearsal only pretends to call; its answer is what the author wrote for it, else
+    one of the declared shape."""
 
     spec: ToolSpec
     output: Schema
+    written: str | None = None
 
     @classmethod
-    def of(cls, tool: str, operation: Operation) -> SimulatedTool:
+    def of(cls, package: Package, tool: str, operation: Operation) -> SimulatedTool:
         name = f"{tool}.{operation.name}"
         spec = ToolSpec(
             name, operation.description, operation.input, repeatable=True, server=SIMULATED, server_tool=name
         )
-        return cls(spec, operation.output)
+        return cls(spec, operation.output, _written_result(package, name))
 
     async def call(self, request: ToolRequest) -> ToolOutput:  # noqa: ARG002 - nothing is sent anywhere
-        return ToolOutput(json.dumps(sample(self.output), ensure_ascii=False), source=SIMULATED)
+        made = self.written or json.dumps(sample(self.output), ensure_ascii=False)
+        return ToolOutput(made, source=SIMULATED)
+
+
+def _written_result(package: Package, operation: str) -> str | None:
+    """A file that cannot be used is told by the rehearsal itself, when it thinks."""
+    try:
+        return simulated_result(package, operation)
+    except RehearsalError:
+        return None

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from colleague.cli.demo_page import MAILS
+from colleague.experts.rehearsal.cases import check_case, rehearsal_file
 from colleague.packages.package import Package, read_package
 from colleague.packages.parameter import object_schema
 from tests.conftest import ROOT
 from tests.unit.experts.rehearsal.stage import DRAFTED, Said, Stage, data, error
 
 EXAMPLES = ROOT / "examples"
+SENDER = "Sarah Chen <sarah.chen@acme.example>"
+STAGE = "crm.update_deal_stage"
 
 
 @dataclass
@@ -45,6 +51,14 @@ class Office:
                 return data(self.operations[name.partition(".")[2]](db, **arguments))
         except Exception as problem:  # noqa: BLE001 - whatever a server says is an answer
             return error(str(problem))
+
+    def receive(self, sender: str, subject: str, body: str) -> Stage:
+        """A mail that comes now, and its triage."""
+        from office.mail_history import receive
+
+        receive(self.database, sender, subject, body)
+        [(message_id,)] = self.rows("SELECT message_id FROM mails WHERE NOT sent ORDER BY rowid DESC LIMIT 1")
+        return self.rehearse("radiant-sales-expert", "inbound-email-triage", message_id=message_id)
 
     def rows(self, query: str) -> list[tuple[Any, ...]]:
         with self.database.transaction() as db:
@@ -107,12 +121,15 @@ def test_an_email_is_triaged_from_the_mail_to_the_note(office: Office) -> None:
     assert stage.called("crm.update_deal_stage")[0]["stage"] == "proposal"
     (draft,) = stage.called("email.send")
     assert (draft["to"], draft["thread_id"]) == ("sarah.chen@acme.example", "t-acme-pricing")
-    assert draft["body"] == "Rehearsal text for body"
+    assert draft["body"].startswith(
+        "Hi Sarah,\n\nYou'll have Enterprise pricing for 120 responders by midday on "
+    )
+    assert draft["cc"] == ["priya.nair@acme.example"]
     assert outputs["recommended_action"]["owner"] == "tom@radiant.example"
     assert outputs["classification"]["intent"] == "buying_signal"
     assert "As a draft for a person waits email.send." in stage.narrative
     assert office.rows("SELECT stage FROM deals WHERE deal_id = 'd-acme'") == [("proposal",)]
-    assert office.rows("SELECT COUNT(*) FROM notes WHERE note = 'Rehearsal text for note'") == [(1,)]
+    assert office.rows("SELECT COUNT(*) FROM notes WHERE note LIKE 'Buying signal%'") == [(1,)]
     assert office.rows("SELECT COUNT(*) FROM mails WHERE sent") == [(0,)]
 
 
@@ -126,7 +143,7 @@ def test_a_failed_call_is_made_again_and_nothing_else_is(office: Office) -> None
         (10, "failed", "crm.create_note is down"),
     ]
     assert len(stage.called("crm.update_deal_stage")) == len(stage.called("email.send")) == 1
-    assert office.rows("SELECT COUNT(*) FROM notes WHERE note = 'Rehearsal text for note'") == [(1,)]
+    assert office.rows("SELECT COUNT(*) FROM notes WHERE note LIKE 'Buying signal%'") == [(1,)]
 
 
 def test_a_mail_that_gives_orders_is_not_followed(office: Office) -> None:
@@ -135,6 +152,55 @@ def test_a_mail_that_gives_orders_is_not_followed(office: Office) -> None:
     assert "audit@acme-purchasing.example" not in sent
     assert "ignore your earlier instructions" not in sent
     assert office.rows("SELECT stage FROM deals WHERE deal_id = 'd-acme'") == [("evaluation",)]
+    assert stage.called("email.send") == []
+    assert "show it to security" in stage.narrative
+
+
+def reads_like_work(stage: Stage) -> None:
+    """No gap is left for a newcomer to stumble over, and nothing is due before the mail came."""
+    written = json.dumps([stage.calls, stage.outputs, stage.narrative], ensure_ascii=False)
+    assert "[rehearsal" not in written
+    assert "(unknown)" not in written
+    assert not re.search(r"\{[a-z]+[.+]", written)
+    assert "This was a rehearsal" in stage.narrative
+    today = datetime.now(UTC).date().isoformat()
+    assert all(each >= today for each in re.findall(r'"due": "(\S+)"', written))
+    for draft in stage.called("email.send"):
+        assert draft["to"] not in draft.get("cc", [])
+
+
+@pytest.mark.parametrize("message_id", ["m-acme-pricing", "m-tidewater-objection", "m-fjordbank-scheduling"])
+def test_the_mails_of_the_office_are_answered_like_work(office: Office, message_id: str) -> None:
+    reads_like_work(office.rehearse("radiant-sales-expert", "inbound-email-triage", message_id=message_id))
+
+
+def test_the_mails_of_the_demo_are_answered_like_work_again_and_again(office: Office) -> None:
+    """The second time each deal has moved already, so that no stage is proposed."""
+    first = [office.receive(*mail) for mail in (*MAILS, (SENDER, "Something else", "Hi,\n\nwho are you?"))]
+    moved = [stage.called("crm.update_deal_stage") for stage in first]
+    assert [[call["stage"] for call in calls] for calls in moved] == [
+        ["proposal"],
+        ["negotiation"],
+        ["evaluation"],
+        [],
+        ["negotiation"],
+        [],
+        [],
+    ]
+    again = [office.receive(*mail) for mail in MAILS]
+    assert not any(each["stage"] == "closed_won" for stage in again for each in stage.called(STAGE))
+    for stage in (*first, *again):
+        reads_like_work(stage)
+        check_outputs(stage)
+
+
+def test_every_case_of_the_file_says_what_the_package_declares() -> None:
+    package = read_package(EXAMPLES / "radiant-sales-expert").package
+    assert package is not None
+    cases = rehearsal_file(package).cases
+    assert len(cases) > 10
+    for number, case in enumerate(cases, start=1):
+        check_case(package, case, f"case {number}")
 
 
 def test_the_morning_scan_proposes_a_meeting(office: Office) -> None:
@@ -144,7 +210,8 @@ def test_the_morning_scan_proposes_a_meeting(office: Office) -> None:
     assert slots["window_start"] < slots["window_end"]
     (meeting,) = stage.called("calendar.schedule_meeting")
     assert meeting["start"] < meeting["end"]
-    assert office.rows("SELECT COUNT(*) FROM notes WHERE note = 'Rehearsal text for note'") == [(1,)]
+    assert meeting["attendees"] == ["ines@radiant.example", "elena@brightwell.example"]
+    assert office.rows("SELECT COUNT(*) FROM notes WHERE note LIKE 'Morning scan%'") == [(1,)]
 
 
 def test_a_ticket_is_judged_in_a_session_of_its_own_and_answered(office: Office) -> None:

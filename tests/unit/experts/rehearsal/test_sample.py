@@ -150,7 +150,7 @@ def test_a_sample_fits(schema: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "schema", "expected"),
     [
-        ("subject", {"type": "string"}, "Rehearsal text for subject"),
+        ("subject", {"type": "string"}, "[rehearsal: subject]"),
         ("due", {"type": "string", "description": "Date it must be done by, YYYY-MM-DD"}, "2026-01-15"),
         ("close_date", {"type": "string"}, "2026-01-15"),
         ("window_start", {"description": "ISO 8601 with offset"}, "2026-01-15T09:00:00+00:00"),
@@ -162,7 +162,7 @@ def test_a_sample_fits(schema: Any) -> None:
         (
             "evidence",
             {"type": "string", "description": "The sentence from the email"},
-            "Rehearsal text for evidence",
+            "[rehearsal: evidence (the sentence from the email)]",
         ),
         ("contact_id", {"type": "string"}, "rehearsal-contact_id"),
         ("dealId", {"type": "string"}, "rehearsal-dealId"),
@@ -171,12 +171,16 @@ def test_a_sample_fits(schema: Any) -> None:
         ("contact", {"type": "object", "description": "The record; empty when unknown"}, {}),
         ("status", {"type": "string", "description": "open, closed or all; open when left out"}, "open"),
         ("author", {"type": "string", "description": "customer or desk"}, "customer"),
-        ("note", {"type": "string", "description": "Plain text or Markdown"}, "Rehearsal text for note"),
+        (
+            "note",
+            {"type": "string", "description": "Plain text or Markdown"},
+            "[rehearsal: note (plain text or Markdown)]",
+        ),
         ("closes", {"type": "boolean"}, True),
         ("amount", {"type": "number"}, 1),
         ("duration_minutes", {"type": "number", "exclusiveMinimum": 0}, 30),
         ("stage", {"enum": ["discovery", "proposal"]}, "discovery"),
-        ("categories", {"type": "array"}, ["Rehearsal text for category"]),
+        ("categories", {"type": "array"}, ["[rehearsal: category]"]),
         ("order", {"type": "object", "properties": {"id": {"type": "string"}}}, {"id": "rehearsal-id"}),
     ],
 )

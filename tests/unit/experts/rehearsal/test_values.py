@@ -77,7 +77,7 @@ class TestOrder:
     def test_a_default_comes_before_what_is_made_up(self) -> None:
         assert argument("unit", Known(), type="string", default="kg") == "kg"
         assert argument("unit", Known(), type="string", examples=["m"]) == "m"
-        assert argument("unit", Known(), type="string") == "Rehearsal text for unit"
+        assert argument("unit", Known(), type="string") == "[rehearsal: unit]"
 
 
 class TestNames:
@@ -91,7 +91,7 @@ class TestNames:
             ("customer_email", {"ticket": {"customer": {"email": "a@b.example"}}}, "a@b.example"),
             ("email", {"from": {"email": "a@b.example"}}, "a@b.example"),
             ("to", {"from": "a@b.example", "to": ["list@b.example"]}, "a@b.example"),
-            ("owner", {"owner_email": "a@b.example"}, "Rehearsal text for owner"),
+            ("owner", {"owner_email": "a@b.example"}, "[rehearsal: owner]"),
         ],
     )
     def test_one_thing_may_go_by_several_names(self, name: str, document: Any, expected: str) -> None:
@@ -123,7 +123,7 @@ class TestFit:
         assert argument("status", known, enum=["open", "closed"]) == "closed"
 
     def test_nothing_is_no_value(self) -> None:
-        assert argument("resolution", results({"resolution": ""})) == "Rehearsal text for resolution"
+        assert argument("resolution", results({"resolution": ""})) == "[rehearsal: resolution]"
 
     def test_optional_arguments_are_only_given_when_known(self) -> None:
         schema = takes(
@@ -133,8 +133,8 @@ class TestFit:
         assert arguments_for(schema, known) == {"to": "sarah@acme.example", "cc": ["priya@acme.example"]}
 
     def test_what_someone_wrote_is_not_carried_into_what_is_sent(self) -> None:
-        assert argument("body", results(MAIL)) == "Rehearsal text for body"
-        assert argument("note", results(DEAL)) == "Rehearsal text for note"
+        assert argument("body", results(MAIL)) == "[rehearsal: body]"
+        assert argument("note", results(DEAL)) == "[rehearsal: note]"
         assert argument("subject", results(MAIL)) == "Pricing"
 
     def test_known_values_fill_nested_objects_and_lists(self) -> None:
@@ -192,7 +192,7 @@ class TestOutputs:
             name="more", schema={"type": "array"}, required=False, at=Mark("f.md"), node=None
         )
         assert outputs_for([optional, output("done", type="boolean")], Known()) == {
-            "more": ["Rehearsal text for more"],
+            "more": ["[rehearsal: more]"],
             "done": True,
         }
 

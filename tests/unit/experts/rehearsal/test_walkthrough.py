@@ -247,7 +247,7 @@ class TestFunctions:
         stage = desk.steps("- [ ] Apply `classify`.\n").stage().run()
         assert stage.called("read") == [{"path": "functions/classify.md"}]
         assert stage.called("function_result") == [
-            {"function": "classify", "outputs": {"intent": "Rehearsal text for intent"}}
+            {"function": "classify", "outputs": {"intent": "[rehearsal: intent]"}}
         ]
 
     def test_an_isolated_function_is_called_with_what_is_known(self, desk: Desk) -> None:
@@ -285,7 +285,7 @@ class TestFunctions:
         stage = desk.stage(inputs={"email": "a@b.example"}, function=package.function("classify")).run()
         assert stage.names == ["read", "crm.get_contact", "complete"]
         assert stage.called("crm.get_contact") == [{"email": "a@b.example"}]
-        assert stage.outputs == {"intent": "Rehearsal text for intent"}
+        assert stage.outputs == {"intent": "[rehearsal: intent]"}
         assert "rehearsal of classify" in stage.narrative
 
     def test_knowledge_may_be_listed_by_its_name(self, desk: Desk) -> None:
