@@ -33,11 +33,10 @@ def narrative(
     operations = [f"{name}{_how(call)}" for name, call in called]
     drafts = [name for name, call in called if _is_draft(call)]
     texts = "examples of its author" if written else "placeholders"
-    sentences = [
-        f"This was a rehearsal of {what}: no model was asked, and the texts in it are {texts}.",
-        f"It called {_named(operations)}." if operations else "It called no operation.",
-    ]
-    if drafts:
+    sentences = [f"This was a rehearsal of {what}: no model was asked, and the texts in it are {texts}."]
+    if not written:
+        sentences.append(f"It called {_named(operations)}." if operations else "It called no operation.")
+    if drafts and not written:
         sentences.append(f"As a draft for a person waits {_named(drafts)}.")
     missing = [move.shown for move in left_out]
     if missing:

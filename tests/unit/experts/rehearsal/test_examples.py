@@ -127,7 +127,8 @@ def test_an_email_is_triaged_from_the_mail_to_the_note(office: Office) -> None:
     assert draft["cc"] == ["priya.nair@acme.example"]
     assert outputs["recommended_action"]["owner"] == "tom@radiant.example"
     assert outputs["classification"]["intent"] == "buying_signal"
-    assert "As a draft for a person waits email.send." in stage.narrative
+    assert stage.narrative.startswith("Buying signal from Sarah Chen at Acme (45,000 USD).")
+    assert "no model was asked" in stage.narrative
     assert office.rows("SELECT stage FROM deals WHERE deal_id = 'd-acme'") == [("proposal",)]
     assert office.rows("SELECT COUNT(*) FROM notes WHERE note LIKE 'Buying signal%'") == [(1,)]
     assert office.rows("SELECT COUNT(*) FROM mails WHERE sent") == [(0,)]

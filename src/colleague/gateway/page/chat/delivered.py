@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,8 @@ class ShownDelivery:
     run_id: str
     html: Markup | None = None
     lines: Sequence[str] = ()
-    outputs: Sequence[ReadableField] = ()
+    outputs: Mapping[str, Sequence[ReadableField]] = field(default_factory=dict)
+    """Fields of each object that the process returned; under no name those that are none."""
     question: Question | None = None
     below: bool = False
 
@@ -90,8 +91,16 @@ def _told(message: OutboxMessage, body: dict[str, Any]) -> ShownDelivery:
         message.run_id,
         markdown_html(narrative) if narrative.strip() else None,
         told,
-        readable_fields(body.get("outputs")),
+        _outputs(body.get("outputs")),
     )
+
+
+def _outputs(given: Any) -> dict[str, Sequence[ReadableField]]:
+    outputs = given if isinstance(given, dict) else {}
+    objects = {name: value for name, value in outputs.items() if isinstance(value, dict)}
+    rest = readable_fields({name: value for name, value in outputs.items() if name not in objects})
+    found = {name.replace("_", " "): readable_fields(value) for name, value in objects.items()}
+    return ({"": rest} if rest else {}) | found
 
 
 def _readable(question: Question) -> Question:

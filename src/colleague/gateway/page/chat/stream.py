@@ -56,6 +56,8 @@ class ChatParts:
     visitor: Visitor
     place: StreamPlace
     live: LiveTurn = field(default_factory=LiveTurn)
+    awaits: bool = False
+    """Whether a question of an expert stands in it that nobody has decided."""
     _sent: dict[str, str] = field(default_factory=dict)
     _news: bool = True
     _looked: float = 0.0
@@ -93,6 +95,7 @@ class ChatParts:
             return [_event("reload", "")]
         if found.session["status"] == "idle":
             self.live.end()
+        self.awaits = any(item.delivery is not None and item.delivery.waits for item in found.items)
         told = [part for item in found.items for part in self._item(item)]
         return [*told, *self._around(found)]
 
@@ -121,7 +124,7 @@ async def chat_stream(here: Gateway, visitor: Visitor, place: StreamPlace) -> As
     parts, silent = ChatParts(here, visitor, place), 0
     service = replace(here.service, source="page")
     yield "retry: 1000\n\n"
-    with _commits(here.database) as fresh:
+    with _commits(here.database, parts) as fresh:
         async with contextlib.aclosing(service.session_events(place.key, place.after)) as events:
             async for event in events:
                 silent = 0 if event else silent + 1
@@ -134,12 +137,13 @@ async def chat_stream(here: Gateway, visitor: Visitor, place: StreamPlace) -> As
 
 
 @contextlib.contextmanager
-def _commits(database: Database) -> Iterator[asyncio.Event]:
-    """Set after each commit of this process that somebody may want to see."""
+def _commits(database: Database, parts: ChatParts) -> Iterator[asyncio.Event]:
+    """Set after each commit of this process that somebody may want to see; what runs of experts do only
+    matters while one of their questions waits here."""
     fresh, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def tell(subject: str) -> None:
-        if subject == ANYTHING:
+        if subject == ANYTHING and not parts.awaits:
             return
         with contextlib.suppress(RuntimeError):  # the loop has ended, and with it who waits
             loop.call_soon_threadsafe(fresh.set)
