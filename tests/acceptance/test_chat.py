@@ -183,7 +183,7 @@ class TestOnATerminal:
             person.type("look", ENTER)
             person.until("thinking")
             person.type("only the first", ENTER)
-            person.until("steered: the turn at work reads it next")
+            person.until("The turn at work reads it before its next step")
             person.until("Only the first, then.")
             leave(person)
         assert len(colleague.ok("run", "list", "--json").json) == 1

@@ -180,7 +180,10 @@ def test_a_message_behind_a_turn_in_trouble_says_so_and_what_that_one_waits_for(
         process.interrupt()
     first = newest(colleague)["id"][-8:]
     with started(colleague, "agent", "second") as process:
-        waits = "steered: another turn is at work in agent:main:main; waiting for the answer\n"
+        waits = (
+            "agent:main:main: The turn at work reads it before its next step, or it gets a turn of its own "
+            "afterwards. Waiting for the answer.\n"
+        )
         process.until(lambda each: waits in each.err)
         trouble = "local/m1 answers 500 (Overloaded, come back later)"
         process.until(lambda each: "".join(each.err).count(trouble) >= 2)

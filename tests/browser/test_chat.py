@@ -108,7 +108,7 @@ def test_an_answer_as_it_comes_and_a_word_meanwhile(browser: Browser, served: Se
         expect(page.locator("#items")).not_to_contain_text("One two")
         say(page, "And stop at twelve")
         expect(page.locator("#notice")).to_contain_text(
-            "steered: the turn at work reads it next", timeout=MILLISECONDS
+            "The turn at work reads it before its next step", timeout=MILLISECONDS
         )
         expect(page.locator("#items")).to_contain_text(SLOW, timeout=MILLISECONDS)
         expect(page.locator("#items")).to_contain_text("Answer 2.", timeout=MILLISECONDS)
@@ -123,9 +123,9 @@ def test_a_question_is_decided_where_it_is_asked(browser: Browser, served: Serve
         card = page.locator("#questions article")
         expect(card).to_contain_text("Call Ada.", timeout=MILLISECONDS)
         card.get_by_role("button", name="Approve", exact=True).click()
-        expect(page.locator("#notice")).to_contain_text("approve by operator", timeout=MILLISECONDS)
+        expect(page.locator("#notice")).to_contain_text("approved by operator", timeout=MILLISECONDS)
         expect(card).to_have_count(0, timeout=MILLISECONDS)
-        expect(page.locator(".call .state", has_text="approve by operator")).to_have_count(
+        expect(page.locator(".call .state", has_text="approved by operator")).to_have_count(
             1, timeout=MILLISECONDS
         )
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

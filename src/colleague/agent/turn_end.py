@@ -17,6 +17,8 @@ from colleague.store.session_items import NewItem, add_item, events_before, item
 from colleague.store.tables import runs
 from colleague.store.tx import Tx
 
+FAILED = "This turn failed:"
+
 
 @dataclass(frozen=True)
 class HeartbeatEnd:
@@ -57,7 +59,7 @@ class TurnEndHooks:
     def failed(self, tx: Tx, run: Run, outcome: Outcome, error: str) -> None:  # noqa: ARG002 - a turn only fails
         self._keep_report(tx, run)
         if run.transcript is not None:
-            text, hidden = f"This turn failed: {error}", int(self.heartbeat is not None)
+            text, hidden = f"{FAILED} {error}", int(self.heartbeat is not None)
             item = NewItem("event", text, source="turn", run_id=run.id, hidden=hidden)
             position = add_item(tx, run.session_key, item)
             if not hidden:

@@ -133,7 +133,7 @@ class TestTalking:
         say(operator, path, "please hurry")
         sent = say(operator, path, "And this")
         assert sent.headers["location"] == f"{path}?told=steered"
-        assert "the turn at work reads it next" in operator.get(f"{path}?told=steered").text
+        assert "The turn at work reads it before its next step" in operator.get(f"{path}?told=steered").text
         assert "And this" in answered(operator, path, "Answer 2")
 
     def test_stop(self, operator: Browser, path: str) -> None:
@@ -328,5 +328,5 @@ class TestAnOpenPage:
         assert "chat-sent" in first.headers["hx-trigger"]
         again = fields | {"text": "and this", "once": "b"}
         second = operator.request("POST", f"{path}/messages", data=again, headers={"HX-Request": "true"})
-        assert "steered: the turn at work reads it next" in second.text
+        assert "The turn at work reads it before its next step" in second.text
         assert "<html" not in second.text

@@ -11,6 +11,7 @@ from typing import Any
 from markupsafe import Markup
 
 from colleague.agent.pictures.media import MediaRef
+from colleague.agent.turn_end import FAILED
 from colleague.gateway.page.chat.delivered import ShownDelivery
 from colleague.gateway.page.fields import ReadableField, readable_fields
 from colleague.gateway.page.markdown import markdown_html
@@ -31,6 +32,7 @@ STATES = {
 }
 """How a call stands, for people; every other word is plain enough."""
 LONGEST_LINE = 120
+OWN_EVENTS = ("turn", "compaction", "approval", "inbox")
 _FILE = re.compile(
     r'\n\n<data source="file:([^"]*)">\n(.*?)\n</data>(?=\n\n<data source="file:|\Z)', re.DOTALL
 )
@@ -108,6 +110,8 @@ class ShownItem:
     problems: Sequence[str] = ()
     calls: Sequence[ShownCall] = ()
     delivery: ShownDelivery | None = None
+    failed: bool = False
+    """Whether it tells that a turn has failed."""
 
     @property
     def is_silent(self) -> bool:
@@ -141,12 +145,20 @@ def shown_item(
     words = shown_answer(item["text"]).text if item["role"] == "assistant" else item["text"]
     return ShownItem(
         **common,
-        who=item["source"] or ("agent" if item["role"] == "assistant" else "event"),
+        who=_who(item),
+        failed=item["source"] == "turn" and words.startswith(FAILED),
         html=markdown_html(words) if words.strip() else None,
         reasoning=item["reasoning"],
         media=[_media(str(each)) for each in attached.get("media", ())],
         calls=[_call(each, decided.get(each["id"], "")) for each in item["calls"]],
     )
+
+
+def _who(item: ItemDocument) -> str:
+    """What the framework tells of itself needs no name before it, and no id."""
+    if item["role"] == "assistant":
+        return item["source"] or "agent"
+    return "" if item["source"].partition(":")[0] in OWN_EVENTS else item["source"] or "event"
 
 
 def parted(text: str) -> tuple[str, list[AttachedFile]]:
