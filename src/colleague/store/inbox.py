@@ -33,6 +33,7 @@ MERGED: tuple[Mode, ...] = ("collect", "steer-backlog", "summary")
 DEBOUNCED: tuple[Mode, ...] = ("followup", "collect")
 _ANSWERS: dict[QueueMode, Queued] = {"steer": "steered", "steer-backlog": "steered", "collect": "collected"}
 LONGEST_LINE = 160
+INTERRUPTED = "The turn before was ended by a new message."
 SPOKEN = "A new message has come in this conversation."
 TURNS = ("agent", "subagent")
 
@@ -137,6 +138,7 @@ def _interrupt(tx: Tx, said: Said, event_id: str, running: Run | None) -> Sent:
     if running is not None:
         interrupted = "a new message interrupted this turn"
         cancel(tx, running.id, interrupted, awaited_only=True)  # this starts what waits
+        add_item(tx, key, NewItem("event", INTERRUPTED, source="turn", run_id=running.id))
     else:
         start_waiting(tx, key)
     return Sent(event_id, _run_of(tx, event_id), "interrupted" if running is not None else "started")

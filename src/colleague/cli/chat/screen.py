@@ -56,6 +56,8 @@ class Screen:
         """Keys that decide the question that is asked now, and how they are shown."""
         self.asking = ""
         """Words before the prompt, when what is typed is no message."""
+        self.draft = ""
+        """What stands in the next prompt from the beginning."""
         self._last_interrupt = 0.0
         self._aside: list[str] | None = None
         """What is to be shown when another program gives the terminal back."""
@@ -98,7 +100,8 @@ class Screen:
 
     async def read(self) -> str:
         """What was typed. Raises EOFError when the person leaves."""
-        typed = await self._session.prompt_async()
+        draft, self.draft = self.draft, ""
+        typed = await self._session.prompt_async(default=draft)
         if typed.strip():
             self._last_interrupt = 0.0
             shown = "\n  ".join(typed.rstrip().splitlines())

@@ -9,6 +9,7 @@ import json
 from collections.abc import Awaitable
 from dataclasses import replace
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 from colleague.cli.approval_view import question_lines
@@ -86,6 +87,8 @@ class Chat:
         self._view = TurnView(self.screen, works=self._using.works)
         self._position = 0
         self._sent: list[str] = []
+        self._unsent = ("", "")
+        """The last line that was to be sent, and the key by which it is known when it is sent again."""
         self._followed: set[str] = set()
         self._done_here: set[str] = set()
         self._edits: dict[str, ArgumentEdit] = {}
@@ -149,29 +152,45 @@ class Chat:
         try:
             meant = parse_line(typed)
             if isinstance(meant, PlainMessage):
-                await self._send(meant.text)
+                await self._send(meant.text, typed)
             else:
                 reply = await self._commands.run(meant)
                 self.screen.line("\n".join(reply.lines), "") if reply.lines else None
                 await self._update_offers()
                 if reply.message:
-                    await self._send(reply.message)
+                    await self._send(reply.message, reply.message)
         except TROUBLE as error:
             self._say_error(error)
         return reply
 
-    async def _send(self, text: str) -> None:
-        message = with_files(text, Path.cwd(), self._home)
-        for each in message.attachments:
-            self.screen.line(f"  with {each['name']}")
-        request = MessageRequest(message.text, attachments=message.attachments)
+    async def _send(self, text: str, typed: str) -> None:
+        """What could not be sent is in the prompt again. Sent once more, it arrives once."""
+        try:
+            message = with_files(text, Path.cwd(), self._home)
+            for each in message.attachments:
+                self.screen.line(f"  with {each['name']}")
+            if self._unsent[0] != typed:
+                self._unsent = (typed, token_hex(16))
+            once = f"chat:{self._unsent[1]}"
+            request = MessageRequest(message.text, attachments=message.attachments, dedupe_key=once)
+            before, sent = self.run_id, await self._service.send(self._key, request)
+        except TROUBLE:
+            self.screen.draft = typed
+            raise
+        self._unsent = ("", "")
         self._sent.append(message.text)
-        sent = await self._service.send(self._key, request)
+        if sent.queued == "interrupted":
+            self._done_here.add(f"stop:{before}")
+        await self._say_sent(sent)
+
+    async def _say_sent(self, sent: SentMessage) -> None:
         if sent.run_id:
             self.run_id = sent.run_id
             self.screen.busy("thinking")
             self._news.set()
-        if sent.queued != "started":
+        if sent.duplicate:
+            self.screen.line("  it had arrived already")
+        elif sent.queued != "started":
             self.screen.line(f"  {await self._what_became(sent)}")
         for problem in sent.problems:
             self.screen.line(f"  {CROSS} {problem}")

@@ -87,7 +87,8 @@ class LiveTurn:
 
     def _on_message_retry(self, data: dict[str, Any]) -> None:
         self.end()
-        self.note = str(data["text"])
+        seconds = round((data.get("in_ms") or 0) / 1000)
+        self.note = f"{data['text']}; it is asked again in {seconds} s"
 
     def _on_message_slow(self, data: dict[str, Any]) -> None:
         self.note = str(data["text"])

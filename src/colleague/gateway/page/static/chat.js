@@ -181,6 +181,7 @@ if (form) {
     toEnd();
   });
 }
+document.body.addEventListener("htmx:afterSwap", (event) => { if (event.detail.target === notice) toEnd(); });
 document.body.addEventListener("htmx:sendError", () => say("The gateway does not answer. What you wrote is still here; send it again.", true));
 document.body.addEventListener("htmx:responseError", (event) => {
   const told = new DOMParser().parseFromString(event.detail.xhr.responseText, "text/html");
