@@ -24,6 +24,7 @@ from colleague.store.run import Run
 
 LOOK_SECONDS = 1.0
 MOST_WAITING = 2000
+MOST_ANSWERS = 500
 LOOKED_AT = (
     "message_start",
     "message_end",
@@ -37,6 +38,31 @@ LOOKED_AT = (
 Queue = asyncio.Queue[RunEvent | None]
 
 
+@dataclass
+class AnswerSoFar:
+    """The answer that a run is writing, for who comes to follow it in the middle."""
+
+    start: RunEvent
+    text: list[str] = field(default_factory=list)
+    thinking: list[str] = field(default_factory=list)
+
+    def take(self, event: RunEvent) -> None:
+        if event.kind == "message_retry":
+            self.text, self.thinking = [], []
+            return
+        if event.data.get("void"):
+            self.text = []
+        self.text.append(event.data.get("text", ""))
+        self.thinking.append(event.data.get("thinking", ""))
+
+    def events(self) -> Iterator[RunEvent]:
+        """The same as if it had been heard from its beginning."""
+        yield self.start
+        for name, said in (("thinking", "".join(self.thinking)), ("text", "".join(self.text))):
+            if said:
+                yield RunEvent("message_update", self.start.run_id, {name: said})
+
+
 class RunWatchers:
     """One watcher of the bus for all who follow. One who does not keep up misses text, nothing else.
 
@@ -46,6 +72,7 @@ class RunWatchers:
     def __init__(self, bus: Bus) -> None:
         self._watching: dict[str, set[Queue]] = {}
         self._behind: set[Queue] = set()
+        self._answers: dict[str, AnswerSoFar] = {}
         self._closed = False
         self.stop_watching = bus.watch(self._on_event)
 
@@ -68,6 +95,9 @@ class RunWatchers:
         queue: Queue = asyncio.Queue()
         if self._closed:
             queue.put_nowait(None)
+        elif answer := self._answers.get(run_id):
+            for event in answer.events():
+                queue.put_nowait(event)
         self._watching.setdefault(run_id, set()).add(queue)
         try:
             yield queue
@@ -78,6 +108,7 @@ class RunWatchers:
                 del self._watching[run_id]
 
     def _on_event(self, event: RunEvent) -> None:
+        self._note_answer(event)
         for queue in self._watching.get(event.run_id, ()):
             if event.kind == "message_start":
                 self._behind.discard(queue)
@@ -85,6 +116,17 @@ class RunWatchers:
                 self._behind.add(queue)
             else:
                 queue.put_nowait(event)
+
+    def _note_answer(self, event: RunEvent) -> None:
+        if event.kind == "message_start":
+            self._answers[event.run_id] = AnswerSoFar(event)
+            if len(self._answers) > MOST_ANSWERS:  # a run that was ended from outside tells no end
+                self._answers.pop(next(iter(self._answers)))
+        elif event.kind in ("message_update", "message_retry"):
+            if answer := self._answers.get(event.run_id):
+                answer.take(event)
+        elif event.kind in ("message_end", "agent_end", "run_status"):
+            self._answers.pop(event.run_id, None)
 
 
 @dataclass(frozen=True)

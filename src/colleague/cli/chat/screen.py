@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
@@ -20,6 +21,7 @@ from prompt_toolkit.patch_stdout import patch_stdout
 from prompt_toolkit.styles import Style
 from rich.console import Console
 from rich.markdown import Markdown
+from rich.padding import Padding
 from rich.text import Text
 
 from colleague.cli.output import harmless
@@ -109,7 +111,11 @@ class Screen:
         return typed
 
     def line(self, text: str, style: str = "dim") -> None:
-        self.show(Text(harmless(text), style=style))
+        """A line that is indented stays so where it is wrapped."""
+        inside = text.lstrip(" ")
+        shown = Text(harmless(inside if "\n" not in text else text), style=style)
+        indent = len(text) - len(inside) if "\n" not in text else 0
+        self.show(Padding(shown, (0, 0, 0, indent), expand=False) if indent else shown)
 
     def answer(self, block: str) -> None:
         self.show(Markdown(_with_breaks(harmless(block)), hyperlinks=False))
@@ -173,7 +179,7 @@ class Screen:
         width = self._width - 1
         found: list[str] = []
         for line in harmless(self._under_way[-4000:]).splitlines():
-            found += [line[at : at + width] for at in range(0, len(line), width)] or [""]
+            found += wrap(line, width, drop_whitespace=False) or [""]
         return found[-MOST_LIVE_LINES:]
 
     def _bindings(self) -> KeyBindings:

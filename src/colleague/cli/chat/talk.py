@@ -160,6 +160,7 @@ class Chat:
                 if reply.message:
                     await self._send(reply.message, reply.message)
         except TROUBLE as error:
+            self._trouble = error.message
             self._say_error(error)
         return reply
 
@@ -216,6 +217,8 @@ class Chat:
         if event.kind in NEWS:
             self._news.set()
             self._question_news.set()
+        elif event.kind == "gateway_lost":  # whoever watches looks at once, and says so
+            self._news.set()
 
     async def _rest(self, news: asyncio.Event, pause: float) -> None:
         """Until there are news, or for so long; longer where the session tells of itself."""
@@ -235,6 +238,8 @@ class Chat:
                     continue
                 await self._show_items()
                 self.screen.busy("")
+                if self._trouble:
+                    self.screen.line(f"  {TICK} it answers again", "green")
                 self._trouble = ""
             except TROUBLE as error:
                 self._say_trouble(error)
