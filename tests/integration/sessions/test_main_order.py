@@ -13,11 +13,13 @@ from typing import Any
 import pytest
 
 from colleague.config import load_settings
+from colleague.experts.delivery.main_arrival import MainArrival
 from colleague.experts.install import install_expert
 from colleague.experts.registry import set_enabled
 from colleague.packages.source import Source
 from colleague.plugins.enabling import enable_plugin
 from colleague.store.outbox import OutboxMessage, outbox_of
+from colleague.store.run import get_run
 from tests.integration.experts.package import CLERK, Package, process
 from tests.integration.sessions.room import House, Room, acting, house
 from tests.office import finished
@@ -83,6 +85,20 @@ def test_why_there_is_no_result_is_there_before_the_next_turn(
 
     once = {"retry": {"max_attempts": 1}, "on_failure": "escalate"}
     acting(home_with_clerk(tmp_path, experts, {"error": "not_found"}, execution=once), acts)
+
+
+def test_that_it_is_late_is_told_with_its_end(tmp_path: Path, experts: dict[str, Any]) -> None:
+    place = home_with_clerk(tmp_path, experts, finished(BOOKED), delivery={"sla": "1h"})
+
+    async def acts(room: Room) -> None:
+        fired = await room.service.fire(CLERK, "order", {"id": "7"})
+        place.clock.move(seconds=7200)
+        await room.database.write(lambda tx: MainArrival().arrive(tx, get_run(tx, str(fired.run_id))))
+        [(role, text)] = await room.texts()
+        assert role == "event"
+        assert "no result after 3600 seconds" in text
+
+    acting(place, acts)
 
 
 def test_a_relayed_result_has_its_turn_before_the_next_message(

@@ -15,6 +15,7 @@ from colleague.store.activity_lines import tell_unread
 from colleague.store.main_news import arrive_in_main
 from colleague.store.outbox import OutboxMessage, cancel_sending, outbox_of
 from colleague.store.run import Run
+from colleague.store.sla import note_late_end
 from colleague.store.tx import Tx
 
 
@@ -47,6 +48,7 @@ class MainArrival:
         """Everything that the run has to tell in main and that is not there yet. The lane is locked."""
         if run.lane != MAIN_SESSION:
             return
+        note_late_end(tx, run)  # the end of the run would tell it, too late for this
         waiting = [each for each in outbox_of(tx, run.id) if each.status == "waiting"]
         found = [self._as_sent(tx, each) for each in waiting if each.channel == MAIN_CHANNEL]
         messages = [each for each in found if each is not None]
