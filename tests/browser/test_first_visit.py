@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,15 @@ from colleague.cli.demo_page import MAILS
 from colleague.experts.practice import EXPERT, TRIGGER, Practice, receive_mail
 from tests.browser.person import MILLISECONDS, person
 from tests.integration.gateway.harness import House, Running
+
+PIPELINE = """Two of the five open deals, 107,000 USD together:
+
+| deal | stage | amount | why now |
+|---|---|---:|---|
+| Brightwell paging | proposal | 62,000 USD | quiet for 23 days, and we owe them a security overview |
+| Acme on-call rollout | evaluation | 45,000 USD | Sarah has a budget and asks for a price |
+
+Shall I ask *radiant-sales-expert* to prepare the overview for Elena?"""
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +71,36 @@ def test_the_mail_of_the_demo_in_the_inbox(browser: Browser, empty: Running, pic
         expect(page.get_by_role("button", name="Approve", exact=True).first).to_be_visible()
         page.locator("#questions").evaluate("heading => heading.scrollIntoView()")
         page.screenshot(path=pictures / "inbox.png")
+
+
+def test_an_expert_asks_in_the_chat_and_is_answered_there(
+    browser: Browser, empty: Running, pictures: Path
+) -> None:
+    """The picture of docs/chat.md: an answer of the main agent, and a question that came by itself."""
+    (empty.home.root / "talk.yaml").write_text(json.dumps({"replies": [{"text": PIPELINE}]}))
+    practice = Practice(empty.home, empty.home.workspace)
+    with person(browser, empty.url, path="/chat") as page:
+        for typed in ("/model script/talk.yaml", "Which deals need me this week?"):
+            page.get_by_label("Message", exact=True).fill(typed)
+            page.keyboard.press("Enter")
+            expect(page.get_by_label("Message", exact=True)).to_be_empty()
+        expect(page.locator("#items")).to_contain_text("Two of the five open deals", timeout=MILLISECONDS)
+        event = {"payload": receive_mail(practice.database, *MAILS[2])}
+        assert empty.post(f"/api/triggers/{EXPERT}/{TRIGGER}/fire", event).status_code == 202
+        card = page.locator(".item article.question", has_text="d-fjordbank")
+        expect(card).to_contain_text("Jonas sets a date for the pilot", timeout=MILLISECONDS)
+        page.evaluate("window.scrollTo(0, document.documentElement.scrollHeight)")
+        page.screenshot(path=pictures / "chat.png")
+        card.get_by_role("button", name="Approve", exact=True).click()
+        decided = page.locator(".item", has_text="asked about crm.update_deal_stage").last
+        expect(decided).to_contain_text("approved by operator", timeout=MILLISECONDS)
+        draft = page.locator(".item article.question", has_text="the first works for us")
+        draft.get_by_label("What came of it").fill("Sent on")
+        [left] = [each for each in waiting(empty) if "first works for us" in json.dumps(each)]
+        done = {"decision": "done", "digest": left["digest"], "by": "anna"}
+        assert empty.post(f"/api/approvals/{left['id']}", done).status_code == 200
+        told = page.locator(".item", has_text="left a draft of email.send").last
+        expect(told).to_contain_text("done by anna", timeout=MILLISECONDS)
 
 
 def waiting(gateway: Running) -> list[dict[str, Any]]:
