@@ -15,7 +15,7 @@ from colleague.gateway.page.fields import ReadableField, readable_fields
 from colleague.gateway.page.inbox_list import Question, question_of
 from colleague.gateway.page.markdown import markdown_html
 from colleague.home import Home
-from colleague.run_document import QUESTIONS
+from colleague.run_document import QUESTIONS, ApprovalDocument
 from colleague.session_document import ItemDocument
 from colleague.store.approvals import Approval
 from colleague.store.main_news import LEARNING, SOURCE
@@ -95,7 +95,7 @@ def _told(message: OutboxMessage, body: dict[str, Any]) -> ShownDelivery:
     )
 
 
-def _outputs(given: Any) -> dict[str, Sequence[ReadableField]]:
+def _outputs(given: Any) -> Mapping[str, Sequence[ReadableField]]:
     outputs = given if isinstance(given, dict) else {}
     objects = {name: value for name, value in outputs.items() if isinstance(value, dict)}
     rest = readable_fields({name: value for name, value in outputs.items() if name not in objects})
@@ -106,7 +106,7 @@ def _outputs(given: Any) -> dict[str, Sequence[ReadableField]]:
 def _readable(question: Question) -> Question:
     """A learning without what only programs need."""
     arguments = question.approval["arguments"]
-    if question.approval["operation"] != LEARNING or not isinstance(arguments, dict):
+    if not _is_learning(question.approval) or not isinstance(arguments, dict):
         return question
     kept = {name: arguments[name] for name in FIELDS if name in arguments}
     return replace(question, approval={**question.approval, "arguments": kept})
@@ -115,8 +115,13 @@ def _readable(question: Question) -> Question:
 def _question_head(question: Question) -> str:
     """What a card that is folded says."""
     asked = question.approval
-    if asked["operation"] == LEARNING and isinstance(asked["arguments"], dict):
+    if _is_learning(asked) and isinstance(asked["arguments"], dict):
         return f"{asked['expert']} wants to remember: {asked['arguments'].get('title', '')}"
     if asked["kind"] == "draft":
         return f"{asked['expert']} left a draft of {asked['operation']}"
     return f"{asked['expert']} asked about {asked['operation']}"
+
+
+def _is_learning(asked: ApprovalDocument) -> bool:
+    """One that a person writes down himself is a draft."""
+    return asked["kind"] == "learning" or asked["operation"] == LEARNING
