@@ -34,7 +34,7 @@ def narrative(
     drafts = [name for name, call in called if _is_draft(call)]
     texts = "examples of its author" if written else "placeholders"
     sentences = [f"This was a rehearsal of {what}: no model was asked, and the texts in it are {texts}."]
-    if not written:
+    if not written or any(_how(call) for _, call in called):
         sentences.append(f"It called {_named(operations)}." if operations else "It called no operation.")
     if drafts and not written:
         sentences.append(f"As a draft for a person waits {_named(drafts)}.")
