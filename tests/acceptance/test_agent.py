@@ -135,7 +135,7 @@ def test_a_message_during_a_turn_waits_for_its_own_answer(office: Office, mode: 
         with serving(colleague), started(colleague, "agent", "slow") as first:
             model.asked(0)
             with started(colleague, "agent", "quick") as second:
-                second.until(lambda each: any("at work" in line or "run " in line for line in each.err))
+                second.until(lambda each: any("Waiting" in line or "run " in line for line in each.err))
                 if mode != "interrupt":
                     model.say(0, "Slowly.")
                 assert model.told(1) == ["slow", "quick"]
@@ -143,8 +143,9 @@ def test_a_message_during_a_turn_waits_for_its_own_answer(office: Office, mode: 
                 second.until(lambda each: "Quickly.\n" in each.out)
                 said = list(second.err)
             first.child.wait(120)
-    word = {"collect": "collected", "steer": "steered"}.get(mode, "queued")
-    assert mode == "interrupt" or any(f"{word}: another turn is at work" in line for line in said)
+    told = {"collect": "together with what else comes", "steer": "reads it before its next step"}
+    waits = told.get(mode, "gets a turn of its own")
+    assert mode == "interrupt" or any(waits in line for line in said)
     runs = colleague.ok("run", "list", "--json").json
     expected = ["completed", "cancelled"] if mode == "interrupt" else ["completed", "completed"]
     assert [run["outcome"] for run in runs] == expected
