@@ -42,8 +42,16 @@ class TroubleDocument(TypedDict):
     next_try_at: str | None
 
 
+class ForkDocument(TypedDict):
+    """The other run of a fork, and the step of the first one at which the second began."""
+
+    id: str
+    step: int
+
+
 class RunBrief(TypedDict):
-    """What a list shows of a run. `rehearsal` is true of one that no model thought about."""
+    """What a list shows of a run. `rehearsal` is true of one that no model thought about. `forked_from` is
+    the run at a step of which it began."""
 
     id: str
     expert: str
@@ -58,6 +66,7 @@ class RunBrief(TypedDict):
     trouble: TroubleDocument | None
     dry_run: DryRun
     rehearsal: bool
+    forked_from: ForkDocument | None
 
 
 class AheadDocument(TypedDict):
@@ -91,7 +100,8 @@ class StepDocument(TypedDict):
 
 
 class CallDocument(TypedDict):
-    """One call. `result` has `text`, and `source` where it is known; private text is left out."""
+    """One call. `result` has `text`, and `source` where it is known; private text is left out. `taken_from`
+    is the run that made it, where a fork only took over what came of it."""
 
     id: str
     session: str
@@ -100,6 +110,7 @@ class CallDocument(TypedDict):
     arguments: Any
     status: str
     sends: int
+    taken_from: str | None
     result: dict[str, Any] | None
     is_error: bool
     started_at: str | None
@@ -231,8 +242,8 @@ class RunDocument(RunBrief):
 
     `model` is what it thinks with, as provider/model; empty when that cannot be said. `ahead` is the run that
     it stands behind in its lane, `blocked_by` the same when that one waits for a person. `turns` counts the
-    answers of its model. `parent_run` handed the work over, `child_runs` were handed work. One that waits on
-    nobody waits for a child. `result` is null until it is done, or waits."""
+    answers of its model. `parent_run` handed the work over, `child_runs` were handed work, `forks` began at a
+    step of it. One that waits on nobody waits for a child. `result` is null until it is done, or waits."""
 
     version: str
     model: str
@@ -251,6 +262,7 @@ class RunDocument(RunBrief):
     calls: list[CallDocument]
     approvals: list[str]
     child_runs: list[str]
+    forks: list[ForkDocument]
     outputs: Any
     narrative: str | None
     delivery: MessageDocument | None

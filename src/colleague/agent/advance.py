@@ -79,8 +79,8 @@ class Advancer:
         try:
             if taken.poisonous:
                 raise Failed("crashed the worker")
-            # nobody has had it before the first take, so there is nothing to load
-            begun = taken.hold.epoch > 1
+            # nobody has had it before the first take, so there is nothing to load but what a fork took over
+            begun = taken.hold.epoch > 1 or taken.run.took_over
             if self.hooks.has(BeforeAgentStart.hook):
                 session = await with_agent_start(session, begun=begun)
             await _converse_in_time(session, begun=begun)

@@ -22,6 +22,7 @@ from colleague.store.approvals import Approval, Ask, approvals_about, approvals_
 from colleague.store.chat_answers import ChatTarget, ChatWords, tell_chat
 from colleague.store.claims import Taken, attempt_error, keep_progress
 from colleague.store.delegations import end_call
+from colleague.store.forks import TAKEN_OVER
 from colleague.store.grants import Grant, live_grants
 from colleague.store.inbox import has_steered, take_steered
 from colleague.store.journal import Call, Message, NewCall
@@ -303,6 +304,12 @@ class Conversation:
     @property
     def turns(self) -> int:
         return sum(1 for messages in self._parsed if messages and messages[0].kind == "response")
+
+    @property
+    def turns_made(self) -> int:
+        """Without those that a fork took over."""
+        pairs = zip(self._messages, self._parsed, strict=True)
+        return sum(1 for each, said in pairs if each.attempt != TAKEN_OVER and said[0].kind == "response")
 
     @property
     def is_empty(self) -> bool:

@@ -13,26 +13,31 @@ from colleague.store.journal import Call
 
 CHANGED = "A person changed the arguments before saying yes; it was done with these:"
 CHANGED_BY_PLUGIN = "A plugin changed the arguments before anybody judged them; the call is this one:"
+PERSON = "person:"
+"""Before the name of whoever changed the arguments; a plugin's name has no colon."""
 MAY_HAVE_HAPPENED = "The tool reported an error, but what was asked may have happened."
 
 
 def presenter(limit: int, approvals: Iterable[Approval] = ()) -> Callable[[Call], str]:
     """`approvals` are the questions about the calls: a yes may have changed what was done."""
-    edits = {each.call_id: each for each in approvals if each.status == "decided" and _is_edit(each)}
+    edits = {each.call_id: each for each in approvals if is_edit(each)}
 
     def shown(call: Call) -> str:
         text, edit = present(Result.of(call), limit), edits.get(call.id)
-        if edit is None and call.changed_by:
-            return f"{CHANGED_BY_PLUGIN}\n{wrapped(call.arguments, f'plugin:{call.changed_by}')}\n{text}"
-        if edit is None:
+        by = f"{PERSON}{edit.decided_by}" if edit else call.changed_by
+        if not by:
             return text
-        return f"{CHANGED}\n{wrapped(call.arguments, f'person:{edit.decided_by}')}\n{text}"
+        if by.startswith(PERSON):
+            return f"{CHANGED}\n{wrapped(call.arguments, by)}\n{text}"
+        return f"{CHANGED_BY_PLUGIN}\n{wrapped(call.arguments, f'plugin:{by}')}\n{text}"
 
     return shown
 
 
-def _is_edit(approval: Approval) -> bool:
-    return approval.decision == "approve" and approval.answer is not None
+def is_edit(approval: Approval) -> bool:
+    """Whether a person said yes to other arguments than were asked about."""
+    decided = approval.status == "decided" and approval.decision == "approve"
+    return decided and approval.answer is not None
 
 
 def present(result: Result, limit: int) -> str:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from colleague.cli.expert_run import RunCommand, rehearse, run
+from colleague.cli.dry_run import DryRunCommand
+from colleague.cli.expert_run import rehearse, run
 from colleague.cli.options import ExpertArgument, HomeOption, JsonOption, YesOption
 from colleague.cli.shell_completion import complete_expert
 
@@ -357,5 +358,5 @@ def _pair(text: str) -> tuple[str, str]:
     return operation, target
 
 
-app.command(cls=RunCommand)(run)
+app.command(cls=DryRunCommand)(run)
 app.command()(rehearse)

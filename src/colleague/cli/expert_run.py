@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
-from colleague.cli.options import ExpertArgument, HomeOption, JsonOption
+from colleague.cli.dry_run import DryRunOption, dryness
+from colleague.cli.options import ExpertArgument, HomeOption, JsonOption, ModelOption, WaitOption
 from colleague.cli.shell_completion import complete_process
 
 if TYPE_CHECKING:
@@ -17,22 +16,13 @@ if TYPE_CHECKING:
     from colleague.home import Home
     from colleague.packages.package import Package
     from colleague.packages.process import Process
-    from colleague.run_document import DryRun, RunDocument
+    from colleague.run_document import RunDocument
     from colleague.runtime.requests import AcceptedEvent
 
 ProcessOption = Annotated[
     str,
     typer.Option("--process", metavar="P", help="Run this process.", autocompletion=complete_process),
 ]
-
-
-class DryRunWord(StrEnum):
-    """The values of --dry-run."""
-
-    PLAIN = "plain"
-    STRICT = "strict"
-
-
 InputOption = Annotated[
     list[str] | None,
     typer.Option("--input", metavar="NAME=VALUE", help="An input of the process; repeatable."),
@@ -44,16 +34,9 @@ def run(
     task: Annotated[str, typer.Argument(metavar="TASK", help="A task in your own words.")] = "",
     process: ProcessOption = "",
     inputs: InputOption = None,
-    dry_run: Annotated[
-        DryRunWord | None,
-        typer.Option(
-            "--dry-run",
-            help="Describe what needs a person instead of doing it; what needs nobody really runs. "
-            "--dry-run=strict also describes that, unless it only reads.",
-        ),
-    ] = None,
-    model: Annotated[str, typer.Option("--model", help="Use this model, as provider/model.")] = "",
-    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until it ends or asks.")] = True,
+    dry_run: DryRunOption = None,
+    model: ModelOption = "",
+    wait: WaitOption = True,
     home: HomeOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -73,29 +56,16 @@ def run(
         raise UsageError("--input belongs to --process", hint="put it into the task's text")
     package = _package(Home.find(home), name)
     given = _inputs(package, process, inputs or []) if process else {}
-    asked = RunRequest(name, task, process, given, model, _dryness(dry_run))
+    asked = RunRequest(name, task, process, given, model, dryness(dry_run))
 
     async def go(using: Client) -> int:
         accepted = await using.runs.start(asked)
         if wait:
             return await _follow(using, package, str(accepted.run_id), as_json)
-        _leave(accepted, as_json)
+        say_accepted(accepted, as_json)
         return 0
 
     end_with(with_client(home, go))
-
-
-class RunCommand(TyperCommand):
-    """`--dry-run` alone is `--dry-run=plain`; only a value after `=` is one, so that a task may follow."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        end = args.index("--") if "--" in args else len(args)
-        options = ["--dry-run=plain" if each == "--dry-run" else each for each in args[:end]]
-        return super().parse_args(ctx, [*options, *args[end:]])
-
-
-def _dryness(word: DryRunWord | None) -> DryRun:
-    return "strict" if word is DryRunWord.STRICT else word is not None
 
 
 def rehearse(
@@ -145,7 +115,8 @@ def _inputs(package: Package, name: str, given: list[str]) -> dict[str, Any]:
     return parse_inputs(find_process(package, name), given)
 
 
-def _leave(accepted: AcceptedEvent, as_json: bool) -> None:
+def say_accepted(accepted: AcceptedEvent, as_json: bool) -> None:
+    """For a run that nobody waits for."""
     from colleague.cli.output import TICK, say_hint, say_json
     from colleague.run_document import short
 

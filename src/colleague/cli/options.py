@@ -28,3 +28,5 @@ LimitOption = Annotated[int, typer.Option("--limit", min=1, help="How many to sh
 AfterOption = Annotated[
     str, typer.Option("--after", metavar="ID", help="Go on after this one, the last of what was shown.")
 ]
+ModelOption = Annotated[str, typer.Option("--model", help="Use this model, as provider/model.")]
+WaitOption = Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until it ends or asks.")]

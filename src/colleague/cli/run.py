@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from colleague.cli.options import AfterOption, HomeOption, JsonOption, LimitOption
+from colleague.cli.dry_run import DryRunCommand, DryRunOption, dryness
+from colleague.cli.options import AfterOption, HomeOption, JsonOption, LimitOption, ModelOption, WaitOption
 from colleague.cli.shell_completion import complete_expert, complete_run
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from colleague.cli.client import Client
     from colleague.run_document import RunBrief
+    from colleague.runtime.requests import ForkRequest
     from colleague.store.paging import Page
     from colleague.store.run import Run
     from colleague.store.tx import Tx
@@ -218,6 +220,41 @@ async def _retry(using: Client, ending: str, given: list[str], as_json: bool) ->
     run_id = await using.service.retry(document["id"], changed_inputs(using.home, document, given))
     documents = await using.follow([run_id], quiet=as_json, before=[document])
     return await say_documents(using.runs, documents, as_json=as_json)
+
+
+@app.command(cls=DryRunCommand)
+def fork(
+    run: RunArgument,
+    from_step: Annotated[int, typer.Option("--from-step", metavar="N", help="The step to begin at, from 1.")],
+    model: ModelOption = "",
+    dry_run: DryRunOption = None,
+    wait: WaitOption = True,
+    home: HomeOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Begin a new run at a step of this one, which stays as it is: same inputs, same package version.
+
+    What was done before that step is taken over, and not done again. From there on everything is done
+    anew, and a person is asked anew. A step begins when the one before it is marked. State files are as
+    they are now, not as they were then. The fork of a dry run is a dry run."""
+    from colleague.cli.client import with_client
+    from colleague.cli.run_view import end_with
+    from colleague.runtime.requests import ForkRequest
+
+    asked = ForkRequest(run, from_step, model, dryness(dry_run))
+    end_with(with_client(home, lambda using: _fork(using, asked, wait, as_json)))
+
+
+async def _fork(using: Client, asked: ForkRequest, wait: bool, as_json: bool) -> int:
+    from colleague.cli.expert_run import say_accepted
+    from colleague.cli.run_view import say_documents
+
+    accepted = await using.service.fork(asked)
+    if not wait:
+        say_accepted(accepted, as_json)
+        return 0
+    documents = await using.follow([str(accepted.run_id)], quiet=as_json)
+    return await say_documents(using.service, documents, as_json=as_json)
 
 
 @app.command()

@@ -60,6 +60,11 @@ def _head(document: RunDocument) -> list[str]:
         lines.append(f"  handed over by run {short(document['parent_run'])}")
     if document["child_runs"]:
         lines.append(f"  handed over to: {', '.join(map(short, document['child_runs']))}")
+    if origin := document["forked_from"]:
+        lines.append(f"  forked from {short(origin['id'])}, step {origin['step']}")
+    if document["forks"]:
+        made = (f"{short(each['id'])} (step {each['step']})" for each in document["forks"])
+        lines.append(f"  forks: {', '.join(made)}")
     if document["event_id"]:
         lines.append(f"  event: {document['event_id']}")
     return lines
@@ -89,15 +94,16 @@ def _calls(document: RunDocument) -> Iterator[str]:
             continue
         arguments = _cut(json.dumps(call["arguments"], ensure_ascii=False), ARGUMENT_CHARS)
         inner = "  " if not call["session"].startswith(MAIN_TRANSCRIPT) else ""
-        yield f"  {inner}{call['operation']} ({call['tier']}) {arguments}: {_call_end(call)}"
+        made = f" in run {short(call['taken_from'])}" if call["taken_from"] else ""
+        yield f"  {inner}{call['operation']} ({call['tier']}) {arguments}: {_call_end(call, made)}"
 
 
-def _call_end(call: CallDocument) -> str:
-    """What became of a call, how long it took where that is worth a word, and why or with what result."""
+def _call_end(call: CallDocument, made: str) -> str:
+    """What became of a call, where, how long it took where that is worth a word, and with what result."""
     word = "failed" if call["is_error"] and call["status"] == "finished" else str(call["status"])
     result = plain(" ".join(((call["result"] or {}).get("text") or "").split()))
     told = f": {_cut(result, REASON_CHARS if call['is_error'] else RESULT_CHARS)}" if result else ""
-    return f"{word.replace('_', ' ')}{_duration(call)}{told}"
+    return f"{word.replace('_', ' ')}{made}{_duration(call)}{told}"
 
 
 def _cut(text: str, most: int) -> str:
@@ -120,7 +126,8 @@ def _refused(document: RunDocument) -> Iterator[str]:
 
 def refused_text(document: RunDocument) -> str:
     """How many calls were refused; empty when none was."""
-    refused = [each for each in document["calls"] if each["status"] in ("refused", "not_run")]
+    own = [each for each in document["calls"] if not each["taken_from"]]
+    refused = [each for each in own if each["status"] in ("refused", "not_run")]
     return f"{len(refused)} of its calls {'was' if len(refused) == 1 else 'were'} refused" if refused else ""
 
 

@@ -48,9 +48,12 @@ def status_word(document: RunBrief | RunDocument) -> str:
 
 
 def list_word(document: RunBrief) -> str:
-    """The same in a list, where a run that did nothing for real says so."""
-    kind = " (rehearsal)" if document["rehearsal"] else " (dry run)" if document["dry_run"] else ""
-    return status_word(document) + kind
+    """The same in a list, where a fork, and a run that did nothing for real, say so."""
+    kind = "rehearsal" if document["rehearsal"] else "dry run" if document["dry_run"] else ""
+    origin = document["forked_from"]
+    fork = f"fork of {short(origin['id'])}" if origin else ""
+    kinds = ", ".join(filter(None, (kind, fork)))
+    return status_word(document) + (f" ({kinds})" if kinds else "")
 
 
 def _seconds(seconds: float) -> str:

@@ -210,6 +210,14 @@ class RetryAsked(Asked):
     inputs: JsonObject = Field(default_factory=dict)
 
 
+class ForkAsked(Asked):
+    """Without `model` the fork thinks with what the run was asked to think with."""
+
+    from_step: Annotated[int, Field(ge=1, le=10_000)]
+    model: Annotated[str, Field(max_length=200)] = ""
+    dry_run: bool | Literal["strict"] = False
+
+
 class CancelAsked(Asked):
     note: Annotated[str, Field(max_length=10_000)] = "cancelled through the API"
 

@@ -13,6 +13,7 @@ from colleague.agent.prompt.workspace_files import file_problems
 from colleague.clock import iso
 from colleague.errors import ColleagueError
 from colleague.experts.launch_acceptance import accept_one
+from colleague.experts.runs.fork import planned_fork
 from colleague.experts.runs.retry import drop_dead_letter, retry_run
 from colleague.experts.workspace.restore import restore_file
 from colleague.person_document import ApprovalLink
@@ -26,8 +27,10 @@ from colleague.runtime.requests import (
     AcceptedEvent,
     DecisionAnswer,
     DecisionRequest,
+    ForkRequest,
     Refusal,
 )
+from colleague.store.accept import Accepted
 from colleague.store.approvals import (
     AlreadyDecided,
     get_approval,
@@ -158,6 +161,21 @@ class LocalService(LocalRuns, LocalSessions, LocalAdmin, LocalExpertChanges):
         change = Change("run.retry", run_id, found.expert, run_id, {"changed": sorted(changes or {})})
         await retry_run(self._audited(change), self.home, run_id, changes or {})
         return run_id
+
+    async def fork(self, asked: ForkRequest) -> AcceptedEvent:
+        self._require_enforced()
+        run_id = await self._run_id(asked.run)
+        found = await self.database.read(lambda tx: get_run(tx, run_id))
+        wanted = {"by": self.origin.who, "model": asked.model, "dry_run": asked.dry_run}
+        fork = await asyncio.to_thread(planned_fork, self._preflight, found, asked.from_step, **wanted)
+        about = {"step": fork.step, "model": fork.model, "dry_run": fork.dry_run}
+
+        def work(tx: Tx) -> Accepted:
+            accepted = fork.start(tx, run_id)
+            self._note(tx, Change("run.fork", run_id, found.expert, accepted.run_id, about))
+            return accepted
+
+        return accepted_event(await self.database.write(work))
 
     async def resume_run(self, run: str) -> bool:
         self._require_enforced()

@@ -37,6 +37,7 @@ from colleague.runtime.requests import (
     AcceptedEvent,
     DecisionAnswer,
     DecisionRequest,
+    ForkRequest,
     GivenGrant,
     MessageRequest,
     Refusal,
@@ -230,6 +231,10 @@ class RemoteService(RemoteAdmin, RemoteExperts):
     async def retry(self, run: str, changes: dict[str, Any] | None = None) -> str:
         answer = await self._ask("POST", f"/api/runs/{_path(run)}/retry", {"inputs": changes or {}})
         return str(answer["run_id"])
+
+    async def fork(self, asked: ForkRequest) -> AcceptedEvent:
+        body = {"from_step": asked.from_step, "model": asked.model, "dry_run": asked.dry_run}
+        return _accepted(await self._ask("POST", f"/api/runs/{_path(asked.run)}/fork", body))
 
     async def resume_run(self, run: str) -> bool:
         return bool((await self._ask("POST", f"/api/runs/{_path(run)}/resume"))["resumed"])

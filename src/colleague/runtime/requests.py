@@ -88,6 +88,16 @@ class RunRequest:
 
 
 @dataclass(frozen=True)
+class ForkRequest:
+    """A run, and the step at which another one of the same work is to begin."""
+
+    run: str
+    from_step: int
+    model: str = ""
+    dry_run: DryRun = False
+
+
+@dataclass(frozen=True)
 class DecisionRequest:
     """One decision. `digest` is what the person saw; empty takes the one that is stored now.
 

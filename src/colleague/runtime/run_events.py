@@ -164,12 +164,15 @@ class SentEvents:
         return event
 
     def of(self, snapshot: RunSnapshot) -> Iterator[RunEvent]:
-        """What the store has and was not told yet: answers, each before the calls it asks for.
+        """What the store has and was not told yet: answers, each before the calls it asks for. What a fork
+        took over did not happen in it.
 
         A call that was refused at once is told when those before it in its session have had their turn."""
         document, under_way = snapshot.document, set[str]()
         for call in document["calls"]:
             yield from self._message_events(snapshot, snapshot.answers_before(call["id"]))
+            if call["taken_from"]:
+                continue
             settled = call["result"] is not None
             if call["status"] in ("allowed", "started") and not settled:
                 under_way.add(call["session"])

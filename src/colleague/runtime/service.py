@@ -17,6 +17,7 @@ from colleague.runtime.requests import (
     AcceptedEvent,
     DecisionAnswer,
     DecisionRequest,
+    ForkRequest,
     MessageRequest,
     RunRequest,
     SentMessage,
@@ -170,6 +171,10 @@ class Service(RunService, AdminService, ExpertService, Protocol):
 
     async def retry(self, run: str, changes: dict[str, Any] | None = None) -> str:
         """Begins the next attempt of a run that ended badly; its whole id."""
+        ...
+
+    async def fork(self, asked: ForkRequest) -> AcceptedEvent:
+        """Begins a new run at a step of an earlier one, which stays as it is."""
         ...
 
     async def resume_run(self, run: str) -> bool:

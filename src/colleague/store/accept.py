@@ -61,6 +61,8 @@ class Arrival:
     transcript: str | None = None
     """Of the session in which the run is a turn."""
     parent_run: str | None = None
+    forked_from: str | None = None
+    forked_step: int | None = None
 
 
 @dataclass(frozen=True)
@@ -166,6 +168,8 @@ def start_run(
         kind=arrival.kind,
         transcript=arrival.transcript,
         parent_run=arrival.parent_run,
+        forked_from=arrival.forked_from,
+        forked_step=arrival.forked_step,
     )
     if arrival.sla:
         set_timer(tx, "sla", run_id, run_id, (received_at or tx.now) + arrival.sla.limit_ms)

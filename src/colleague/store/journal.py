@@ -105,6 +105,8 @@ class Call:
     target: str | None = None
     parked_from: str | None = None
     changed_by: str | None = None
+    taken_from: str | None = None
+    """The run that made it, when this one only took over what came of it."""
 
     @property
     def is_session(self) -> bool:

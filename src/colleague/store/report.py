@@ -26,6 +26,7 @@ from colleague.run_document import (
 from colleague.store.approvals import approvals_of, waits_for_person
 from colleague.store.chat_answers import ANSWER, result_message
 from colleague.store.delegations import child_runs
+from colleague.store.forks import TAKEN_OVER, forks_of
 from colleague.store.journal import Call, all_messages, read_calls, read_messages
 from colleague.store.lanes import head_of
 from colleague.store.model_requests import ModelRequestRow, model_requests_of
@@ -79,6 +80,7 @@ def run_document(tx: Tx, run_id: str) -> RunDocument:
         "calls": [_call(call) for call in calls_in_order(tx, run_id)],
         "approvals": [each.id for each in asked],
         "child_runs": child_runs(tx, run_id),
+        "forks": forks_of(tx, run_id),
         "outputs": json.loads(run.outputs) if run.outputs else None,
         "narrative": run.narrative,
         "delivery": _delivery(tx, run_id),
@@ -156,6 +158,7 @@ def _calls_by_position(tx: Tx, run_id: str) -> dict[int, list[str]]:
 _RESPONSES = select(func.count()).where(
     messages.c.run_id == bindparam("run"),
     messages.c.session == MAIN_TRANSCRIPT,
+    messages.c.attempt != TAKEN_OVER,
     # inside of a text the quotes would be escaped
     messages.c.body.contains('"kind":"response"', autoescape=True),
 )
@@ -236,6 +239,7 @@ def brief_document(run: Run) -> RunBrief:
         "trouble": trouble_document(run),
         "dry_run": run.dryness,
         "rehearsal": run.model.startswith(REHEARSAL_MODELS),
+        "forked_from": {"id": run.forked_from, "step": run.forked_step or 1} if run.forked_from else None,
     }
 
 
@@ -342,6 +346,7 @@ def _call(call: Call) -> CallDocument:
         "arguments": json.loads(call.arguments),
         "status": call.status,
         "sends": call.sends,
+        "taken_from": call.taken_from,
         "result": _result(call),
         "is_error": call.is_error,
         "started_at": iso(call.started_at, "milliseconds"),

@@ -66,10 +66,19 @@ class Run:
     """The run that handed this work over."""
     error_kind: str | None = None
     """Why it failed, as a word for programs; None when there is none."""
+    forked_from: str | None = None
+    """The run that this one is a fork of."""
+    forked_step: int | None = None
+    """The step of that run at which this one begins."""
 
     @property
     def dryness(self) -> DryRun:
         return "strict" if self.dry_run == _STRICT else bool(self.dry_run)
+
+    @property
+    def took_over(self) -> bool:
+        """Whether it has steps and messages of another run, which are never done again."""
+        return (self.forked_step or 1) > 1
 
 
 def stored_dry_run(dry_run: DryRun) -> int:

@@ -32,9 +32,9 @@ runs = _table(
     "runs",
     key="id",
     text="id event_id expert version digest process inputs session_key model lane status outcome error "
-    "narrative outputs worker sla kind trouble transcript parent_run error_kind",
+    "narrative outputs worker sla kind trouble transcript parent_run error_kind forked_from",
     number="seq ready attempt dispatch epoch stalls lease_until working_ms retry_at created_at started_at "
-    "ended_at dry_run sla_breached_at",
+    "ended_at dry_run sla_breached_at forked_step",
 )
 steps = _table(
     "steps", key="run_id number", text="run_id text status note", number="number attempt marked_at"
@@ -52,7 +52,7 @@ calls = _table(
     "calls",
     key="id",
     text="id run_id session tool_call_id operation server tool tier arguments digest status result note "
-    "target parked_from changed_by",
+    "target parked_from changed_by taken_from",
     number="position place repeatable sends is_error started_at ended_at",
 )
 sends = _table("sends", key="call_id number", text="call_id", number="number epoch started_at ended_at")

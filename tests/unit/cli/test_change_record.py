@@ -23,7 +23,15 @@ ASKS_THE_SERVICE = {
     *("approve", "reject", "respond", "done", "not-done", "resolve", "approval link", "grant revoke"),
     *("learning approve", "learning reject", "expert run", "trigger fire", "trigger pause", "trigger resume"),
     *("session send", "session reset", "session stop", "session compact", "session set", "canvas remove"),
-    *("state restore", "run resume", "run retry", "run cancel", "delivery read", "deadletter retry"),
+    *(
+        "state restore",
+        "run resume",
+        "run retry",
+        "run fork",
+        "run cancel",
+        "delivery read",
+        "deadletter retry",
+    ),
     *("deadletter drop", "mcp accept", "model auth order", "model auth clear-cooldown"),
     *("user add", "user link", "user sign-out", "user remove"),
 }

@@ -59,9 +59,10 @@ def escalate(tx: Tx, channel: str, run: Run, outcome: Outcome, error: str, priva
 
 
 def _context(tx: Tx, run: Run) -> dict[str, Any]:
-    """Inputs, steps, and the effects that were made."""
+    """Inputs, steps, and the effects that were made. What a fork took over was told before."""
     steps = [f"{step.number}. {step.text}: {step.status}" for step in steps_of(tx, run.id)]
-    made = [f"{call.operation}: {call.status}" for call in read_calls(tx, run.id) if call.server]
+    own = [call for call in read_calls(tx, run.id) if call.server and not call.taken_from]
+    made = [f"{call.operation}: {call.status}" for call in own]
     return {"inputs": json.loads(run.inputs), "steps": steps, "calls": made, "attempts": run.attempt}
 
 

@@ -229,7 +229,7 @@ class RunSpecBuilder:
             completion=OutputCompletion(self.process.outputs if self.process else (), self._open_steps),
             end_hooks=self._end_hooks,
             private=self._private,
-            starts_over=execution.idempotent,
+            starts_over=self._starts_over,
             ask_channel=channel,
             draft_channel=channel if tells_of_drafts else None,
             context=ContextRules.of(self.agent.settings),
@@ -274,12 +274,17 @@ class RunSpecBuilder:
             retries=self._retries,
             on_failure=OUTCOMES[self._execution.on_failure],
             end_hooks=self._end_hooks,
-            starts_over=self._execution.idempotent,
+            starts_over=self._starts_over,
         )
 
     @property
     def _execution(self) -> Execution:
         return self.process.execution if self.process else self.package.manifest.execution
+
+    @property
+    def _starts_over(self) -> bool:
+        """Whether the next attempt begins at the first step; a fork never does again what it took over."""
+        return self._execution.idempotent and not self.run.took_over
 
     @property
     def _retries(self) -> Retries:

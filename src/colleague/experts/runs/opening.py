@@ -68,7 +68,7 @@ class ProcessOpening:
         return "" if text is None else f"{path}, as it is now:\n{wrapped(text, f'file:{path}')}"
 
     async def again(self, run: Run, error: str) -> str:
-        if self.process.execution.idempotent:
+        if self.process.execution.idempotent and not run.took_over:
             return f"{attempt_failed(error)}\n[This one starts again from the first step.]"
         marks: list[StepMark] = []
         if self.process.execution.resume_from_execution_log and self.database is not None:

@@ -71,7 +71,7 @@ def _retry(tx: Tx, run_id: str, package: Package | None, inputs: dict[str, Any])
     process = package.process(run.process) if package else None
     if process is not None:
         texts = [step.text for step in process.steps]
-        renew_steps(tx, run_id, texts, keep=not process.execution.idempotent)
+        renew_steps(tx, run_id, texts, keep=run.took_over or not process.execution.idempotent)
     revive(tx, run_id)
 
 

@@ -17,6 +17,7 @@ from colleague.gateway.paging import PageAfter, link_next
 from colleague.gateway.schemas import (
     AcceptedDocument,
     CancelAsked,
+    ForkAsked,
     RetryAsked,
     RunAsked,
     RunCancelled,
@@ -25,7 +26,7 @@ from colleague.gateway.schemas import (
 from colleague.gateway.stream_options import StreamDep
 from colleague.gateway.streams import EVENT_STREAM, run_stream
 from colleague.run_document import RunBrief, RunDocument, RunOutcome
-from colleague.runtime.requests import RunRequest
+from colleague.runtime.requests import ForkRequest, RunRequest
 from colleague.store.lookup import full_id
 from colleague.store.paging import Page
 from colleague.store.report import brief_document
@@ -128,6 +129,15 @@ async def resume(id: str, here: GatewayDep) -> RunResumed:  # noqa: A002
 async def retry(id: str, here: GatewayDep, asked: RetryAsked | None = None) -> RunStarted:  # noqa: A002
     """Try a run that ended badly again, with changes to its inputs."""
     return RunStarted(run_id=await here.service.retry(id, (asked or RetryAsked()).inputs))
+
+
+@router.post(
+    "/runs/{id}/fork", status_code=202, response_model=AcceptedDocument, responses=with_token(404, 409)
+)
+async def fork(id: str, here: GatewayDep, asked: ForkAsked) -> AcceptedDocument:  # noqa: A002
+    """Begin a new run of the same work at a step of this one, which stays as it is."""
+    made = await here.service.fork(ForkRequest(id, asked.from_step, asked.model, asked.dry_run))
+    return AcceptedDocument(event_id=made.event_id, run_id=made.run_id, duplicate=made.duplicate)
 
 
 @router.get(
