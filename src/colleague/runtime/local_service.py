@@ -16,6 +16,7 @@ from colleague.experts.launch_acceptance import accept_one
 from colleague.experts.runs.fork import planned_fork
 from colleague.experts.runs.retry import drop_dead_letter, retry_run
 from colleague.experts.workspace.restore import restore_file
+from colleague.failpoints import failpoint
 from colleague.person_document import ApprovalLink
 from colleague.runtime.auth_profiles import AuthProfileControl
 from colleague.runtime.decisions import decide_one
@@ -166,8 +167,8 @@ class LocalService(LocalRuns, LocalSessions, LocalAdmin, LocalExpertChanges):
         self._require_enforced()
         run_id = await self._run_id(asked.run)
         found = await self.database.read(lambda tx: get_run(tx, run_id))
-        wanted = {"by": self.origin.who, "model": asked.model, "dry_run": asked.dry_run}
-        fork = await asyncio.to_thread(planned_fork, self._preflight, found, asked.from_step, **wanted)
+        wanted = (asked.from_step, self.origin.who, asked.model, asked.dry_run)
+        fork = await asyncio.to_thread(planned_fork, self._preflight, found, *wanted)
         about = {"step": fork.step, "model": fork.model, "dry_run": fork.dry_run}
 
         def work(tx: Tx) -> Accepted:
@@ -175,7 +176,9 @@ class LocalService(LocalRuns, LocalSessions, LocalAdmin, LocalExpertChanges):
             self._note(tx, Change("run.fork", run_id, found.expert, accepted.run_id, about))
             return accepted
 
-        return accepted_event(await self.database.write(work))
+        accepted = await self.database.write(work)
+        failpoint("fork.accepted")
+        return accepted_event(accepted)
 
     async def resume_run(self, run: str) -> bool:
         self._require_enforced()

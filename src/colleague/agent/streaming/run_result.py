@@ -38,7 +38,7 @@ def run_result(run: Run, document: RunDocument, answers: Sequence[AnswerText]) -
         "stop_reason": _stop_reason(run, answers),
         "error": _error(run),
         "pending_tool_calls": [_pending(call) for call in document["calls"] if _is_pending(call)],
-        "sent": [sent for call in document["calls"] if (sent := _sent(call)) is not None],
+        "sent": [sent for call in document["calls"] if not call["taken_from"] and (sent := _sent(call))],
         "session_id": run.transcript,
     }
 

@@ -90,7 +90,7 @@ class Fork:
 
 
 def planned_fork(
-    preflight: Preflight, run: Run, step: int, *, by: str, model: str = "", dry_run: DryRun = False
+    preflight: Preflight, run: Run, step: int, by: str, model: str = "", dry_run: DryRun = False
 ) -> Fork:
     """Raises ColleagueError when such a run would fail for a reason that is known already.
 
