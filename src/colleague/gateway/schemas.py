@@ -213,7 +213,7 @@ class RetryAsked(Asked):
 class ForkAsked(Asked):
     """Without `model` the fork thinks with what the run was asked to think with."""
 
-    from_step: Annotated[int, Field(ge=1, le=10_000)]
+    from_step: int
     model: Annotated[str, Field(max_length=200)] = ""
     dry_run: bool | Literal["strict"] = False
 

@@ -13,8 +13,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from colleague.store.ids import new_id
-from tests.integration.experts.package import CLERK, ledger_package
+from tests.integration.experts.package import CLERK, Package, ledger_package, process
 from tests.integration.gateway.harness import BEARER, House, Running
+from tests.office import step
 
 LEDGER = Path(__file__).parents[1] / "experts" / "ledger.py"
 
@@ -141,6 +142,33 @@ class TestRuns:
             run = gateway.until(lambda: (found := gateway.ended(run_id))["outcome"] == "completed" and found)
             assert (run["inputs"], len(run["attempts"])) == ({"id": "r-2"}, 2)
             assert gateway.post(f"/api/runs/{run_id}/retry").status_code == 409
+
+    def test_fork(self, house: House) -> None:
+        work = process(steps=("Look.", "Write."))
+        writer = Package(files={"processes/work.md": work}, name="writer")
+        house.install(writer, {"model": "script/writer.yaml"})
+        replies = [step(1, note="seen"), step(2), {"text": "It is written."}]
+        (house.root / "writer.yaml").write_text(json.dumps({"replies": replies}))
+        with house.open() as gateway:
+            run_id = gateway.post("/api/experts/writer/runs", {"process": "work"}).json()["run_id"]
+            gateway.ended(run_id)
+            told = gateway.post(f"/api/runs/{run_id[-8:]}/fork", {"from_step": 2, "dry_run": True})
+            assert (told.status_code, told.json()["duplicate"]) == (202, False), told.text
+            fork = gateway.ended(told.json()["run_id"])
+            assert (fork["outcome"], fork["dry_run"], fork["turns"]) == ("completed", True, 2)
+            assert fork["forked_from"] == {"id": run_id, "step": 2}
+            event = gateway.get(f"/api/events/{told.json()['event_id']}").json()
+            assert event["source"].startswith(f"fork of run {run_id[-8:]} from step 2, by ")
+            [newest, first] = gateway.get("/api/runs?expert=writer").json()
+            assert (newest["forked_from"], first["forked_from"]) == ({"id": run_id, "step": 2}, None)
+            for body, status in (({}, 422), ({"from_step": "two"}, 422), ({"from_step": 2, "more": 1}, 422)):
+                assert gateway.post(f"/api/runs/{run_id}/fork", body).status_code == status
+            assert gateway.post(f"/api/runs/{run_id}/fork", {"from_step": 3}).status_code == 400
+            assert gateway.post(f"/api/runs/{new_id()}/fork", {"from_step": 1}).status_code == 404
+            task = gateway.post("/api/experts/writer/runs", {"task": "write"}).json()["run_id"]
+            refused = gateway.post(f"/api/runs/{task}/fork", {"from_step": 1})
+            assert (refused.status_code, refused.json()["error"]["code"]) == (409, "cannot-fork")
+            assert gateway.client.post(f"/api/runs/{run_id}/fork", json={"from_step": 1}).status_code == 401
 
 
 class TestEvents:

@@ -16,6 +16,7 @@ from colleague.gateway.page.visitor import Visitor
 from tests.integration.experts.package import CLERK, Package, process
 from tests.integration.gateway.harness import House, Running
 from tests.integration.gateway.test_page import Browser
+from tests.integration.gateway.test_page_chat import signed_in
 from tests.office import step
 
 FAILING = "failing"
@@ -32,6 +33,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> House:
     furnished.install(failing, {"model": "script/failing.yaml"})
     replies = [step(2, "failed", "the book is closed")] * 4
     (furnished.root / "failing.yaml").write_text(json.dumps({"replies": replies}))
+    (furnished.root / "fork.yaml").write_text(json.dumps({"replies": [step(1), *replies]}))
     return furnished
 
 
@@ -53,6 +55,42 @@ def runs(gateway: Running) -> list[dict[str, Any]]:
     tasks = ("count the apples", f"count the pears {MARKUP}")
     started = [gateway.post(f"/api/experts/{CLERK}/runs", {"task": task}).json() for task in tasks]
     return [gateway.ended(each["run_id"]) for each in started]
+
+
+class TestForks:
+    def test_again_from_a_step_that_was_reached(self, gateway: Running, browser: Browser) -> None:
+        begun = gateway.post(f"/api/experts/{FAILING}/runs", {"process": "work", "model": "script/fork.yaml"})
+        original = begun.json()["run_id"]
+        gateway.until(lambda: gateway.get(f"/api/runs/{original}").json()["status"] == "retrying")
+        shown = browser.get(f"/runs/{original}").text
+        assert shown.count('value="fork"') == 2
+
+        made = browser.post(f"/runs/{original}", act="fork", step="2")
+        assert made.status_code == 303
+        fork = made.headers["location"].rpartition("/")[2]
+        told = gateway.get(f"/api/runs/{fork}").json()
+        assert told["forked_from"] == {"id": original, "step": 2}
+        assert f'Fork of <a href="/runs/{original}">' in browser.get(f"/runs/{fork}").text
+        assert f'Forks: <a href="/runs/{fork}">' in browser.get(f"/runs/{original}").text
+        assert '<span class="tag">fork</span>' in browser.get("/runs").text
+        [entry, *_] = gateway.get("/api/audit?action=run.fork").json()["entries"]
+        assert (entry["source"], entry["subject"], entry["run_id"]) == ("page", original, fork)
+
+    @pytest.mark.parametrize("number", ["", "x", "0", "3", "99999999999999999999"])
+    def test_a_step_that_is_none(self, gateway: Running, browser: Browser, number: str) -> None:
+        begun = gateway.post(f"/api/experts/{FAILING}/runs", {"process": "work", "model": "script/fork.yaml"})
+        original = begun.json()["run_id"]
+        told = browser.post(f"/runs/{original}", act="fork", step=number)
+        assert told.status_code == 400
+        assert gateway.get(f"/api/runs/{original}").json()["forks"] == []
+
+    def test_a_viewer_does_not(self, gateway: Running) -> None:
+        begun = gateway.post(f"/api/experts/{FAILING}/runs", {"process": "work", "model": "script/fork.yaml"})
+        original = begun.json()["run_id"]
+        viewer = signed_in(gateway, "viewer")
+        assert 'value="fork"' not in viewer.get(f"/runs/{original}").text
+        assert viewer.post(f"/runs/{original}", act="fork", step="1").status_code == 403
+        assert gateway.get(f"/api/runs/{original}").json()["forks"] == []
 
 
 class TestList:
@@ -111,6 +149,7 @@ class TestTimeline:
             "arguments": {},
             "result": None,
             "ended_at": None,
+            "taken_from": None,
         }
         calls = [
             call | {"session": "main", "started_at": "2026-01-01T00:00:01+00:00"},
@@ -138,6 +177,7 @@ class TestTimeline:
             "arguments": {},
             "result": None,
             "ended_at": None,
+            "taken_from": None,
         }
         many = [call | {"started_at": f"2099-01-01T00:{n // 60:02}:{n % 60:02}+00:00"} for n in range(250)]
         family = RunFamily({**base, "calls": many}, [])

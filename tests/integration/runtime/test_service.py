@@ -14,6 +14,7 @@ from colleague.runtime.expert_service import BindRequest, SourceRequest, UpdateR
 from colleague.runtime.requests import (
     DecisionAnswer,
     DecisionRequest,
+    ForkRequest,
     MessageRequest,
     RunRequest,
     SentMessage,
@@ -24,6 +25,7 @@ from colleague.session_event import SessionEvent
 from tests.integration.experts.package import CLERK
 from tests.integration.gateway.harness import BINDINGS
 from tests.integration.runtime.served import Served, followed, refusal, rested
+from tests.office import call, finished, step
 
 BOOKKEEPER = RunRequest("bookkeeper", process="work")
 SAID = ("message_end", "tool_execution_end")
@@ -103,6 +105,51 @@ class TestDecisions:
         assert wrong.refusal is not None
         assert wrong.refusal.message == "the call has no argument 'colour'"
         assert (rejected.grant, wrong.grant) == (None, None)
+
+
+class TestForks:
+    def test_a_fork_is_told_of_and_follows_its_own_work(self, served: Served) -> None:
+        replies = [call("ledger.look", line=""), step(1), call("ledger.put", line="one"), finished(steps=2)]
+        (served.house.root / "fork.yaml").write_text(json.dumps({"replies": replies}))
+        first, fork, events = served.run(self.fork)
+        assert (first["outcome"], fork["outcome"], fork["model"]) == (
+            "completed",
+            "completed",
+            first["model"],
+        )
+        assert (fork["forked_from"], fork["dry_run"]) == ({"id": first["id"], "step": 2}, "strict")
+        assert first["forks"] == [{"id": fork["id"], "step": 2}]
+        begun = [event.data["operation"] for event in events if event.kind == "tool_execution_start"]
+        assert "ledger.look" not in begun
+        assert (served.house.root / "book.txt").read_text() == "one\n"
+
+    async def fork(self, service: Service) -> tuple[RunDocument, RunDocument, list[RunEvent]]:
+        asked = RunRequest("bookkeeper", process="work", model="script/fork.yaml")
+        first = (await rested(service, asked))["id"]
+        accepted = await service.fork(ForkRequest(first[-8:], 2, dry_run="strict"))
+        events = await followed(service, str(accepted.run_id))
+        return await service.run(first), await service.run(str(accepted.run_id)), events
+
+    def test_what_cannot_be_forked(self, served: Served) -> None:
+        code, sentence, hint = served.run(self.refused)[0]
+        assert (code, sentence.partition(" ")[2].partition(" ")[2]) == (
+            2,
+            "has no step 0: there are steps 1 to 2",
+        )
+        assert hint.startswith("see them with: colleague run show ")
+
+    async def refused(self, service: Service) -> list[tuple[int, str, str]]:
+        run_id = (await rested(service, BOOKKEEPER))["id"]
+        task = (await rested(service, RunRequest(CLERK, "count the apples")))["id"]
+        found = [
+            await refusal(service.fork(asked))
+            for asked in (ForkRequest(run_id, 0), ForkRequest(run_id, 2), ForkRequest(task, 1))
+        ]
+        assert "never reached step 2: the last one it reached is step 1 (Look at the book.)" in found[1][1]
+        assert found[1][2] == f"begin there: colleague run fork {short(run_id)} --from-step 1"
+        assert (found[2][0], "is a free task" in found[2][1]) == (1, True)
+        assert (await refusal(service.fork(ForkRequest("ffff-none", 1))))[1] == "there is no run 'ffff-none'"
+        return found
 
 
 class TestFollowing:

@@ -11,11 +11,12 @@ from fastapi.responses import HTMLResponse, Response
 from colleague.errors import UsageError
 from colleague.experts.runs.redacted_report import approval_report
 from colleague.gateway.gateway import Gateway, GatewayDep
-from colleague.gateway.page.form import FormDep
+from colleague.gateway.page.form import Form, FormDep
 from colleague.gateway.page.render import page, see, sentence
 from colleague.gateway.page.run_comparison import compared_calls, compared_facts, compared_steps
 from colleague.gateway.page.timeline import RunFamily, timeline_page
 from colleague.gateway.page.visitor import VisitorDep
+from colleague.runtime.requests import ForkRequest
 from colleague.store.approvals import get_approval
 from colleague.store.lookup import full_id
 from colleague.store.paging import Page
@@ -129,7 +130,18 @@ async def act(id: str, visitor: VisitorDep, form: FormDep, here: GatewayDep) -> 
         await here.service.retry(run["id"])
     elif form.get("act") == "resume":
         await here.service.resume_run(run["id"])
+    elif form.get("act") == "fork":
+        made = await here.service.fork(ForkRequest(run["id"], _step_number(form)))
+        return see(f"/runs/{made.run_id}")
     return see(f"/runs/{run['id']}")
+
+
+def _step_number(form: Form) -> int:
+    """Raises UsageError for what is no number."""
+    try:
+        return int(form.get("step", ""))
+    except ValueError:
+        raise UsageError("a fork begins at a step, which is a number", hint="choose a step") from None
 
 
 async def _shown(ending: str, here: Gateway, session: str, to: int | None) -> dict[str, Any]:

@@ -167,6 +167,7 @@ def _calls(run: RunDocument) -> list[TimelineEntry]:
             each["session"],
         )
         for each in run["calls"]
+        if not each["taken_from"]
     ]
 
 
