@@ -303,13 +303,11 @@ class Conversation:
 
     @property
     def turns(self) -> int:
-        return sum(1 for messages in self._parsed if messages and messages[0].kind == "response")
-
-    @property
-    def turns_made(self) -> int:
-        """Without those that a fork took over."""
+        """How often the model has answered in this run; what a fork took over was said in another."""
         pairs = zip(self._messages, self._parsed, strict=True)
-        return sum(1 for each, said in pairs if each.attempt != TAKEN_OVER and said[0].kind == "response")
+        return sum(
+            1 for each, said in pairs if each.attempt != TAKEN_OVER and said and said[0].kind == "response"
+        )
 
     @property
     def is_empty(self) -> bool:

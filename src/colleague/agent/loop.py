@@ -137,7 +137,7 @@ async def check_limits(session: Session) -> None:
     run_spec, conversation = session.run_spec, session.conversation
     if remaining_seconds(session) <= 0:
         raise Failed(too_long(run_spec))
-    if conversation.turns_made >= run_spec.max_turns:
+    if conversation.turns >= run_spec.max_turns:
         raise Failed(f"no final answer after {run_spec.max_turns} turns", retry=False)
     if repeated := _repeated(session):
         limit = run_spec.same_call_limit

@@ -62,6 +62,13 @@ def latest_compaction(
     return record(Compaction, rows[0]) if rows else None
 
 
+def compaction_until(tx: Tx, scope: str, position: int, moment: int) -> Compaction | None:
+    """The last one that was made until then and stands for nothing from a position on."""
+    seen = compactions.c.position <= position, compactions.c.created_at <= moment
+    rows = tx.all(_IN_SCOPE.where(*seen).order_by(compactions.c.number.desc()).limit(1).params(scope=scope))
+    return record(Compaction, rows[0]) if rows else None
+
+
 def add_compaction(tx: Tx, hold: Hold, compaction: Compaction) -> None:
     """Raises Fenced when somebody else holds the run. A number is unique: no second one fits."""
     fenced(tx, hold)

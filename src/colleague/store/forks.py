@@ -9,10 +9,12 @@ from sqlalchemy import select
 
 from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.run_document import ForkDocument
+from colleague.store.compactions import Compaction
 from colleague.store.ids import new_id
 from colleague.store.journal import Call, Message
+from colleague.store.run import Run, get_run
 from colleague.store.steps import StepMark
-from colleague.store.tables import calls, file_reads, messages, runs, steps
+from colleague.store.tables import calls, compactions, file_reads, messages, runs, steps
 from colleague.store.tx import Tx
 
 TAKEN_OVER = 0
@@ -26,6 +28,8 @@ class TakenOver:
     messages: Sequence[Message] = ()
     calls: Sequence[Call] = ()
     steps: Sequence[StepMark] = ()
+    compaction: Compaction | None = None
+    """What stood for the beginning of it, when the model was last asked."""
 
 
 def take_over(tx: Tx, run_id: str, taken: TakenOver, *, reads: bool) -> None:
@@ -36,12 +40,20 @@ def take_over(tx: Tx, run_id: str, taken: TakenOver, *, reads: bool) -> None:
     for step in taken.steps:
         marks = {"status": step.status, "note": step.note, "marked_at": step.marked_at}
         tx.update(steps, {"run_id": run_id, "number": step.number}, **marks)
+    if taken.compaction is not None:
+        _copy_compaction(tx, get_run(tx, run_id), taken.compaction)
     for call in taken.calls:
         copied = _copied(call, run_id)
         flags = {"repeatable": int(call.repeatable), "is_error": int(call.is_error)}
         tx.insert(calls, **vars(copied) | flags)
         if reads:
             _copy_reads(tx, call, copied)
+
+
+def _copy_compaction(tx: Tx, run: Run, compaction: Compaction) -> None:
+    scope = f"{run.id}/{MAIN_TRANSCRIPT}"
+    copied = replace(compaction, scope=scope, number=1, run_id=run.id, seq=run.seq)
+    tx.insert(compactions, **vars(copied), created_at=tx.now)
 
 
 def _copied(call: Call, run_id: str) -> Call:

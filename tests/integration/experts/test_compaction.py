@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from colleague.experts.runs.fork import planned_fork
+from colleague.experts.runs.preflight import Preflight
 from tests.integration.experts.package import Package, markdown, process, text
 from tests.integration.experts.stage import Stage, on_stage
 
@@ -38,6 +40,33 @@ def replies() -> list[dict[str, Any]]:
         when("PAGE-five", *marks, ("complete", outputs)),
         when("Run the process", reads[0]),
     ]
+
+
+@on_stage
+async def test_a_fork_goes_on_with_the_summary(stage: Stage) -> None:
+    stage.install(long_package())
+    model = stage.play(*replies(), context_window=14_000)
+    asked = stage.invocation(model)
+    await stage.accept(asked.process(asked.package.processes[0], {"customer": "Ann of K-77-Z"}))
+    original = await stage.go_on()
+    stage.events.clear()
+
+    outputs = {"narrative": "Once more.", "outputs": {"verdict": "fine"}}
+    again = when(
+        "The work is taken up again", ("mark_step", {"step": 2, "status": "done"}), ("complete", outputs)
+    )
+    stage.play(again, context_window=14_000)
+    preflight = Preflight(stage.home, stage.settings, stage.environ)
+    fork = planned_fork(preflight, original, 2, "ann")
+    accepted = await stage.database.write(lambda tx: fork.start(tx, original.id))
+    stage.run_id = str(accepted.run_id)
+    run = await stage.go_on()
+
+    assert (run.outcome, run.narrative) == ("completed", "Once more.")
+    assert not [event for event in stage.events if event.kind.startswith("auto_compaction")]
+    shown = "".join(stage.shown()[0].texts)
+    assert "Some pages were read." in shown
+    assert "PAGE-one" not in shown
 
 
 @on_stage

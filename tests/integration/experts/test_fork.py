@@ -334,6 +334,21 @@ async def test_a_checklist_that_changed_between_attempts(stage: Stage) -> None:
 
 
 @on_stage
+async def test_a_file_that_was_read_and_is_the_same_still_counts_as_read(stage: Stage) -> None:
+    package = clerk()
+    package.files["state/pipeline.md"] = markdown({"name": "pipeline"}, "# Pipeline\n\nThe first line.")
+    stage.install(package)
+    read = call("read", path="state/pipeline.md")
+    change = call("write", path="state/pipeline.md", content="# Pipeline\n\nAnother.\n")
+    unchanged = (read, step(1), {"text": "?"}, step(2), step(3), LAST)
+    await stage.run(*unchanged)
+    await fork(stage, 2, model=stage.play(*unchanged[:2], change, step(2), step(3), LAST, name="change"))
+    assert (await stage.go_on()).outcome == "completed"
+    [written] = await stage.calls("write")
+    assert (written.status, written.is_error) == ("finished", False), written.result
+
+
+@on_stage
 async def test_private_text_stays_private(stage: Stage) -> None:
     package = clerk()
     floor = "The floor price of the blue barge is 4711 crowns."

@@ -21,6 +21,7 @@ from colleague.packages.process import Process
 from colleague.run_document import DryRun, short
 from colleague.store.accept import Accepted, Arrival, accept
 from colleague.store.approvals import approvals_of
+from colleague.store.compactions import compaction_until
 from colleague.store.forks import TAKEN_OVER, TakenOver, take_over
 from colleague.store.journal import Call, Message, read_calls, read_messages
 from colleague.store.run import Run, lock_run
@@ -49,6 +50,8 @@ class Fork:
     by: str
     model: str
     dry_run: DryRun
+    notice: str
+    """What the model is told before it goes on, as a message is stored."""
 
     def start(self, tx: Tx, run_id: str) -> Accepted:
         """Accepts the new run with all that it takes over. The first run is locked while it is read, and is
@@ -59,9 +62,14 @@ class Fork:
         taken = taken_before(tx, run, self.step, starts_over=_starts_over(self.process, run))
         accepted = accept(tx, self._arrival(run))
         if self.step > 1:
-            reads = not self.dry_run
-            take_over(tx, str(accepted.run_id), _with_notice(taken, self.step, self.dry_run), reads=reads)
+            take_over(tx, str(accepted.run_id), self._with_notice(taken), reads=not self.dry_run)
         return accepted
+
+    def _with_notice(self, taken: TakenOver) -> TakenOver:
+        """The notice is the first message of the new run itself."""
+        place = taken.messages[-1].position + 1
+        said = Message(MAIN_TRANSCRIPT, place, self.notice, None, 1)
+        return replace(taken, messages=[*taken.messages, said])
 
     def _arrival(self, run: Run) -> Arrival:
         about = {
@@ -104,7 +112,7 @@ def planned_fork(
     _require_step(run, step, len(process.steps))
     chosen, dryness = model or run.model, _dryness(run, dry_run)
     preflight.check_expert(expert, package, process, chosen, dry_run=bool(dryness))
-    return Fork(expert, package, process, step, by, chosen, dryness)
+    return Fork(expert, package, process, step, by, chosen, dryness, _notice(step, dryness))
 
 
 def _dryness(run: Run, asked: DryRun) -> DryRun:
@@ -157,7 +165,9 @@ def taken_before(tx: Tx, run: Run, step: int, *, starts_over: bool = False) -> T
             settled = [marks[number] for number in range(1, step)]
             edited = {each.call_id: each.decided_by for each in approvals_of(tx, run.id) if is_edit(each)}
             named = [_edited(each, edited) for each in made]
-            return _until(call, read_messages(tx, run.id, session), named, settled)
+            shown = compaction_until(tx, f"{run.id}/{session}", call.position, call.ended_at or tx.now)
+            taken = _until(call, read_messages(tx, run.id, session), named, settled)
+            return replace(taken, compaction=shown)
     raise _never_reached(run, step, reached, steps_of(tx, run.id))
 
 
@@ -236,8 +246,8 @@ def _cut_after(body: str, tool_call_id: str) -> str:
     return json.dumps([*before, answer | {"parts": parts}], ensure_ascii=False, separators=(",", ":"))
 
 
-def _with_notice(taken: TakenOver, step: int, dry_run: DryRun) -> TakenOver:
-    """Says what is otherwise than it was: it is the first message of the new run itself."""
+def _notice(step: int, dry_run: DryRun) -> str:
+    """Says what is otherwise than it was in the run before."""
     from pydantic_ai.messages import ModelRequest, UserPromptPart
 
     from colleague.agent.models.messages import to_json
@@ -246,6 +256,5 @@ def _with_notice(taken: TakenOver, step: int, dry_run: DryRun) -> TakenOver:
         f"[The work is taken up again here, from step {step} on, in a run of its own. What was done before "
         "stays done. Files are as they are now: read again what may have changed.]"
     )
-    said = to_json([ModelRequest(parts=[UserPromptPart(content=f"{text}\n[{DRY}]" if dry_run else text)])])
-    place = taken.messages[-1].position + 1
-    return replace(taken, messages=[*taken.messages, Message(MAIN_TRANSCRIPT, place, said, None, 1)])
+    said = f"{text}\n[{DRY}]" if dry_run else text
+    return to_json([ModelRequest(parts=[UserPromptPart(content=said)])])
