@@ -145,7 +145,7 @@ class TestForks:
             await refusal(service.fork(asked))
             for asked in (ForkRequest(run_id, 0), ForkRequest(run_id, 2), ForkRequest(task, 1))
         ]
-        assert "never reached step 2: the last one it reached is step 1 (Look at the book.)" in found[1][1]
+        assert "never reached step 2: the last one it reached is step 1 (Look at the book)" in found[1][1]
         assert found[1][2] == f"begin there: colleague run fork {short(run_id)} --from-step 1"
         assert (found[2][0], "is a free task" in found[2][1]) == (1, True)
         assert (await refusal(service.fork(ForkRequest("ffff-none", 1))))[1] == "there is no run 'ffff-none'"

@@ -31,6 +31,8 @@ from colleague.store.tx import Tx
 FORK = "fork"
 """As the trigger of an event."""
 SETTLED = ("done", "skipped")
+MOST_NAMED = 110
+"""Characters of a step in a sentence."""
 
 
 class CannotFork(ColleagueError):
@@ -222,8 +224,9 @@ def _require_same_checklist(run: Run, stored: Sequence[StepMark], made: Sequence
 
 def _never_reached(run: Run, step: int, reached: int, checklist: Sequence[StepMark]) -> CannotFork:
     text = next((each.text for each in checklist if each.number == reached), "")
+    named = text.partition(". ")[0].rstrip(".")[:MOST_NAMED]
     return CannotFork(
-        f"run {short(run.id)} never reached step {step}: the last one it reached is step {reached} ({text})",
+        f"run {short(run.id)} never reached step {step}: the last one it reached is step {reached} ({named})",
         hint=f"begin there: colleague run fork {short(run.id)} --from-step {reached}",
     )
 
