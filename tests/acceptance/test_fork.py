@@ -83,8 +83,7 @@ def refusals(terminal: Terminal, ending: str) -> None:
     said = terminal.type("run", "fork", failed, "--from-step", "2")
     assert said.code == 1
     assert (
-        f"run {failed} never reached step 2: the last one it reached is step 1 (Look at the book)"
-        in said.err
+        f"run {failed} never reached step 2: the last one it reached is step 1 (Look at the book)" in said.err
     )
     assert f"colleague run fork {failed} --from-step 1" in said.err
 

@@ -149,6 +149,11 @@ class TestForks:
         assert found[1][2] == f"begin there: colleague run fork {short(run_id)} --from-step 1"
         assert (found[2][0], "is a free task" in found[2][1]) == (1, True)
         assert (await refusal(service.fork(ForkRequest("ffff-none", 1))))[1] == "there is no run 'ffff-none'"
+        turn = await service.say("Hello.", model="script/talk.yaml")
+        assert (
+            "is a turn of a conversation"
+            in (await refusal(service.fork(ForkRequest(str(turn.run_id), 1))))[1]
+        )
         return found
 
 
