@@ -127,7 +127,7 @@ def test_a_stop_gives_the_rest_back(house: House) -> None:
         time.sleep(1.5)
         began = time.monotonic()
         assert process.end() == 0
-        assert time.monotonic() - began < 15
+        assert time.monotonic() - began < 100
     house.play({"text": "said at last"})
     with serving(house) as process:
         for each in (run_id, waiting):
@@ -148,7 +148,7 @@ def test_a_second_signal_ends_at_once(house: House) -> None:
         time.sleep(0.5)
         began = time.monotonic()
         assert process.end(signal.SIGINT) == 1
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 9  # it would have ten to end by itself
     with sqlite3.connect(house.root / "state" / "colleague.sqlite") as database:
         [held] = database.execute("SELECT status, stalls FROM runs").fetchall()
     assert held == ("queued", 0), "an interruption is no crash of the run"

@@ -71,7 +71,7 @@ def test_a_pipe_that_nobody_reads_holds_up_nothing() -> None:
             lines.begin()
             for number in range(MOST_WAITING * 2):
                 activity.log.info(f"kind {number}", extra={"activity": {"text": "x" * 300}})
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 100
         os.read(reading, 1 << 20)  # lets the writer go
 
 

@@ -250,10 +250,10 @@ def test_a_server_that_ends_at_once_says_why(desk: Desk) -> None:
 
 @pytest.mark.parametrize("mode", ["--deaf", "--silent"])
 def test_a_server_that_hangs_is_not_waited_for(desk: Desk, mode: str) -> None:
-    desk.shelf(BOTH, mode)
+    desk.shelf(BOTH, mode, connectionTimeoutMs=600_000)
     began = time.monotonic()
     finding = desk.only(seconds=2)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 300
     assert finding.code == "server-unreachable"
     assert finding.message == "crm: MCP server shelf did not answer within 2 s"
     assert finding.hint == "try it alone: colleague mcp probe shelf"
@@ -325,11 +325,11 @@ def test_a_broken_server_is_told_of_once_with_all_that_needs_it(desk: Desk) -> N
 def test_servers_are_started_at_the_same_time(desk: Desk) -> None:
     """Three that hang take as long as one."""
     for name in ("a", "b", "c"):
-        desk.shelf(BOTH, "--deaf", name=name, connectionTimeoutMs=2500)
+        desk.shelf(BOTH, "--deaf", name=name, connectionTimeoutMs=10_000)
     desk.bindings = "tools:\n  crm: a\n  mail: b\n  desk: c\n"
     began = time.monotonic()
-    assert [each.code for each in desk.check()] == ["server-unreachable"] * 3
-    assert time.monotonic() - began < 7
+    assert [each.code for each in desk.check(seconds=60)] == ["server-unreachable"] * 3
+    assert time.monotonic() - began < 29
 
 
 def records(allowed: str) -> Any:

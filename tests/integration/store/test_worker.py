@@ -61,8 +61,10 @@ async def _has_status(database: Database, run_id: str | None, status: str) -> bo
     return (await run_of(database, run_id)).status == status
 
 
-def test_a_commit_by_anyone_wakes_the_worker(opener: Opener) -> None:
-    """Also one by another process: on PostgreSQL the wake-up comes through the database."""
+def test_a_commit_by_anyone_wakes_the_worker(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one by another process: on PostgreSQL the wake-up comes through the database. The sweep, which
+    would find it as well, does not come in the time of this test."""
+    monkeypatch.setattr(store_worker, "SWEEP_SECONDS", 3_600)
 
     async def acts(database: Database, clock: MovableClock) -> None:
         async def ends(taken: Taken) -> None:
@@ -73,9 +75,7 @@ def test_a_commit_by_anyone_wakes_the_worker(opener: Opener) -> None:
         working = asyncio.create_task(worker.run())
         await asyncio.sleep(0.3)
         accepted = await send(sender)
-        started = asyncio.get_running_loop().time()
         await until(lambda: _has_status(database, accepted.run_id, "done"))
-        assert asyncio.get_running_loop().time() - started < 1.5, "the sweep found it, not the wake-up"
         worker.stop()
         await working
         if sender is not database:
