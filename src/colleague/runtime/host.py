@@ -272,33 +272,7 @@ async def _served(
     ):
         skills = await asyncio.to_thread(plugin_skill_folders, home, settings)
         parts = ProcessParts(plugins, browsers, commands, restart or ProcessRestart(), skills)
-        history = SessionHistory(database)
-        restrictions = ExpertRestrictions(home, settings)
-        tools = _more_tools(home, settings, environ, database, parts)
-        main = MainAgent(
-            home,
-            settings,
-            environ,
-            database,
-            servers,
-            history,
-            restrictions,
-            tools,
-            parts.plugin_skills,
-            Chats(channel_capabilities(plugins.channels), denied_by_policy),
-            ChannelThreads(plugins.channels),
-        )
-        experts = ExpertRuns(
-            home,
-            settings,
-            environ,
-            database,
-            servers,
-            RunPackages(home),
-            history=history,
-            plugin_skills=parts.plugin_skills,
-            hooks=plugins.hooks,
-        )
+        main, experts = _assemblers(home, settings, environ, database, servers, parts)
         await _end_left_work(home, settings, environ, database)
         await main.mend_files()
         await experts.mend_files()
@@ -320,6 +294,43 @@ async def _served(
             plugins.hooks,
             plugins.door,
         )
+
+
+def _assemblers(
+    home: Home,
+    settings: Settings,
+    environ: Mapping[str, str],
+    database: Database,
+    servers: Servers,
+    parts: ProcessParts,
+) -> tuple[MainAgent, ExpertRuns]:
+    """Of the main agent's turns, and of the experts' runs."""
+    history, channels = SessionHistory(database), parts.plugins.channels
+    main = MainAgent(
+        home,
+        settings,
+        environ,
+        database,
+        servers,
+        history,
+        ExpertRestrictions(home, settings),
+        _more_tools(home, settings, environ, database, parts),
+        parts.plugin_skills,
+        Chats(channel_capabilities(channels), denied_by_policy),
+        ChannelThreads(channels),
+    )
+    experts = ExpertRuns(
+        home,
+        settings,
+        environ,
+        database,
+        servers,
+        RunPackages(home),
+        history=history,
+        plugin_skills=parts.plugin_skills,
+        hooks=parts.plugins.hooks,
+    )
+    return main, experts
 
 
 async def _end_left_work(
