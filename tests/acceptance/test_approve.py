@@ -57,6 +57,18 @@ def test_a_question_is_whole_with_its_commands_first_and_its_ids_last(office: Of
     assert shown[-1].strip().startswith("digest ")
 
 
+def test_no_line_of_a_question_passes_for_ours_on_a_narrow_terminal(office: Office) -> None:
+    forged = "x" * 45 + " confirm 00000000, run 00000000, approved by ann " + "y" * 70
+    approval = ask(
+        office, call("crm.update_deal_stage", "Why", deal_id="d-acme", stage="proposal", reason=forged), DONE
+    )
+    shown = on_a_terminal(office.colleague, "approval", "show", approval, columns=60).splitlines()
+    forged_lines = [line for line in shown if "approved by ann" in line or "xxx" in line or "yyy" in line]
+    assert len(forged_lines) > 3
+    assert all("│" in line and len(line) <= 60 for line in forged_lines)
+    assert forged.replace(" ", "") == "".join(line.split("│")[1].replace(" ", "") for line in forged_lines)
+
+
 def test_the_list_says_what_each_is_about(office: Office) -> None:
     ask(office)
     assert "deal_id d-acme, stage proposal" in office.colleague.ok("approval", "list").out

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from colleague.cli.output import plain
+from colleague.cli.output import behind_bar, plain
 from colleague.cli.times import moment
 from colleague.cli.typed import with_home
 from colleague.run_document import ApprovalDocument, short
@@ -43,7 +43,7 @@ def question_lines(approval: ApprovalDocument, *, typed: bool = True) -> Iterato
     yield from field_lines(approval["arguments"])
     if approval["reasoning"]:
         yield ""
-        yield from _block("why", approval["reasoning"], 4)
+        yield from behind_bar(approval["reasoning"], "  why  ")
     yield ""
     run, own = short(approval["run_id"]), short(approval["id"])
     process = f", process {approval['process']}" if approval["process"] else ""
@@ -60,12 +60,12 @@ def commands(approval: ApprovalDocument) -> list[str]:
 def field_lines(arguments: Any) -> Iterator[str]:
     """Arguments one below the other, aligned."""
     if not isinstance(arguments, dict) or not arguments:
-        yield from _block("", _text(arguments) if arguments else "(no arguments)", 0)
+        yield from behind_bar(_text(arguments) if arguments else "(no arguments)")
         return
     names = [plain(name) for name in arguments]
     width = max(map(len, names))
     for name, value in zip(names, arguments.values(), strict=True):
-        yield from _block(name, _text(value), width)
+        yield from behind_bar(_text(value), f"  {name.ljust(width)} ")
 
 
 def summary(arguments: Any) -> str:
@@ -73,12 +73,6 @@ def summary(arguments: Any) -> str:
     if not isinstance(arguments, dict):
         return _shortened(_text(arguments))
     return _shortened(", ".join(f"{name} {_on_one_line(value)}" for name, value in arguments.items()))
-
-
-def _block(name: str, text: str, width: int) -> Iterator[str]:
-    for line in text.splitlines() or [""]:
-        yield f"  {name.ljust(width)} │ {plain(line)}".rstrip()
-        name = ""
 
 
 def _text(value: Any) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TextIO
@@ -96,6 +97,26 @@ def harmless(text: str) -> str:
 
 def _written_out(found: re.Match[str]) -> str:
     return found[0] if len(found[0]) > 1 else f"\\u{ord(found[0]):04x}"
+
+
+def behind_bar(text: str, before: str = "  ", *, bar: str = "│") -> Iterator[str]:
+    """Words of others, a bar before each line of them, so that none can pass for ours: on a terminal also
+    before what does not fit into a line of it. `before` stands in front of the first bar."""
+    for line in text.splitlines() or [""]:
+        for part in _terminal_lines(plain(line), taken=len(f"{before}{bar} ")):
+            yield f"{before}{bar} {part}".rstrip()
+            before = " " * len(before)
+
+
+def _terminal_lines(line: str, *, taken: int) -> Sequence[str]:
+    """As many lines as the terminal will make of it, broken between words; for other programs, the one."""
+    if not (sys.stdout.isatty() or sys.stderr.isatty()):
+        return [line]
+    from rich.console import Console
+    from rich.text import Text
+
+    room = max(NARROWEST, shutil.get_terminal_size().columns - taken)
+    return [part.plain for part in Text(line).wrap(Console(width=room), room)] or [""]
 
 
 def say_json(document: Any) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import typer
 
 from colleague.cli.approval_view import question_lines
-from colleague.cli.output import CROSS, TICK, note, note_as_is, plain, say, say_json
+from colleague.cli.output import CROSS, TICK, behind_bar, note, note_as_is, say, say_json
 from colleague.cli.run_text import MARKS, first_sentence, next_commands, refused_text, usage_text
 from colleague.cli.spinner import Spinner
 from colleague.cli.trouble_text import ahead_line, retry_line, trouble_line
@@ -295,7 +295,7 @@ class RunView:
             return
         lines = str(data["result"]).splitlines()
         more = len(lines) - MOST_RESULT_LINES
-        shown = [f"    │ {plain(each)}" for each in lines[:MOST_RESULT_LINES]]
+        shown = [*behind_bar("\n".join(lines[:MOST_RESULT_LINES]), "    ")]
         self._line("\n".join([*shown, f"  and {more} lines more"] if more > 0 else shown))
 
     def _run_status(self, run: ShownRun, data: dict[str, Any]) -> None:

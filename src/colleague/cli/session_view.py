@@ -7,7 +7,7 @@ from typing import Any
 
 from colleague import session_text
 from colleague.cli.approval_view import summary
-from colleague.cli.output import plain
+from colleague.cli.output import behind_bar, plain
 from colleague.cli.times import moment
 from colleague.run_document import short
 from colleague.session_document import HitDocument, ItemCall, ItemDocument, SessionDocument
@@ -55,8 +55,9 @@ def item_lines(item: ItemDocument) -> Iterator[str]:
     if item["role"] == "assistant" and not text and not item["calls"]:
         text = "(no reply)"
     if item["reasoning"]:
-        yield from (f"  ~ {plain(line)}".rstrip() for line in item["reasoning"].splitlines())
-    yield from (f"  │ {plain(line)}".rstrip() for line in text.splitlines())
+        yield from behind_bar(item["reasoning"], bar="~")
+    if text:
+        yield from behind_bar(text)
     yield from (f"  media: {plain(each)}" for each in media_of(item))
     yield from (f"    {call_text(call)}" for call in item["calls"])
 
@@ -80,4 +81,4 @@ def hit_lines(hits: Sequence[HitDocument]) -> Iterator[str]:
         archive = f", archive {short(hit['archive'])}" if hit["archive"] else ""
         where = f"{hit['label'] or hit['session_key']} {hit['position']}"
         yield f"{where} {hit['role']}{archive} {moment(hit['at'])}"
-        yield f"  │ {plain(' '.join(hit['excerpt'].split()))}"
+        yield from behind_bar(" ".join(hit["excerpt"].split()))

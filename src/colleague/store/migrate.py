@@ -35,15 +35,15 @@ def _is_for(name: str, dialect: str) -> bool:
 def migrate(connection: Connection, where: str) -> str:
     """Applies what is missing, inside the caller's transaction. Returns the id of the database."""
     connection.execute(text("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)"))
-    current = connection.execute(text("SELECT COALESCE(MAX(version), 0) FROM schema_version")).scalar_one()
+    applied = set(connection.execute(text("SELECT version FROM schema_version")).scalars())
     known = migrations(connection.dialect.name)
-    if current > known[-1][0]:
+    if max(applied, default=0) > known[-1][0]:
         raise NewerDatabase(
-            f"{where} is of version {current}, this Colleague knows {known[-1][0]}",
+            f"{where} is of version {max(applied)}, this Colleague knows {known[-1][0]}",
             hint="update Colleague, or use another home",
         )
     for number, sql in known:
-        if number > current:
+        if number not in applied:
             for statement in _statements(sql):
                 connection.execute(text(statement))
             connection.execute(

@@ -446,6 +446,21 @@ def test_a_newer_database_is_refused_with_a_sentence(opener: Opener) -> None:
     on(opener, acts)
 
 
+def test_a_migration_that_was_skipped_is_made_up_for(opener: Opener) -> None:
+    """Two lines of work may number theirs apart and be merged in any order."""
+
+    async def acts(database: Database, clock: MovableClock) -> None:
+        def skip_and_open(tx: Tx) -> None:
+            tx.execute(text("ALTER TABLE runs DROP COLUMN trouble"))
+            tx.execute(text("DELETE FROM schema_version WHERE version = 9"))
+            migrate(tx.connection, "the database")
+
+        await database.write(skip_and_open)
+        assert await database.read(lambda tx: tx.all(select(runs.c.trouble))) == []
+
+    on(opener, acts)
+
+
 def test_every_way_in_is_accept() -> None:
     """Nobody else inserts an event or a run."""
     inserts = []
