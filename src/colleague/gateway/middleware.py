@@ -8,6 +8,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from colleague.errors import ColleagueError, DatabaseUnavailable
@@ -16,7 +17,8 @@ from colleague.gateway.client_address import client_address
 from colleague.gateway.limits import Limits
 from colleague.gateway.live_settings import LiveSettings
 from colleague.gateway.metrics import Metrics
-from colleague.gateway.page.paths import wants_page, without_secret
+from colleague.gateway.page.paths import reads_pages, wants_page, without_secret
+from colleague.gateway.page.problem import refused_page
 from colleague.gateway.request_origin import origin_of, set_origin
 from colleague.gateway.same_origin import check_host, check_json, check_origin, header_values
 from colleague.gateway.throttle import Throttle, network_of
@@ -80,34 +82,41 @@ class ErrorMiddleware:
         try:
             await self._app(scope, receive, noting)
         except ApiError as refusal:
-            await answer(for_path(refusal, path), send)
+            await answer(refusal, scope, send)
         except ColleagueError as error:
-            await answer(for_path(refusal_of(error), path), send)
+            await answer(refusal_of(error), scope, send)
         except DatabaseUnavailable as error:
             if begun:
                 raise
-            await answer(for_path(unavailable(error), path), send)
+            await answer(unavailable(error), scope, send)
         except TimeoutError:
             log.info("a caller read too slowly and was left")
             raise
         except Exception as error:
             if is_shortage(error) and not begun:
                 log.warning("%s %s is told to come again: %s", scope["method"], without_secret(path), error)
-                await answer(for_path(SHORT, path), send)
+                await answer(SHORT, scope, send)
                 return
             log.exception("%s %s could not be answered", scope["method"], without_secret(path))
             if begun:
                 raise
-            await answer(for_path(UNEXPECTED, path), send)
+            await answer(UNEXPECTED, scope, send)
 
 
-async def answer(refusal: ApiError, send: Send) -> None:
+async def answer(refusal: ApiError, scope: Scope, send: Send) -> None:
     """The connection is closed after it: something of the request may be left unread, and without an end."""
-    size = str(len(refusal.body))
-    headers = {"Content-Type": "application/json", "Content-Length": size, "Connection": "close"}
-    raw = [(name.lower().encode(), value.encode()) for name, value in (headers | {**refusal.headers}).items()]
-    await send({"type": "http.response.start", "status": refusal.status, "headers": raw})
-    await send({"type": "http.response.body", "body": refusal.body})
+    path = scope["path"]
+    response = (
+        refused_page(path, refusal)
+        if wants_page(scope) and reads_pages(scope)
+        else Response(for_path(refusal, path).body, refusal.status, refusal.headers, "application/json")
+    )
+    response.headers["Connection"] = "close"
+    await response(scope, _nothing_more, send)
+
+
+async def _nothing_more() -> Message:
+    return {"type": "http.disconnect"}
 
 
 class AuthMiddleware:

@@ -23,7 +23,10 @@ def check_host(scope: Scope, *, loopback: bool) -> None:
     if len(hosts) > 1:
         raise ApiError(400, "bad-request", "the header Host is there more than once")
     if loopback and not (hosts and is_loopback_host(hosts[0])):
-        raise ApiError(403, "wrong-host", "this gateway answers to localhost and 127.0.0.1 only")
+        hint = "open it by one of these names; a proxy sends 127.0.0.1 as Host; gateway.bind lets others in"
+        raise ApiError(
+            403, "wrong-host", "this gateway answers to localhost and 127.0.0.1 only", more={"hint": hint}
+        )
 
 
 def is_loopback_host(host: str) -> bool:

@@ -138,6 +138,16 @@ class TestAnswers:
         assert (asked.status_code, asked.headers["location"]) == (303, "/login?next=%2Fno%26where%3Fx%3D1")
         assert stranger.log_in(after="/no&where?x=1").headers["location"] == "/no&where?x=1"
 
+    def test_what_is_refused_before_it_has_an_address_is_a_page(self, browser: Browser) -> None:
+        told = browser.request("GET", "/", headers=HTML | {"Host": "evil.example"})
+        assert (told.status_code, told.headers["content-type"]) == (403, "text/html; charset=utf-8")
+        assert "answers to localhost and 127.0.0.1 only" in told.text
+        assert "/login" not in told.text
+        told = browser.request("GET", "/inbox", headers=HTML | {"Origin": "https://evil.example"})
+        assert (told.status_code, "pages of other sites" in told.text) == (403, True)
+        told = browser.request("POST", "/login", headers=HTML, content=b"x" * (2 << 20))
+        assert (told.status_code, "larger than" in told.text, "<h1>" in told.text) == (413, True, True)
+
     @pytest.mark.parametrize("accept", ["*/*", HTML["Accept"]])
     def test_programs_are_told_in_json(self, gateway: Running, accept: str) -> None:
         paths = ["/api", "/api/nothing", "/v1/nothing", "/hooks/nothing", "/hooks", "/mcp/no", "/metrics"]

@@ -34,8 +34,11 @@ def wants_page(scope: Scope) -> bool:
 
 def is_browser(scope: Scope) -> bool:
     """Whether somebody looks at an address, and would read a page."""
-    kinds = ",".join(header_values(scope, b"accept")).lower()
-    return scope["method"] in ("GET", "HEAD") and "text/html" in kinds
+    return scope["method"] in ("GET", "HEAD") and reads_pages(scope)
+
+
+def reads_pages(scope: Scope) -> bool:
+    return "text/html" in ",".join(header_values(scope, b"accept")).lower()
 
 
 def without_secret(path: str) -> str:

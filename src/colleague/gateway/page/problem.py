@@ -38,7 +38,7 @@ async def problem_page(request: Request, refusal: ApiError) -> Response:
         visitor = await find_visitor(request, request.app.state.gateway)
     except DatabaseUnavailable:
         visitor = None
-    return _shown(request, refusal, visitor)
+    return _shown(request.url.path, refusal, visitor)
 
 
 async def nothing_here(request: Request) -> Response:
@@ -46,11 +46,11 @@ async def nothing_here(request: Request) -> Response:
     try:
         visitor = await find_visitor(request, request.app.state.gateway)
     except DatabaseUnavailable as error:
-        return _shown(request, unavailable(error), None)
+        return _shown(request.url.path, unavailable(error), None)
     if visitor is None:
         return sign_in_page(request)
     message = f"There is nothing at {request.url.path}. The link may be old, or mistyped."
-    return _shown(request, ApiError(404, "not-found", message), visitor)
+    return _shown(request.url.path, ApiError(404, "not-found", message), visitor)
 
 
 def sign_in_page(request: Request) -> Response:
@@ -61,8 +61,13 @@ def sign_in_page(request: Request) -> Response:
     return RedirectResponse(f"/login?{urlencode({'next': here})}", 303)
 
 
-def _shown(request: Request, refusal: ApiError, visitor: Visitor | None) -> Response:
-    section = top_of(request.url.path)
+def refused_page(path: str, refusal: ApiError) -> Response:
+    """For a request that is refused before anybody looks who sent it."""
+    return _shown(path, refusal, None)
+
+
+def _shown(path: str, refusal: ApiError, visitor: Visitor | None) -> Response:
+    section = top_of(path)
     return page(
         "problem.html",
         visitor,
@@ -73,5 +78,6 @@ def _shown(request: Request, refusal: ApiError, visitor: Visitor | None) -> Resp
         problem=refusal.message,
         hint=refusal.more.get("hint", ""),
         section=section,
+        sign_in=refusal.code not in ("wrong-host", "wrong-origin"),
         way=(f"/{section}", WAYS[section]) if section in WAYS else ("/", "Inbox"),
     )
