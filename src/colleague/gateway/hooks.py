@@ -66,6 +66,8 @@ async def gmail(request: Request, response: Response, here: GatewayDep) -> Event
     if not triggers:
         raise incoming.refused(_nobody_takes(known, here.registry.problems), "inactive")
     found = await incoming.accept(arrivals)
+    if unread := here.registry.never_read:
+        raise incoming.refused(_not_for_all(triggers, unread), "inactive")
     response.status_code = _code(found)
     return EventsAccepted(events=found)
 
@@ -105,6 +107,15 @@ def _nobody_takes(known: Sequence[BoundTrigger], unreadable: Mapping[str, str]) 
     problems = [*(each.problem for each in known), *(f"{name} cannot be read" for name in unreadable)]
     why = "; ".join(dict.fromkeys(problems)) or "none has the gmail preset"
     return Inactive(f"no expert takes mail: {why}", hint="see them with: colleague trigger list")
+
+
+def _not_for_all(triggers: Sequence[BoundTrigger], unread: Sequence[str]) -> Inactive:
+    """Who cannot be read may take mail: the sender is to send it again, and who has it takes it for a repeat."""
+    took = ", ".join(dict.fromkeys(each.expert.name for each in triggers))
+    return Inactive(
+        f"{took} took this mail; {', '.join(unread)} cannot be read, and may take mail, too",
+        hint="send it again later, who has it takes it once; see why with: colleague trigger list",
+    )
 
 
 def _code(found: Sequence[EventAccepted]) -> int:

@@ -25,7 +25,12 @@ class LiveTriggerRegistry(TriggerRegistry):
     async def renew(self) -> None:
         """Takes in what has changed. What cannot be read keeps what it had, and is among the problems."""
         spare = TriggerRegistry(
-            self.home, self.monotonic, dict(self._bound_triggers), dict(self._stamps), dict(self._problems)
+            self.home,
+            self.monotonic,
+            dict(self._bound_triggers),
+            dict(self._stamps),
+            dict(self._problems),
+            dict(self._unreadable),
         )
         problems = dict(self._problems)
         before = self._stamps
@@ -34,9 +39,10 @@ class LiveTriggerRegistry(TriggerRegistry):
         except (ColleagueError, OSError) as error:
             problems = {HOME: getattr(error, "message", str(error))}
         else:
-            self._bound_triggers, self._stamps, problems = (
+            self._bound_triggers, self._stamps, self._unreadable, problems = (
                 spare._bound_triggers,
                 spare._stamps,
+                spare._unreadable,
                 spare._problems,
             )
         for name in problems.keys() - self._problems.keys():

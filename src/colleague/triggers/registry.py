@@ -73,6 +73,7 @@ class TriggerRegistry:
     _bound_triggers: dict[tuple[str, str], BoundTrigger] = field(default_factory=dict)
     _stamps: dict[str, Stamps] = field(default_factory=dict)
     _problems: dict[str, str] = field(default_factory=dict)
+    _unreadable: dict[str, Expert] = field(default_factory=dict)
     _looked: float = float("-inf")
 
     def all(self) -> list[BoundTrigger]:
@@ -84,6 +85,13 @@ class TriggerRegistry:
         """Experts that cannot be read now, and why."""
         self._refresh()
         return dict(self._problems)
+
+    @property
+    def never_read(self) -> list[str]:
+        """Enabled experts of which nobody knows yet what triggers they have."""
+        self._refresh()
+        known = {name for name, _ in self._bound_triggers}
+        return [name for name, each in self._unreadable.items() if each.record.enabled and name not in known]
 
     def find(self, expert: str, trigger: str) -> BoundTrigger:
         """Raises NotFound."""
@@ -125,6 +133,7 @@ class TriggerRegistry:
     def _forget(self, name: str) -> None:
         self._stamps.pop(name, None)
         self._problems.pop(name, None)
+        self._unreadable.pop(name, None)
         self._bound_triggers = {
             key: bound_trigger for key, bound_trigger in self._bound_triggers.items() if key[0] != name
         }
@@ -134,6 +143,7 @@ class TriggerRegistry:
             bound_trigger = bind_triggers(expert)
         except (ColleagueError, OSError) as error:
             self._problems[expert.name] = getattr(error, "message", str(error))
+            self._unreadable[expert.name] = expert
             if is_shortage(error):
                 self._stamps.pop(expert.name, None)  # read again soon, though no file changes
             if not expert.record.enabled:
@@ -142,6 +152,7 @@ class TriggerRegistry:
         others = {key: each for key, each in self._bound_triggers.items() if key[0] != expert.name}
         self._bound_triggers = others | {each.key: each for each in bound_trigger}
         self._problems.pop(expert.name, None)
+        self._unreadable.pop(expert.name, None)
 
     def _turn_off(self, expert: Expert) -> None:
         """Whoever disables an expert that cannot be read means it, too."""

@@ -218,6 +218,25 @@ class TestWhatIsTurnedAway:
             assert (answer.status_code, error["code"]) == (409, "inactive")
             assert error["message"] == f"no expert takes mail: {CLERK} is disabled; torn cannot be read"
 
+    def test_mail_that_not_every_expert_can_take_is_asked_for_again(self, house: House) -> None:
+        post = [{"name": "post", "type": "webhook", "preset": "gmail", "process": "work"}]
+        for name in ("torn", "off"):
+            house.install(package(name, post), {}, enable=name == "torn")
+        whole = (house.home.expert("torn") / "expert.yaml").read_text()
+        for name in ("torn", "off"):
+            (house.home.expert(name) / "expert.yaml").write_text("name: [")
+        with house.open() as gateway:
+            mail = {"messages": [{"id": "m-1"}]}
+            answer = gateway.hook("gmail", mail)
+            assert (answer.status_code, answer.json()["error"]["message"]) == (
+                409,
+                f"{CLERK} took this mail; torn cannot be read, and may take mail, too",
+            )
+            (house.home.expert("torn") / "expert.yaml").write_text(whole)
+            assert gateway.until(lambda: gateway.hook("gmail", mail).status_code == 202)
+            runs = gateway.get("/api/runs").json()
+        assert sorted(run["expert"] for run in runs) == [CLERK, "torn"]
+
     def test_an_inactive_trigger_says_why(self, house: House) -> None:
         triggers = [{"name": "deal", "type": "webhook", "requires_tool": "crm", "process": "work"}]
         house.install(package("closer", triggers), {})
