@@ -110,7 +110,7 @@ def _nobody_takes(known: Sequence[BoundTrigger], unreadable: Mapping[str, str]) 
 
 
 def _not_for_all(triggers: Sequence[BoundTrigger], unread: Sequence[str]) -> Inactive:
-    """Who cannot be read may take mail: the sender is to send it again, and who has it takes it for a repeat."""
+    """Who cannot be read may take mail: it is to be sent again, and is a repeat for who has it."""
     took = ", ".join(dict.fromkeys(each.expert.name for each in triggers))
     return Inactive(
         f"{took} took this mail; {', '.join(unread)} cannot be read, and may take mail, too",
