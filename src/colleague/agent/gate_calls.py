@@ -6,13 +6,13 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from colleague.agent.act import DRAFTED
 from colleague.agent.call_allowance import CallAllowance, call_allowance
 from colleague.agent.conversation import Result
+from colleague.agent.execute import DRAFTED
 from colleague.agent.grant_check import spare_questions
 from colleague.agent.hook_points import changed_calls
 from colleague.agent.streaming.answer import answer_of
-from colleague.agent.toolbox import BadArguments, checked_arguments, decoded_arguments, digest_of, target_of
+from colleague.agent.toolbox import BadArguments, checked_arguments, decoded_arguments
 from colleague.hooks.events import BeforeToolCall
 from colleague.store.journal import CallStatus, NewCall
 
@@ -137,14 +137,14 @@ def _judged(
         status=status,
         server=spec.server,
         tool=spec.server_tool,
-        digest=digest_of(session.run_spec.owner, session.run_spec.package_digest, spec, arguments),
+        digest=session.run_spec.digest_of(spec, arguments),
         repeatable=spec.repeatable or spec.read_only,
         result=result.to_json() if result else None,
         is_error=kind == "refuse",
         note=note,
         draft=kind == "draft",
         channel=session.run_spec.draft_channel,
-        target=target_of(session.run_spec.package_digest, spec).to_json(),
+        target=session.run_spec.target_of(spec).to_json(),
         grantable=not happened,
     )
 

@@ -16,9 +16,11 @@ from colleague.agent.models.resolved import ResolvedModel
 from colleague.agent.models.thinking import Thinking
 from colleague.agent.opening import OpeningMessages, PlainOpening
 from colleague.agent.privacy import NothingPrivate, Private
-from colleague.agent.toolbox import Toolbox
+from colleague.agent.tool import ToolSpec
+from colleague.agent.toolbox import Toolbox, digest_of, target_of
 from colleague.budget import Budget
 from colleague.errors import ColleagueError
+from colleague.store.call_target import CallTarget
 from colleague.store.chat_answers import ChatTarget
 from colleague.store.journal import NewCall
 from colleague.store.run import Outcome, Run
@@ -140,6 +142,14 @@ class RunSpec:
     """Where its answers are sent, beside the session; None where whoever reads the session sees them."""
     decided_call: NewCall | None = None
     """A parked call that a person has decided about: this turn begins with it."""
+
+    def digest_of(self, spec: ToolSpec, arguments: dict[str, Any]) -> str:
+        """What a person decides on."""
+        return digest_of(self.owner, self.package_digest, spec, arguments)
+
+    def target_of(self, spec: ToolSpec) -> CallTarget:
+        """What a grant is bound to."""
+        return target_of(self.package_digest, spec)
 
 
 class CannotAssemble(ColleagueError):
