@@ -9,7 +9,7 @@ from dataclasses import replace
 from sqlalchemy import update
 
 from colleague.agent.call_end import end_call, tell_end
-from colleague.agent.conversation import Result, as_text
+from colleague.agent.call_result import Result, as_text
 from colleague.agent.execute import execute
 from colleague.agent.exits import Failed, Waiting
 from colleague.agent.send import give_input, recover

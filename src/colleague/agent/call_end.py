@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from colleague.agent.conversation import Result
+from colleague.agent.call_result import Result
 from colleague.agent.hook_points import tell_call_made
 from colleague.agent.session import Session
 from colleague.store import journal

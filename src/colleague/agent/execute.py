@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from colleague.agent.call_end import end_call
-from colleague.agent.conversation import Result
+from colleague.agent.call_result import Result
 from colleague.agent.gate import Verdict
 from colleague.agent.hook_points import refused_by_plugin
 from colleague.agent.send import send

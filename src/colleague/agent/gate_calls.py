@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from colleague.agent.call_allowance import CallAllowance, call_allowance
-from colleague.agent.conversation import Result
+from colleague.agent.call_result import Result
 from colleague.agent.execute import DRAFTED
 from colleague.agent.grant_check import spare_questions
 from colleague.agent.hook_points import changed_calls

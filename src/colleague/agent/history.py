@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from sqlalchemy import Table, bindparam, func, select
 
+from colleague.agent.call_result import with_results
 from colleague.agent.context.state import Earlier
 from colleague.agent.context.unit import AFTER_RUN, BEFORE_RUN, ELSEWHERE, Unit
 from colleague.agent.context.view import view_of
-from colleague.agent.conversation import with_results
 from colleague.agent.models.messages import from_json
 from colleague.agent.render import presenter, wrapped
 from colleague.agent.turn_inputs import TurnInputs, earlier_of

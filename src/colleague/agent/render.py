@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from colleague.agent.call_result import Result
 from colleague.agent.context.result_text import result_text
 from colleague.agent.context.result_text import shortened as shortened
-from colleague.agent.conversation import Result
 from colleague.data_element import wrapped as wrapped  # for those who render what the model sees
 from colleague.store.approvals import Approval
 from colleague.store.journal import Call

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from colleague.agent.call_end import end_call, tell_end, tell_start
-from colleague.agent.conversation import Result
+from colleague.agent.call_result import Result
 from colleague.agent.exits import Completed, Failed
 from colleague.agent.hook_points import persisted
 from colleague.agent.render import MAY_HAVE_HAPPENED

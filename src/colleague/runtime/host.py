@@ -13,12 +13,12 @@ from typing import NamedTuple
 from colleague.agent.advance import Advancer
 from colleague.agent.browser.browser_tool import BrowserTools
 from colleague.agent.browser.browsers import Browsers
+from colleague.agent.call_result import Result
 from colleague.agent.canvas.canvas_tool import CanvasTools
 from colleague.agent.chat_place import Chats
 from colleague.agent.commands.command_tools import CommandTools
 from colleague.agent.commands.left_containers import end_left_containers
 from colleague.agent.commands.running_commands import RunningCommands, end_left_commands
-from colleague.agent.conversation import Result
 from colleague.agent.events import Bus
 from colleague.agent.history import SessionHistory
 from colleague.agent.main_agent import MainAgent, MoreTools

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from colleague.agent.call_result import with_results
 from colleague.agent.context.unit import Unit
-from colleague.agent.conversation import Conversation, with_results
+from colleague.agent.conversation import Conversation
 from colleague.agent.render import presenter
 from colleague.store.journal import Call
 

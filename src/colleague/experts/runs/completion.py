@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from colleague.agent.conversation import Conversation, Result
+from colleague.agent.call_result import Result
+from colleague.agent.conversation import Conversation
 from colleague.agent.exits import Completed, Failed
 from colleague.experts.runs.tools.names import COMPLETE, MARK_STEP
 from colleague.packages.parameter import Parameter
