@@ -1,7 +1,5 @@
 """The `agents` section of the settings."""
 
-import math
-import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
@@ -9,31 +7,25 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from colleague import duration
+from colleague.config.agent_tools import AgentTools
+from colleague.config.context import CompactionSettings, ContextLimits, ContextPruning
+from colleague.config.openclaw_duration import openclaw_duration
 from colleague.config.sandbox import Sandbox
 from colleague.config.section import (
-    Duration,
     Flag,
     FreeForm,
     Int,
     Names,
     PathText,
     Positive,
-    Ratio,
     RenamedSection,
     Section,
-    ToolProfile,
     duration_schema,
     keys,
     part,
     works,
 )
-from colleague.config.tool_lists import ToolLists
 from colleague.main_names import MAIN_AGENT
-
-_SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
-_DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(ms|[smhd])?")
-_DURATIONS = re.compile(r"[0-9]{1,9}|(?:[0-9]{1,9}(?:\.[0-9]{1,9})?(?:ms|[smhd])){1,5}")
-
 
 Level = Literal["off", "low", "medium", "high"]
 AnyLevel = Literal["off", "minimal", "low", "medium", "high", "xhigh", "adaptive", "max", "ultra"]
@@ -51,14 +43,6 @@ NEAREST_LEVEL: Mapping[str, Level] = {
 }
 
 
-def _openclaw_duration(value: object) -> object:
-    """OpenClaw also writes 90 (for minutes), 500ms and 1h30m; here they become seconds."""
-    if not isinstance(value, str) or not _DURATIONS.fullmatch(value):
-        return value
-    parts = [(float(number), _SECONDS[unit or "m"]) for number, unit in _DURATION.findall(value)]
-    return f"{math.ceil(sum(number * seconds for number, seconds in parts))}s"
-
-
 def _as_choice(value: object) -> object:
     if isinstance(value, str):
         return {"primary": value}
@@ -68,7 +52,7 @@ def _as_choice(value: object) -> object:
 
 
 Interval = Annotated[
-    duration.Duration, duration_schema(duration.parse_duration), BeforeValidator(_openclaw_duration)
+    duration.Duration, duration_schema(duration.parse_duration), BeforeValidator(openclaw_duration)
 ]
 
 
@@ -103,16 +87,6 @@ class ThinkingSettings(Section):
     budget: ThinkingBudget = part(ThinkingBudget, description="Tokens for each level.")
 
 
-class ToolPolicy(ToolLists):
-    profile: ToolProfile | None = works(
-        default=None, description="The set of tools to start from: minimal, coding, messaging or full."
-    )
-
-
-class ToolLayer(Section):
-    tools: ToolLists = part(ToolLists, description="What these sessions may use.")
-
-
 class SubagentChoice(Section):
     passed_over = keys("delegationMode")
 
@@ -140,91 +114,6 @@ class Subagents(SubagentChoice):
     archive_after_minutes: Int = works(
         default=60, description="Minutes until a done child is archived; 0 never."
     )
-
-
-class HardClear(Section):
-    enabled: Flag = works(
-        default=True, description="Whether whole results are cleared when cutting is not enough."
-    )
-    placeholder: str = works(
-        default="[Old result cleared; call the tool again if it is needed.]",
-        description="What stands in the place of a cleared result.",
-    )
-
-
-class PrunableTools(Section):
-    allow: Names = works(default=(), description="Their names, with * for any text; empty means all.")
-    deny: Names = works(default=(), description="Tools whose results stay whole; wins over allow.")
-
-
-class ContextPruning(Section):
-    passed_over = keys("keepLastAssistants softTrimRatio softTrim")
-
-    mode: Literal["off", "cache-ttl", "aggressive"] = works(
-        default="off", description="When old tool results are cut."
-    )
-    ttl: Annotated[Duration, BeforeValidator(_openclaw_duration)] = works(
-        default=duration.parse_duration("300s"),
-        description="With cache-ttl: how long the provider's cache counts as fresh.",
-    )
-    max_chars_per_tool_result: Positive = works(
-        default=2000, description="Characters that stay of an old result."
-    )
-    tool_result_head_ratio: Ratio = works(
-        default=0.6, description="The part of them taken from its beginning."
-    )
-    prune_after_turns: Int = works(default=10, description="Results of the last answers that stay whole.")
-    hard_clear_ratio: Ratio = works(
-        default=0.5,
-        description="The part of the window over which old results are cleared, the oldest first.",
-    )
-    min_prunable_tool_chars: Int = works(
-        default=50_000, description="Characters of old results below which none is cleared."
-    )
-    hard_clear: HardClear = part(HardClear, description="Clearing old results.")
-    tools: PrunableTools = part(PrunableTools, description="Tools whose results may be cut.")
-
-
-class ContextLimits(Section):
-    passed_over = keys("memoryGetDefaultLines postCompactionMaxChars")
-
-    tool_result_max_chars: Positive = works(
-        default=100_000, description="Characters kept of one tool result; at most a third of the window."
-    )
-    memory_get_max_chars: Positive = works(default=12_000, description="Characters memory_get returns.")
-
-
-class MemoryFlush(Section):
-    passed_over = keys("forceFlushTranscriptBytes model")
-
-    enabled: Flag = works(default=True, description="Whether the agent saves notes before a compaction.")
-    soft_threshold_tokens: Int = works(default=4000, description="Tokens before the limit at which it does.")
-    prompt: str | None = works(default=None, description="What the agent is asked then.")
-    system_prompt: str | None = works(default=None, description="Added to the system prompt then.")
-
-
-class CompactionSettings(Section):
-    passed_over = keys(
-        "mode provider thinkingLevel reserveTokensFloor maxHistoryShare customInstructions identifierPolicy"
-        " identifierInstructions recentTurnsPreserve qualityGuard midTurnPrecheck postIndexSync notifyUser"
-        " postCompactionSections maxActiveTranscriptBytes truncateAfterCompaction"
-    )
-
-    enabled: Flag = works(
-        default=True, description="Whether old turns are summarised when the context fills."
-    )
-    reserve_tokens: Int = works(
-        default=20_000, description="Tokens kept free for the answer; at most a quarter of the window."
-    )
-    keep_recent_tokens: Positive = works(
-        default=20_000, description="Tokens of recent turns kept word for word; at most half of the window."
-    )
-    max_retries: Int = works(default=3, description="Tries to get a summary.")
-    timeout_seconds: Positive = works(default=180, description="Seconds one summary may take.")
-    model: str | None = works(
-        default=None, description="The model that summarises; the session's when not set."
-    )
-    memory_flush: MemoryFlush = part(MemoryFlush, description="Notes before it happens.")
 
 
 class BlockChunk(Section):
@@ -374,79 +263,6 @@ class Identity(Section):
         description="Its picture on the page: a file in its workspace (PNG, JPEG, GIF or WebP, up to 1 MB),"
         " or an emoji. A web address is not fetched.",
     )
-
-
-class FileTools(Section):
-    workspace_only: Flag = works(
-        default=True,
-        description="Whether file tools stay inside the workspace; false: absolute paths reach the disk,"
-        " apart from keys and what belongs to others, and a change there asks first. Not in a sandbox.",
-    )
-
-
-class AllowedCommand(Section):
-    program: str = works(description="Its name, found as commands find it, or its path.")
-    args: Names | None = works(
-        default=None,
-        description="A pattern for each argument, * for any text; ** at the end for any more. Any arguments"
-        " when not set.",
-    )
-
-
-class ExecTool(RenamedSection):
-    renamed: ClassVar[Mapping[str, str]] = {"timeoutSec": "timeoutSeconds"}
-    passed_over = keys(
-        "host mode node safeBins safeBinTrustedDirs safeBinProfiles strictInlineEval commandHighlighting"
-        " reviewer cleanupMs notifyOnExit notifyOnExitEmptySuccess approvalRunningNoticeMs grantExpiryDays"
-        " applyPatch"
-    )
-
-    security: Literal["deny", "allowlist", "full"] | None = works(
-        default=None,
-        description="What exec may run: nothing, what the allowlist has, or anything (when not set). What is"
-        " not allowed is refused, or asked about as `ask` says.",
-    )
-    ask: Literal["off", "on-miss", "always"] | None = works(
-        default=None,
-        description="Whether a person is asked first: never, for what the allowlist does not have (when not"
-        " set), or for every command.",
-    )
-    allowlist: tuple[AllowedCommand, ...] = Field(
-        default=(), description="Commands that run without a question."
-    )
-    timeout_seconds: Positive = works(default=1800, description="Seconds a command may run.")
-    background_ms: Positive = works(
-        default=10_000, description="Milliseconds until it goes on in the background."
-    )
-    path_prepend: Names = works(default=(), description="Folders put before PATH.")
-    max_processes: Positive = works(
-        default=500, description="Processes one command may have at once; with more, all are killed."
-    )
-
-
-class LoopDetection(Section):
-    passed_over = keys(
-        "historySize warningThreshold globalCircuitBreakerThreshold detectors semanticNoProgress"
-    )
-
-    enabled: Flag = works(default=True, description="Whether an agent that repeats itself is stopped.")
-    critical_threshold: Positive = works(
-        default=20, description="The same call so many times in a row stops it."
-    )
-
-
-class AgentTools(ToolPolicy):
-    passed_over = keys(
-        "toolsBySender codeMode swarm elevated message agentToAgent links media web sessions_spawn toolSearch"
-    )
-
-    by_provider: Mapping[str, ToolPolicy] = Field(
-        default_factory=dict, description="The same for one provider, or one provider/model."
-    )
-    exec: ExecTool = part(ExecTool, description="Running commands.")
-    fs: FileTools = part(FileTools, description="Reading and writing files.")
-    loop_detection: LoopDetection = part(LoopDetection, description="Agents that repeat themselves.")
-    sandbox: ToolLayer = part(ToolLayer, description="Tools in sandboxed sessions.")
 
 
 class AgentEntry(Section):

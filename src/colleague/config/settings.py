@@ -9,7 +9,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, PrivateAttr, model_validator
 
-from colleague.config.agents import Agents, AgentTools, ToolLayer
+from colleague.config.agent_tools import AgentTools, ToolLayer
+from colleague.config.agents import Agents
 from colleague.config.channel_groups import check_group_tools
 from colleague.config.file import Node, SettingsWarning
 from colleague.config.mcp import McpOAuth, McpSampling

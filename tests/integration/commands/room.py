@@ -18,7 +18,7 @@ from colleague.agent.commands.running import MARK
 from colleague.agent.commands.running_commands import RunningCommands
 from colleague.agent.tool import ToolOutput, ToolRequest
 from colleague.clock import MovableClock
-from colleague.config.agents import ExecTool
+from colleague.config.agent_tools import ExecTool
 from colleague.mcp.process import Family
 from colleague.store.commands import StartedCommand, commands_of_session
 from colleague.store.sqlite import SqliteDatabase

@@ -24,7 +24,7 @@ from colleague.agent.turn_end import TurnEndHooks
 from colleague.agent.turn_inputs import TurnInputs
 from colleague.agent.turn_opening import TurnOpening
 from colleague.config import Settings
-from colleague.config.agents import CompactionSettings
+from colleague.config.context import CompactionSettings
 from colleague.run_event import RunEvent
 from colleague.session_key import SessionKey
 from colleague.sessions.messages import SessionMessage, send_message

@@ -11,7 +11,7 @@ import pytest
 from colleague.agent.commands.allowlist import ProgramFinder, fits, is_allowed
 from colleague.agent.commands.command_line import plain_words
 from colleague.agent.commands.exec_rules import ExecRules
-from colleague.config.agents import AllowedCommand, ExecTool
+from colleague.config.agent_tools import AllowedCommand, ExecTool
 
 
 @pytest.mark.parametrize(

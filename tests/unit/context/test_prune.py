@@ -13,7 +13,7 @@ from colleague.agent.context.prune import may_prune, pruned
 from colleague.agent.context.rules import ContextRules
 from colleague.agent.context.unit import Unit
 from colleague.agent.models.resolved import ResolvedModel
-from colleague.config.agents import ContextPruning, PrunableTools
+from colleague.config.context import ContextPruning, PrunableTools
 
 NOW = datetime(2026, 11, 17, 12, 0, tzinfo=UTC)
 BUDGET = ContextBudget.of(ResolvedModel("a", "b", context_window=1_000_000), ContextRules())

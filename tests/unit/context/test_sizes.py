@@ -15,7 +15,7 @@ from colleague.agent.context.rules import ContextRules
 from colleague.agent.context.tokens import text_tokens
 from colleague.agent.exits import Failed
 from colleague.agent.models.resolved import ResolvedModel
-from colleague.config.agents import CompactionSettings
+from colleague.config.context import CompactionSettings
 
 
 def budget(window: int | None, rules: ContextRules | None = None, **model: int) -> ContextBudget:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from colleague.config.agents import AllowedCommand
+    from colleague.config.agent_tools import AllowedCommand
 
 ANY_MORE = "**"
 """As the last pattern: any further arguments, or none."""

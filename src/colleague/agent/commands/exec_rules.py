@@ -12,7 +12,7 @@ from colleague.agent.gate import Verdict
 
 if TYPE_CHECKING:
     from colleague.config import Settings
-    from colleague.config.agents import ExecTool
+    from colleague.config.agent_tools import ExecTool
 
 DENIED = "exec may run nothing here: tools.exec.security is deny"
 NOT_LISTED = "tools.exec.allowlist does not have this command, and nobody is asked: tools.exec.ask is off"

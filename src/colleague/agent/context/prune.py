@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from colleague.agent.context.budget import ContextBudget
 from colleague.agent.context.result_text import closed, shortened
 from colleague.agent.context.unit import Unit, total_tokens
-from colleague.config.agents import ContextPruning, PrunableTools
+from colleague.config.context import ContextPruning, PrunableTools
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from colleague.config import Settings
-from colleague.config.agents import CompactionSettings, ContextPruning
+from colleague.config.context import CompactionSettings, ContextPruning
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from colleague.agent.policy.group_rules import group_rules
 from colleague.agent.policy.layer import Effect, LayerRules, PolicyLayer, ProfileRules
 from colleague.agent.policy.pattern import PolicyTool, naming
 from colleague.config import Settings
-from colleague.config.agents import AgentTools, ToolPolicy
+from colleague.config.agent_tools import AgentTools, ToolPolicy
 from colleague.config.section import Names
 from colleague.config.tool_groups import OPT_IN, PROFILES
 from colleague.config.tool_lists import ToolLists

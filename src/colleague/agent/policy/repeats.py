@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from colleague.config import Settings
-from colleague.config.agents import LoopDetection
+from colleague.config.agent_tools import LoopDetection
 
 
 def repeat_limit(settings: Settings, agent_id: str) -> int | None:
