@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Annotated, Literal, cast
 
 from fastapi import APIRouter, Query, Request, Response
+from pydantic import BaseModel, Field
 
 from colleague.errors import UsageError
 from colleague.experts.runs.redacted_report import approval_report
@@ -14,15 +15,7 @@ from colleague.gateway.api_error import ApiError, status_of
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.paging import PageAfter, PageSize, link_next
-from colleague.gateway.schemas import (
-    BatchAnswer,
-    BatchAsked,
-    BatchItem,
-    DecisionAsked,
-    Error,
-    GrantGiven,
-    LinkAsked,
-)
+from colleague.gateway.schemas import Asked, DecisionAsked, Error
 from colleague.person_document import ApprovalLink
 from colleague.run_document import ApprovalDocument
 from colleague.runtime.requests import DecisionAnswer, DecisionRequest, Refusal
@@ -35,6 +28,42 @@ from colleague.store.tx import Tx
 router = APIRouter(prefix="/api", tags=["approvals"])
 
 WHO = "api"
+
+
+class DecisionInBatch(DecisionAsked):
+    id: Annotated[str, Field(min_length=1, max_length=100)]
+
+
+class BatchAsked(Asked):
+    decisions: Annotated[list[DecisionInBatch], Field(min_length=1, max_length=200)]
+
+
+class GrantGiven(BaseModel):
+    """A grant that came with a decision; `covers` says it in a sentence."""
+
+    id: str
+    covers: str
+
+
+class BatchItem(BaseModel):
+    """What came of one decision: the approval as it is now, or why it does not count."""
+
+    id: str
+    ok: bool
+    approval: ApprovalDocument | None = None
+    grant: GrantGiven | None = None
+    error: Error | None = None
+
+
+class BatchAnswer(BaseModel):
+    decisions: list[BatchItem]
+
+
+class LinkAsked(Asked):
+    """In whose name the question is decided, and for how long the link counts."""
+
+    person: Annotated[str, Field(min_length=1, max_length=64)]
+    lasts_ms: Annotated[int, Field(ge=60_000, le=30 * 86_400_000)] = 86_400_000
 
 
 @router.get("/approvals", response_model=list[ApprovalDocument], responses=with_token(404))

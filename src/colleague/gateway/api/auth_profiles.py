@@ -2,26 +2,58 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field
 
 from colleague.agent.models.profile_report import ProfileDocument
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import (
-    AuthProfileDocument,
-    ClearCooldownAsked,
-    CooldownsCleared,
-    OrderAsked,
-    StatisticsForgotten,
-)
+from colleague.gateway.schemas import Asked
 from colleague.main_names import MAIN_AGENT
 from colleague.runtime.local_service import LocalService
 
 router = APIRouter(prefix="/api/auth-profiles", tags=["models"])
 
 AgentId = Annotated[str, Query(description="Whose profiles and order.", max_length=200)]
+
+
+class AuthProfileDocument(BaseModel):
+    """A key of a provider, never the key itself. `state`: ready, cooldown, or unusable with a `problem`."""
+
+    model_config = ConfigDict(extra="allow")
+
+    profile: str
+    provider: str
+    place: int
+    mode: str
+    state: str
+    problem: str | None
+    source: str
+    cooldowns: list[dict[str, Any]]
+    last_used: str | None
+    failures: dict[str, int]
+
+
+class OrderAsked(Asked):
+    provider: Annotated[str, Field(min_length=1, max_length=200)]
+    profiles: Annotated[list[str], Field(max_length=200)]
+    agent: Annotated[str, Field(max_length=200)] = MAIN_AGENT
+
+
+class ClearCooldownAsked(Asked):
+    profiles: Annotated[list[str], Field(max_length=200)] = Field(default_factory=list)
+
+
+class CooldownsCleared(BaseModel):
+    """Those that were at rest."""
+
+    cleared: list[str]
+
+
+class StatisticsForgotten(BaseModel):
+    profile: str
 
 
 @router.get("", response_model=list[AuthProfileDocument], responses=with_token(404))

@@ -5,15 +5,37 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
+from pydantic import BaseModel
 
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import CanvasDocument, CanvasSummary, Revoked
+from colleague.gateway.schemas import Revoked
 from colleague.sessions.messages import find_key
 from colleague.store.canvases import canvas_document, canvas_documents, find_canvas
 from colleague.store.tx import Tx
 
 router = APIRouter(prefix="/api/canvases", tags=["canvases"])
+
+
+class CanvasSummary(BaseModel):
+    """`version` is the newest."""
+
+    id: str
+    agent_id: str
+    session_key: str
+    title: str
+    kind: str
+    version: int
+    created_at: str
+    updated_at: str
+
+
+class CanvasDocument(CanvasSummary):
+    """`content` is {text}, {columns, rows} or {type, labels, series}, as `kind` says."""
+
+    shown_version: int
+    run_id: str
+    content: dict[str, Any]
 
 
 @router.get("", response_model=list[CanvasSummary], responses=with_token(404))

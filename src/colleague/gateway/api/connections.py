@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from fastapi import APIRouter
+from pydantic import Field
 
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import ModelAsked
+from colleague.gateway.schemas import Asked
 from colleague.settings_document import ChannelDocument, IdleKey, ModelProbe, OfferedModel
 
 router = APIRouter(prefix="/api", tags=["connections"])
+
+
+class ModelAsked(Asked):
+    """As provider/model, or script/FILE; empty for the default one."""
+
+    model: Annotated[str, Field(max_length=300)] = ""
 
 
 @router.get("/models", response_model=list[OfferedModel], responses=with_token())

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from fastapi import APIRouter, Request, Response
+from pydantic import Field
 
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.paging import PageAfter, PageSize, link_next
-from colleague.gateway.schemas import DropAsked, RetryAsked, RunStarted
+from colleague.gateway.schemas import Asked, RetryAsked, RunStarted
 from colleague.run_document import RunBrief
 from colleague.store.lookup import full_id
 from colleague.store.overview import count_dead_letters, dead_letters
@@ -18,6 +21,10 @@ from colleague.store.tables import runs
 from colleague.store.tx import Tx
 
 router = APIRouter(prefix="/api/deadletters", tags=["dead letters"])
+
+
+class DropAsked(Asked):
+    by: Annotated[str, Field(max_length=200)] = ""
 
 
 @router.get("", response_model=list[RunBrief], responses=with_token(404))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Any, Literal
+
 from fastapi import APIRouter, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
 
 from colleague.experts.runs.redacted_report import outbox_report
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.paging import PageAfter, PageSize, link_next
-from colleague.gateway.schemas import Changed, DeliveryDocument, ReadAsked
+from colleague.gateway.schemas import Asked, Changed
 from colleague.run_document import MessageDocument
 from colleague.store.lookup import full_id
 from colleague.store.outbox import count_deliveries, deliveries_page, get_delivery
@@ -18,6 +21,26 @@ from colleague.store.tables import outbox
 from colleague.store.tx import Tx
 
 router = APIRouter(prefix="/api/deliveries", tags=["deliveries"])
+
+
+class DeliveryDocument(BaseModel):
+    """`status` is `delivered` when somebody got it, `waiting` until then; `error` says what it waits for."""
+
+    model_config = ConfigDict(extra="allow")
+
+    id: str
+    kind: str
+    run_id: str
+    status: Literal["waiting", "sending", "failed", "delivered"]
+    channel: str
+    at: str | None
+    read_by: str | None
+    error: str | None
+    body: dict[str, Any]
+
+
+class ReadAsked(Asked):
+    by: Annotated[str, Field(max_length=200)] = ""
 
 
 @router.get("", response_model=list[DeliveryDocument], responses=with_token(404))

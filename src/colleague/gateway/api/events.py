@@ -2,15 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter
+from pydantic import BaseModel
 
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import EventDocument
+from colleague.run_document import MessageDocument, RunBrief
 
 router = APIRouter(prefix="/api", tags=["events"])
+
+
+class Acceptance(BaseModel):
+    """When it was accepted, how often the same was sent again, and whether a pause holds it."""
+
+    at: str
+    duplicates: int
+    held: bool
+
+
+class EventDocument(BaseModel):
+    """Accepted, run and delivered are three facts."""
+
+    id: str
+    expert: str
+    trigger: str
+    source: str
+    status: Literal[
+        "held", "resolving", "skipped", "resolved", "queued", "running", "waiting", "retrying", "done"
+    ]
+    accepted: Acceptance
+    run: RunBrief | None
+    delivery: MessageDocument | None
+    outcome: str | None
+    reason: str | None
+    warning: str | None
 
 
 @router.get("/events/{id}", response_model=EventDocument, responses=with_token(404))

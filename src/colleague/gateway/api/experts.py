@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter
+from pydantic import BaseModel, Field
 
 from colleague.expert_document import (
     BindableDocument,
@@ -15,9 +16,23 @@ from colleague.expert_document import (
 )
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import Asked, ExpertBrief, ExpertDocument, RestoreAsked, Restored
+from colleague.gateway.schemas import Asked, ExpertBrief, ExpertDocument
 
 router = APIRouter(prefix="/api", tags=["experts"])
+
+
+class RestoreAsked(Asked):
+    """A file of an expert, and the version that it is to have again."""
+
+    file: Annotated[str, Field(min_length=1, max_length=1000)]
+    version: Annotated[int, Field(ge=1, le=2**31 - 1)]
+
+
+class Restored(BaseModel):
+    """`version` is the new one; null when the file has that text already."""
+
+    path: str
+    version: int | None
 
 
 class CheckAsked(Asked):

@@ -3,20 +3,46 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter
+from pydantic import BaseModel
 
 from colleague.experts.grant_report import GrantReports
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import GrantDocument, Revoked
+from colleague.gateway.schemas import Revoked
 from colleague.store.grants import Grant, all_grants, ended_runs, get_grant
 from colleague.store.lookup import full_id
 from colleague.store.tables import grants
 from colleague.store.tx import Tx
 
 router = APIRouter(prefix="/api/grants", tags=["grants"])
+
+
+class GrantDocument(BaseModel):
+    """`covers` says it in a sentence; `reason` why it does not count, when `state` is not `live`. `only` are
+    arguments that a call must have."""
+
+    id: str
+    expert: str
+    operation: str
+    run_id: str | None
+    created_at: str
+    created_by: str
+    expires_at: str | None
+    revoked_at: str | None
+    uses: int
+    approval_id: str | None
+    server: str | None
+    tool: str | None
+    launch_digest: str | None
+    schema_digest: str | None
+    package_digest: str | None
+    only: dict[str, Any]
+    state: Literal["live", "lapsed", "expired", "revoked", "ended"]
+    reason: str
+    covers: str
 
 
 @router.get("", response_model=list[GrantDocument], responses=with_token())

@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
+from pydantic import BaseModel
 from sqlalchemy import func, select
 
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.metrics import CONTENT_TYPE, StoredGauge
 from colleague.gateway.openapi import errors, with_token
-from colleague.gateway.schemas import Check, Health, ReadinessDocument
 from colleague.store.overview import count_unread, pending_by_kind, runs_by_status, unsent
 from colleague.store.tables import runs
 from colleague.store.tx import Tx
 
 router = APIRouter(tags=["health"])
 guarded = APIRouter(tags=["health"])
+
+
+class Health(BaseModel):
+    status: Literal["ok"]
+
+
+class Check(BaseModel):
+    ok: bool
+    milliseconds: float
+
+
+class ReadinessDocument(BaseModel):
+    """`problems` is for callers with the token; it is empty for everybody else."""
+
+    ready: bool
+    checks: dict[str, Check]
+    problems: list[str]
 
 
 @router.get("/healthz", response_model=Health, responses=errors())

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from fastapi import APIRouter
+from pydantic import BaseModel, Field
 
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import PersonAsked, Removed, SignedOut
+from colleague.gateway.schemas import Asked, Removed
 from colleague.person_document import PersonDocument, SignInLink
 
 router = APIRouter(prefix="/api/people", tags=["people"])
+
+
+class PersonAsked(Asked):
+    name: Annotated[str, Field(max_length=64)]
+    role: Annotated[str, Field(max_length=20)] = "approver"
+    experts: Annotated[list[str], Field(max_length=1_000)] = Field(default_factory=list)
+
+
+class SignedOut(BaseModel):
+    name: str
+    browsers: int
 
 
 @router.get("", response_model=list[PersonDocument], responses=with_token())

@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import StreamingResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from colleague.errors import UsageError
 from colleague.gateway.api_error import ApiError
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.paging import PageAfter, link_next
-from colleague.gateway.schemas import (
-    AcceptedDocument,
-    CancelAsked,
-    ForkAsked,
-    RetryAsked,
-    RunAsked,
-    RunCancelled,
-    RunStarted,
-)
+from colleague.gateway.schemas import AcceptedDocument, Asked, JsonObject, RetryAsked, RunStarted
 from colleague.gateway.stream_options import StreamDep
 from colleague.gateway.streams import EVENT_STREAM, run_stream
 from colleague.run_document import RunBrief, RunDocument, RunOutcome
@@ -40,6 +32,33 @@ router = APIRouter(prefix="/api", tags=["runs"])
 _STATUS = f"One or more of {', '.join(WORDS)}, with commas between"
 _SINCE = "Accepted since: how long ago (2h), a date, or an ISO time"
 T = TypeVar("T")
+
+
+class RunAsked(Asked):
+    """Either `task` or `process`."""
+
+    task: Annotated[str, Field(max_length=100_000)] = ""
+    process: Annotated[str, Field(max_length=200)] = ""
+    inputs: JsonObject = Field(default_factory=dict)
+    model: Annotated[str, Field(max_length=200)] = ""
+    dry_run: bool | Literal["strict"] = False
+
+
+class ForkAsked(Asked):
+    """Without `model` the fork thinks with what the run was asked to think with."""
+
+    from_step: int
+    model: Annotated[str, Field(max_length=200)] = ""
+    dry_run: bool | Literal["strict"] = False
+
+
+class CancelAsked(Asked):
+    note: Annotated[str, Field(max_length=10_000)] = "cancelled through the API"
+
+
+class RunCancelled(BaseModel):
+    run_id: str
+    cancelled: bool
 
 
 class RunResumed(BaseModel):

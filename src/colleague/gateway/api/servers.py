@@ -5,15 +5,25 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from pydantic import Field
 
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import AcceptAsked, AcceptToolsAsked
+from colleague.gateway.schemas import Asked
 from colleague.settings_document import McpServerDocument, ServerProbe
 
 router = APIRouter(prefix="/api/servers", tags=["servers"])
 
 WHO = "api"
+
+
+class AcceptAsked(Asked):
+    digest: Annotated[str, Field(min_length=1, max_length=200)]
+    by: Annotated[str, Field(max_length=200)] = ""
+
+
+class AcceptToolsAsked(Asked):
+    digest: Annotated[str, Field(min_length=1, max_length=200)]
 
 
 @router.get("", response_model=list[McpServerDocument], responses=with_token())

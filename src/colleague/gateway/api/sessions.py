@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Query, Request, Response
 from fastapi.responses import StreamingResponse
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from colleague.gateway.api_error import ApiError
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.paging import PageAfter, PageSize, link_next
-from colleague.gateway.schemas import (
-    CompactAsked,
-    MessageAsked,
-    MessageSent,
-    SessionBy,
-    SessionChanges,
-    TurnAnswered,
-)
+from colleague.gateway.schemas import MOST_WAIT, Asked, JsonObject, Name, SmallMap, storable
 from colleague.gateway.stream_options import StreamDep
 from colleague.gateway.streams import EVENT_STREAM, session_stream
+from colleague.run_document import ApprovalDocument
 from colleague.runtime.requests import MOST_CHARACTERS, MessageRequest
 from colleague.session_document import (
     ArchiveDocument,
     ItemDocument,
     PromptDocument,
     PromptMode,
+    Queued,
     SessionDocument,
     StoppedDocument,
 )
@@ -43,6 +39,76 @@ WHO = "api"
 ItemAfter = Annotated[int, Query(ge=0, le=2**53, description="The position of the last item of a page")]
 LastEventId = Annotated[str | None, Header(alias="Last-Event-ID", max_length=15)]
 ArchiveId = Annotated[str | None, Query(max_length=100, description="An archive, by its id")]
+
+
+class MessageAsked(Asked):
+    """What is said to a session, and how its turn is to run."""
+
+    text: Annotated[str, Field(min_length=1), AfterValidator(storable)]
+    model: Name = ""
+    queue_mode: Name | None = None
+    """steer, followup, collect, steer-backlog, queue or interrupt; left out, the session's own mode."""
+    wait: Annotated[float, Field(ge=0, le=MOST_WAIT)] | None = None
+    """Seconds for which the answer of the turn is waited for."""
+    thinking: Name = ""
+    disable_tools: bool = False
+    timeout_seconds: Annotated[float, Field(gt=0, le=86_400)] | None = None
+    extra_system_prompt: Annotated[str, Field(max_length=100_000), AfterValidator(storable)] = ""
+    sender: SmallMap = Field(default_factory=dict)
+    """id, name, username, e164: of the person, as the channel knows them."""
+    place: SmallMap = Field(default_factory=dict)
+    """channel, account, to, thread, group, group_channel, group_space: where the message comes from."""
+    attachments: Annotated[list[JsonObject], Field(max_length=50)] = Field(default_factory=list)
+    dedupe_key: Annotated[str, Field(min_length=1, max_length=200), AfterValidator(storable)] | None = None
+    """The same message sent twice with the same key is taken once."""
+
+
+class MessageSent(BaseModel):
+    """What became of a message. `run_id` is the turn that it started or steers; null while it waits. `reason`
+    says why it was dropped or denied; `problems` say which pictures and files were left out, and why."""
+
+    event_id: str
+    run_id: str | None
+    queued: Queued
+    session_key: str
+    duplicate: bool = False
+    reason: str | None = None
+    problems: tuple[str, ...] = ()
+
+
+class TurnAnswered(BaseModel):
+    """How the turn of a message came out. `approvals` are its questions that wait for a person."""
+
+    event_id: str
+    run_id: str | None
+    session_key: str
+    status: Literal["done", "waiting", "skipped"]
+    outcome: str | None
+    text: str
+    approvals: list[ApprovalDocument]
+    error: str | None
+
+
+class SessionChanges(BaseModel):
+    """What is given is set; null clears it. The session itself says what it does not have."""
+
+    model_config = ConfigDict(extra="allow")
+
+    label: str | None = None
+    model: Name | None = None
+    thinking: Name | None = None
+    reasoning: Name | None = None
+    verbose: Name | None = None
+    send_policy: Name | None = None
+    queue_mode: Name | None = None
+
+
+class SessionBy(Asked):
+    by: Name = ""
+
+
+class CompactAsked(Asked):
+    instructions: Annotated[str, Field(max_length=10_000, description="What must stay")] = ""
 
 
 @router.get("", response_model=list[SessionDocument], responses=with_token())

@@ -7,11 +7,13 @@ from dataclasses import asdict
 from typing import Any
 
 from fastapi import APIRouter
+from pydantic import BaseModel, ConfigDict
 
 from colleague.experts.runs.redacted_report import approval_report
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import StatusDocument
+from colleague.gateway.schemas import TriggerDocument
+from colleague.run_document import ApprovalDocument
 from colleague.store.approvals import count_approvals, pending_approvals
 from colleague.store.overview import (
     count_dead_letters,
@@ -28,6 +30,26 @@ from colleague.triggers.trigger_list import trigger_documents
 router = APIRouter(prefix="/api", tags=["status"])
 
 MOST_SCHEDULES = 20
+
+
+class StatusDocument(BaseModel):
+    """How everything stands."""
+
+    model_config = ConfigDict(extra="allow")
+
+    gateway: dict[str, Any]
+    runs: dict[str, int]
+    approvals: list[ApprovalDocument]
+    """The oldest; `approvals_total` says how many there are, and /api/approvals has all of them."""
+    approvals_total: int
+    dead_letters: list[str]
+    dead_letters_total: int
+    undelivered: int
+    unread_total: int
+    """Deliveries that nobody has read; /api/deliveries has them."""
+    next_schedules: list[TriggerDocument]
+    spent_today: list[dict[str, Any]]
+    problems: list[str]
 
 
 @router.get("/status", response_model=StatusDocument, responses=with_token())

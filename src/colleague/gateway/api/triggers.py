@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter
+from pydantic import Field
 
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import AcceptedDocument, Changed, FireAsked, Name, PauseAsked, TriggerDocument
+from colleague.gateway.schemas import AcceptedDocument, Asked, Changed, Json, Name, TriggerDocument
 
 router = APIRouter(prefix="/api", tags=["triggers"])
+
+
+class FireAsked(Asked):
+    payload: Json = Field(default_factory=dict)
+
+
+class PauseAsked(Asked):
+    by: Annotated[str, Field(max_length=200)] = ""
 
 
 @router.get("/triggers", response_model=list[TriggerDocument], responses=with_token())
