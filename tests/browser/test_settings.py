@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from colleague.mcp.log import log_file
 from tests.browser.person import MILLISECONDS, person
 from tests.integration.gateway.harness import House, Running
 from tests.integration.gateway.test_api import ask, hire_bookkeeper
@@ -66,6 +67,16 @@ def test_somebody_is_added_and_the_log_says_so(page: Page) -> None:
     expect(page.locator("tbody tr").first).to_contain_text("bert", timeout=MILLISECONDS)
     page.get_by_role("link", name="anna").first.click()
     expect(page.locator("tbody")).to_contain_text("approval.approve", timeout=MILLISECONDS)
+
+
+def test_the_log_of_a_server_follows_what_it_writes(browser: Browser, asking: Running) -> None:
+    written = log_file(asking.home.logs, "ledger")
+    written.parent.mkdir(exist_ok=True)
+    with person(browser, asking.url) as page:
+        page.goto("/settings/servers/log?name=ledger")
+        with written.open("a") as log:
+            log.write("a line that comes later\n")
+        expect(page.locator("#log")).to_contain_text("a line that comes later", timeout=MILLISECONDS)
 
 
 def test_the_documentation_is_searched_as_one_types(browser: Browser, tmp_path: Path) -> None:
