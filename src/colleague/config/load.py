@@ -25,7 +25,7 @@ from colleague.config.file import (
     read_settings_file,
 )
 from colleague.config.secret import Secret, is_telling
-from colleague.config.section import Section, Status, mark_of
+from colleague.config.section import RenamedSection, Section, Status, mark_of
 from colleague.config.settings import Settings
 from colleague.duration import Duration
 from colleague.errors import ConfigError
@@ -137,7 +137,7 @@ def _config_error(tree: Node, problems: list[ErrorDetails]) -> ConfigError:
 
 
 def _describe_problem(tree: Node, problem: ErrorDetails) -> tuple[Place, str]:
-    path: Keys = problem["loc"]
+    path = _as_written(tree, problem["loc"])
     node, name = tree.find(path), dotted(path)
     context: dict[str, Any] = problem.get("ctx", {})
     if problem["type"] == "missing":
@@ -149,6 +149,18 @@ def _describe_problem(tree: Node, problem: ErrorDetails) -> tuple[Place, str]:
     if right != _AN_OBJECT:
         right = right.format(**context).replace("'", '"')
     return node.place, f"{name} is {_found(node.plain(), hidden=hidden)}; it takes {right}"
+
+
+def _as_written(tree: Node, path: Keys) -> Keys:
+    """The keys as the file spells them: what checks them knows one spelling only."""
+    written: Keys = ()
+    for key in path:
+        value = tree.find(written).value
+        there = value.keys() if isinstance(value, dict) else ()
+        others = (each.renamed.items() for each in RenamedSection.__subclasses__())
+        spelled = [other for names in others for other, real in names if real == key and other in there]
+        written = (*written, key if key in there else next(iter(spelled), key))
+    return written
 
 
 def _hides(key: Key) -> bool:

@@ -355,6 +355,11 @@ class TestRefused:
             ),
             ("{gateway: []}", "1:11", "gateway is a list; it takes an object, { ... }"),
             (
+                "{tools: {exec: {timeoutSec: 'x'}}}",
+                "1:29",
+                'tools.exec.timeoutSec is "x"; it takes a whole number',
+            ),
+            (
                 "{agents: {defaults: {contextPruning: {toolResultHeadRatio: Infinity}}}}",
                 "1:60",
                 "agents.defaults.contextPruning.toolResultHeadRatio is Infinity;"
