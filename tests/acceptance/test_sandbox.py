@@ -13,14 +13,12 @@ from typing import Any
 import pytest
 
 from colleague.config.settings import McpSandbox
-from colleague.sandbox.bubblewrap import bubblewrap_problem
 from colleague.sandbox.server_sandbox import ServerSandbox
+from tests.confined import needs_sandbox
 from tests.conftest import ROOT, Colleague
 from tests.office import SERVER, calls
 
-pytestmark = pytest.mark.skipif(
-    bool(bubblewrap_problem()), reason=bubblewrap_problem() or "there is a sandbox"
-)
+pytestmark = needs_sandbox
 
 
 def turn(colleague: Colleague, *made: tuple[str, dict[str, Any]], **sandbox: Any) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ import pytest
 
 from colleague.runtime.requests import DecisionRequest
 from colleague.sandbox.explanation import explain_sandbox
+from tests.confined import needs_sandbox
 from tests.integration.sessions.room import MAIN, House, Room, acting, house
 from tests.integration.sessions.test_tools import result, using
 
@@ -86,7 +87,9 @@ class TestFiles:
         [
             ({}, False),
             (EVERYWHERE, True),
-            ({**EVERYWHERE, "defaults": {"sandbox": {"mode": "all"}}}, False),
+            pytest.param(
+                {**EVERYWHERE, "defaults": {"sandbox": {"mode": "all"}}}, False, marks=needs_sandbox
+            ),
             ({**EVERYWHERE, "list": [{"id": "main", "tools": {"fs": {"workspaceOnly": True}}}]}, False),
             ({"list": [{"id": "main", "tools": {"fs": {"workspaceOnly": False}}}]}, True),
         ],
@@ -112,9 +115,9 @@ class TestSessions:
         [
             ({"mode": "off"}, True),
             ({"mode": "non-main"}, True),
-            ({"mode": "all"}, False),
-            ({"mode": "all", "sessionToolsVisibility": "spawned"}, False),
-            ({"mode": "all", "sessionToolsVisibility": "all"}, True),
+            pytest.param({"mode": "all"}, False, marks=needs_sandbox),
+            pytest.param({"mode": "all", "sessionToolsVisibility": "spawned"}, False, marks=needs_sandbox),
+            pytest.param({"mode": "all", "sessionToolsVisibility": "all"}, True, marks=needs_sandbox),
         ],
     )
     def test_a_sandboxed_session_sees_those_it_spawned(

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from colleague.main_names import MAIN_TRANSCRIPT
-from colleague.sandbox.bubblewrap import bubblewrap_problem
 from colleague.store.approvals import pending_approvals
 from colleague.store.journal import read_calls
+from tests.confined import needs_sandbox
 from tests.integration.sessions.room import DONE, MAIN, House, Room, acting, house
 from tests.office import call, calls
 
@@ -198,7 +198,7 @@ def test_its_scripts_run_with_its_own_variables(tmp_path: Path) -> None:
     assert [each for each in stored if KEY.encode() in each.read_bytes()] == []
 
 
-@pytest.mark.skipif(bool(bubblewrap_problem()), reason=bubblewrap_problem() or "there is a sandbox")
+@needs_sandbox
 @pytest.mark.parametrize("access", ["none", "rw"])
 def test_in_a_sandbox(tmp_path: Path, access: str) -> None:
     place = scripted(

@@ -21,8 +21,8 @@ from colleague.agent.pictures.media import MediaRef, load_picture
 from colleague.agent.tool import ToolOutput, ToolRequest
 from colleague.config.web import WebFetch
 from colleague.home import Home
-from colleague.sandbox.bubblewrap import bubblewrap_problem
 from colleague.web_addresses import AddressRules
+from tests.confined import needs_sandbox
 from tests.integration.web.site import Site, page, redirect, site
 from tests.integration.web.test_web_fetch import dripping, endless
 
@@ -189,7 +189,7 @@ def test_no_link_leads_a_download_out(tmp_path: Path) -> None:
     assert not list((tmp_path / "outside").iterdir())
 
 
-@pytest.mark.skipif(bool(bubblewrap_problem()), reason=bubblewrap_problem() or "there is a sandbox")
+@needs_sandbox
 def test_a_confined_browser_sees_nothing_of_the_machine(tmp_path: Path) -> None:
     """Its process has another root and another network; the address rules hold as outside."""
     (tmp_path / "secret.html").write_text("secret")
