@@ -195,11 +195,12 @@ def test_the_mails_of_the_demo_are_answered_like_work_again_and_again(office: Of
         check_outputs(stage)
 
 
-def test_every_case_of_the_file_says_what_the_package_declares() -> None:
-    package = read_package(EXAMPLES / "radiant-sales-expert").package
+@pytest.mark.parametrize(("expert", "least"), [("radiant-sales-expert", 10), ("support-desk-expert", 5)])
+def test_every_case_of_the_file_says_what_the_package_declares(expert: str, least: int) -> None:
+    package = read_package(EXAMPLES / expert).package
     assert package is not None
     cases = rehearsal_file(package).cases
-    assert len(cases) > 10
+    assert len(cases) >= least
     for number, case in enumerate(cases, start=1):
         check_case(package, case, f"case {number}")
 
@@ -222,9 +223,28 @@ def test_a_ticket_is_judged_in_a_session_of_its_own_and_answered(office: Office)
         {"ticket_id": "T-1001", "kind": "damaged", "today": "2026-01-15"}
     ]
     assert outputs["assessment"]["verdict"] == "due"
-    assert stage.called("tickets.refund")[0]["amount"] == outputs["assessment"]["amount"] == 1
+    assert stage.called("tickets.refund")[0]["amount"] == outputs["assessment"]["amount"] == 189
     assert office.rows("SELECT status FROM tickets WHERE ticket_id = 'T-1001'") == [("closed",)]
-    assert "- rehearsal: Update `./state/desk-log.md`." in stage.files["state/desk-log.md"]
+    assert "|---|---|---|---|\n| T-1001 | 189.00 USD back |" in stage.files["state/desk-log.md"]
+
+
+@pytest.mark.parametrize(
+    ("ticket_id", "operations"),
+    [
+        ("T-1001", ["refund", "add_reply", "close_ticket"]),
+        ("T-1002", ["add_reply", "close_ticket"]),
+        ("T-1003", ["add_reply"]),
+        ("T-1004", []),
+    ],
+)
+def test_the_tickets_of_the_office_are_answered_like_work(
+    office: Office, ticket_id: str, operations: list[str]
+) -> None:
+    stage = office.rehearse("support-desk-expert", "handle-ticket", ticket_id=ticket_id)
+    check_outputs(stage)
+    reads_like_work(stage)
+    made = [name for name in ("refund", "add_reply", "close_ticket") if stage.called(f"tickets.{name}")]
+    assert made == operations
 
 
 def test_private_limits_leave_no_trace(office: Office) -> None:
