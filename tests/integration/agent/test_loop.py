@@ -55,7 +55,7 @@ def play(opener: Opener, folder: Path, acts: Callable[[Stage], Awaitable[None]],
 async def states_of(stage: Stage) -> list[tuple[int, str | None, str]]:
     """What a crash after each commit would leave: messages, the state of the call, the state of the run."""
     await stage.accept()
-    write, states = stage.database.write, []
+    write, states, one_by_one = stage.database.write, [], asyncio.Lock()
 
     def look(tx: Tx) -> tuple[int, str | None, str]:
         made = read_calls(tx, stage.run_id)
@@ -66,9 +66,10 @@ async def states_of(stage: Stage) -> list[tuple[int, str | None, str]]:
         )
 
     async def watched(work: Callable[[Any], Any]) -> Any:
-        result = await write(work)
-        states.append(await stage.database.read(look))
-        return result
+        async with one_by_one:  # what a look reads comes from several statements
+            result = await write(work)
+            states.append(await stage.database.read(look))
+            return result
 
     stage.database.write = watched  # type: ignore[method-assign]
     run = await stage.go_on()
