@@ -29,8 +29,8 @@ SQLITE = {
     False: ["call.done@8", "commit.after@90"],
 }
 POSTGRESQL = {True: ["call.done@16", "call.done@17"], False: ["call.started@14"]}
-"""Where the short run kills, when keys are honoured and when they are not. A worker that was slow and took its
-run up again counts a call less: the effects at 16 and 17 stand beside each other."""
+"""Where the short run kills, when keys are honoured and when they are not. A worker that was slow and took up
+its run again counts a call less: the effects at 16 and 17 stand beside each other."""
 LONG_AGAIN = ("call.started@2", "call.done@2", "call.finished@1", "commit.before@25", "commit.after@40")
 AGAIN = LONG_AGAIN if LONG else ("call.done@8",)
 """Where every process dies that works on a run, one after another; each gets a little further."""
