@@ -1,4 +1,4 @@
-"""The only place that lets a call be made.
+"""Whether a call may be made at this moment; a call that had begun already is the matter of `send.py`.
 
 It needs an automatic tier, a live grant or a recorded approval of exactly what would run, and asks the policy
 again at that moment."""

@@ -12,6 +12,8 @@ from colleague.cli.typed import with_home
 from colleague.run_document import ApprovalDocument, short
 
 SUMMARY_CHARS = 60
+LONGEST_NAME = 30
+"""Of an argument, in front of the bar. A longer one stands behind it, as other words that are not ours."""
 _COMMANDS: dict[str, tuple[str, ...]] = {
     "confirm": ("approve {id}", 'reject {id} --note "WHY"', 'respond {id} "TEXT"', "approve {id} --edit"),
     "low_confidence": ("approve {id}", 'reject {id} --note "WHY"', 'respond {id} "TEXT"'),
@@ -63,9 +65,11 @@ def field_lines(arguments: Any) -> Iterator[str]:
         yield from behind_bar(_text(arguments) if arguments else "(no arguments)")
         return
     names = [plain(name) for name in arguments]
-    width = max(map(len, names))
+    width = max((len(name) for name in names if len(name) <= LONGEST_NAME), default=0)
     for name, value in zip(names, arguments.values(), strict=True):
-        yield from behind_bar(_text(value), f"  {name.ljust(width)} ")
+        fits = len(name) <= LONGEST_NAME
+        told = _text(value) if fits else f"{name}: {_text(value)}"
+        yield from behind_bar(told, f"  {(name if fits else '').ljust(width)} ")
 
 
 def summary(arguments: Any) -> str:
