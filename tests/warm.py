@@ -16,7 +16,6 @@ import pydantic_ai.models.function
 import pydantic_ai.models.openai
 import rich.logging
 import ruamel.yaml
-import sqlalchemy.dialects.postgresql.psycopg
 import uvicorn
 from pydantic_ai.messages import ModelResponse, TextPart
 
@@ -44,7 +43,6 @@ __all__ = [
     "pydantic_ai",
     "rich",
     "ruamel",
-    "sqlalchemy",
     "uvicorn",
 ]
 

@@ -189,4 +189,4 @@ def test_an_idle_gateway_has_loaded_no_model_library() -> None:
 
 def test_the_command_alone_loads_no_server() -> None:
     loaded = modules_after("import colleague.cli.serve, colleague.runtime.gateway_file")
-    assert not loaded & {"fastapi", "starlette", "uvicorn", "sqlalchemy", "pydantic"}
+    assert not loaded & {"fastapi", "starlette", "uvicorn", "pydantic"}

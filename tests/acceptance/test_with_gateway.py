@@ -111,7 +111,7 @@ def test_a_call_that_failed_reads_as_failed(colleague: Colleague) -> None:
     assert re.search(r": failed(?: after \d+ s)?: .*m-none", line), line
 
 
-HEAVY = {"sqlalchemy", "pydantic_ai", "mcp", "starlette", "pydantic", "colleague.store", "colleague.agent"}
+HEAVY = {"pydantic_ai", "mcp", "starlette", "pydantic", "colleague.store", "colleague.agent"}
 
 
 def test_a_command_that_asks_a_gateway_imports_nothing_heavy(colleague: Colleague) -> None:

@@ -13,9 +13,9 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import httpx2
-from sqlalchemy import insert
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.integration.gateway.harness import TOKEN, House, Running
@@ -26,6 +26,7 @@ from colleague.config import load_settings
 from colleague.home import Home
 from colleague.store.ids import new_id
 from colleague.store.open_database import open_database
+from colleague.store.sql import Expression, Table, select
 from colleague.store.tables import approvals, calls, runs
 from colleague.store.tx import Tx
 
@@ -43,22 +44,27 @@ def write(home: Home, work: Callable[[Tx], None]) -> None:
     asyncio.run(go())
 
 
+def _row(tx: Tx, table: Table, which: Expression) -> dict[str, Any]:
+    [found] = tx.all(select(table).where(which).limit(1))
+    return dict(zip((column.name for column in table.c), found, strict=True))
+
+
 def many(tx: Tx) -> None:
     """Copies of rows that the store has written, so that they are as real ones are."""
-    run = dict(tx.all(runs.select().limit(1))[0]._mapping)
-    asked = dict(tx.all(approvals.select().where(approvals.c.kind == "confirm"))[0]._mapping)
+    run = _row(tx, runs, runs.c.id.is_not(None))
+    asked = _row(tx, approvals, approvals.c.kind == "confirm")
     drafted = {"kind": "draft", "operation": "email.send", "arguments": json.dumps(MAIL), "parameters": None}
     stage = {"arguments": json.dumps(STAGE), "reasoning": WHY}
     done = {"status": "done", "outcome": "completed", "ready": 0, "lane": None, "ended_at": tx.now}
     for _ in range(RUNS // 1_000):
         rows = [run | done | {"id": new_id()} for _ in range(1_000)]
-        tx.execute(insert(runs), rows)
+        tx.insert_all(runs, rows)
     about = {"expires_at": None, "call_id": None}
     questions = [
         asked | (stage if n % 2 else drafted) | about | {"id": new_id(), "run_id": row["id"]}
         for n, row in enumerate(rows[:QUESTIONS])
     ]
-    tx.execute(insert(approvals), questions)
+    tx.insert_all(approvals, questions)
     result = json.dumps({"text": json.dumps(MAIL), "source": "office"})
     made = {"run_id": asked["run_id"], "session": "main", "operation": "email.get_email", "server": "office"}
     more = {"tool": "get_email", "tier": "auto", "arguments": '{"message_id": "m-1"}', "digest": "d"}
@@ -68,7 +74,7 @@ def many(tx: Tx) -> None:
         made | more | state | times | {"id": new_id(), "position": n, "tool_call_id": f"t{n}"}
         for n in range(CALLS)
     ]
-    tx.execute(insert(calls), rows)
+    tx.insert_all(calls, rows)
 
 
 def memory_mb() -> float:

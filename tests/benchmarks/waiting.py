@@ -12,8 +12,6 @@ import tempfile
 import time
 from pathlib import Path
 
-from sqlalchemy import select
-
 from colleague.agent.advance import Advancer
 from colleague.agent.events import Bus
 from colleague.agent.models.connections import Connections
@@ -21,6 +19,7 @@ from colleague.clock import SystemClock
 from colleague.store.accept import Arrival, accept
 from colleague.store.approvals import Answer, Ask, decide, wait
 from colleague.store.claims import release_all, take
+from colleague.store.sql import select
 from colleague.store.sqlite import SqliteDatabase
 from colleague.store.tables import approvals, runs
 from colleague.store.tx import Tx

@@ -8,8 +8,6 @@ import os
 from collections import Counter
 from typing import Any
 
-from sqlalchemy import select
-
 from colleague.clock import SystemClock
 from colleague.config import load_settings
 from colleague.experts.workspace.learnings import entries
@@ -18,10 +16,11 @@ from colleague.files import locked
 from colleague.home import Home
 from colleague.store.journal import SESSION
 from colleague.store.open_database import open_database
-from colleague.store.tables import metadata
+from colleague.store.sql import select
 from colleague.store.tx import Tx
 from tests.chaos.counted_office import CountedOffice
 from tests.chaos.process import DIARY, ENTRY, EXPERT, LESSON, NARRATIVE, REPLIES, STEPS
+from tests.tables import every_table
 
 Tables = dict[str, list[dict[str, Any]]]
 
@@ -41,8 +40,11 @@ def check_end(home: Home, office: CountedOffice) -> int:
 async def _tables(home: Home) -> Tables:
     def read(tx: Tx) -> Tables:
         return {
-            name: [dict(row._mapping) for row in tx.all(select(table).order_by(*table.primary_key))]
-            for name, table in metadata.tables.items()
+            table.name: [
+                dict(zip((column.name for column in table.c), row, strict=True))
+                for row in tx.all(select(table).order_by(*table.c))
+            ]
+            for table in every_table()
         }
 
     database = open_database(home, load_settings(home), os.environ, SystemClock())

@@ -15,8 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import select
-
 from colleague.agent import conversation
 from colleague.clock import SystemClock
 from colleague.config import load_settings
@@ -27,6 +25,7 @@ from colleague.home import Home
 from colleague.store import lease, sweep, worker
 from colleague.store.approvals import pending_approvals
 from colleague.store.open_database import open_database
+from colleague.store.sql import select
 from colleague.store.tables import calls, events, runs
 from colleague.store.tx import Database, Tx
 from tests.forked import FORKED

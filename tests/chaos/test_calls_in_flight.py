@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
 
 from colleague.config import load_settings
 from colleague.experts.expert import find_expert
@@ -25,6 +24,7 @@ from colleague.home import Home
 from colleague.store import lease, sweep, worker
 from colleague.store.accept import accept
 from colleague.store.approvals import Answer, decide, pending_approvals
+from colleague.store.sql import select
 from colleague.store.tables import calls, runs
 from colleague.store.tx import Tx
 from tests.chaos.flood import EXPERT, GRACE_MS, LEASE_MS, Books, furnish

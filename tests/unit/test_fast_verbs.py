@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import EXAMPLE, Colleague
 
-HEAVY = {"pydantic_ai", "mcp", "sqlalchemy", "procrastinate", "starlette", "pydantic", "anthropic", "openai"}
+HEAVY = {"pydantic_ai", "mcp", "procrastinate", "starlette", "pydantic", "anthropic", "openai"}
 SCRIPT = """
 import sys
 from colleague.cli.main import main
@@ -44,7 +44,6 @@ main()
 """
 AFTER_THE_FIRST_LINE = {
     *("pydantic_ai", "mcp", "starlette", "anthropic", "openai", "psycopg", "rich", "httpx"),
-    "sqlalchemy.dialects.postgresql",
     *("colleague.runtime.host", "colleague.runtime.local_service", "colleague.runtime.remote_service"),
     *("colleague.agent.main_agent", "colleague.agent.advance", "colleague.agent.tools", "colleague.mcp"),
     *("colleague.plugins.plugin_set", "colleague.sandbox", "colleague.skills", "colleague.channels"),
@@ -61,7 +60,6 @@ AFTER_THE_FIRST_LINE = {
         "colleague.store.sweep",
     ),
     *("colleague.hooks.events", "colleague.agent.streaming", "colleague.sessions.changes"),
-    *("sqlalchemy.orm", "sqlalchemy.ext"),
 }
 """What storing a message and naming its run does without."""
 VERBS = [

@@ -38,7 +38,7 @@ ROOT_FOR_PACKAGES = {
     *("colleague.duration", "colleague.errors", "colleague.failpoints", "colleague.files"),
     *("colleague.main_names", "colleague.shortage", "colleague.suggest"),
 }
-HEAVY = {"pydantic_ai", "mcp", "sqlalchemy", "starlette", "procrastinate", "pydantic", "rich", "ruamel"}
+HEAVY = {"pydantic_ai", "mcp", "starlette", "procrastinate", "pydantic", "rich", "ruamel"}
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 PROVIDERS = {"openai", "anthropic", "google.genai", "botocore", "litellm"}
-OTHERS = {"mcp", "psycopg", "sqlalchemy.orm", "sqlalchemy.dialects.postgresql", "rich", "prompt_toolkit"}
+OTHERS = {"mcp", "psycopg", "rich", "prompt_toolkit"}
 OPTIONAL = {"playwright", "trafilatura", "slack_sdk", "discord", "opentelemetry.sdk", "numpy", "PIL"}
 SERVING = """
 import gc, sys

@@ -6,8 +6,6 @@ import asyncio
 import json
 from dataclasses import replace
 
-from sqlalchemy import update
-
 from colleague.agent.call_end import end_call, tell_end
 from colleague.agent.call_result import Result, as_text
 from colleague.agent.execute import execute
@@ -20,6 +18,7 @@ from colleague.store.approvals import Approval, Ask, Kind, parked_in, raise_asks
 from colleague.store.ids import short
 from colleague.store.journal import Call
 from colleague.store.run import Hold, fenced
+from colleague.store.sql import update
 from colleague.store.tables import approvals as approvals_table
 from colleague.store.tables import calls as calls_table
 from colleague.store.tx import Tx

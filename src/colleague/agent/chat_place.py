@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sqlalchemy import select
-
 from colleague.agent.turn_inputs import PEOPLE, TurnInputs
 from colleague.config import Settings
 from colleague.config.channel_access import chat_rules
@@ -17,6 +15,7 @@ from colleague.store.chat_answers import ChatTarget
 from colleague.store.delegations import get_delegation
 from colleague.store.run import Run
 from colleague.store.session_entry import SessionEntry, find_session
+from colleague.store.sql import select
 from colleague.store.tables import events
 from colleague.store.tx import Database, Tx
 

@@ -9,8 +9,6 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from sqlalchemy import Table, bindparam, func, select
-
 from colleague.agent.call_result import with_results
 from colleague.agent.context.state import Earlier
 from colleague.agent.context.unit import AFTER_RUN, BEFORE_RUN, ELSEWHERE, Unit
@@ -25,6 +23,7 @@ from colleague.store.journal import Call, Message, read_calls, read_messages
 from colleague.store.record import columns_of, record
 from colleague.store.run import Run
 from colleague.store.session_items import SessionItem, items_of_run
+from colleague.store.sql import Table, bindparam, func, select
 from colleague.store.tables import approvals, calls, messages, runs, session_items
 from colleague.store.tx import Database, Tx
 

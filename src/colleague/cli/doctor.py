@@ -280,10 +280,9 @@ def _skills(home: Home, settings: Settings) -> Iterator[DoctorCheck]:
 async def _database(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]:
     import os
 
-    from sqlalchemy.exc import SQLAlchemyError
-
     from colleague.clock_file import home_clock
     from colleague.errors import ColleagueError, DatabaseUnavailable
+    from colleague.store.database_errors import database_errors
     from colleague.store.open_database import open_database
 
     kind = "SQLite" if settings.experts.database is None else "PostgreSQL"
@@ -293,7 +292,7 @@ async def _database(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck
             waiting = await database.read(_waiting)
         finally:
             await database.close()
-    except (ColleagueError, DatabaseUnavailable, SQLAlchemyError, OSError) as error:
+    except database_errors(ColleagueError, DatabaseUnavailable, OSError) as error:
         message = getattr(error, "message", str(error).splitlines()[0])
         cure = getattr(error, "hint", "") or "check experts.database in colleague.json, and that it runs"
         yield DoctorCheck("database", "error", f"{kind}: {message}", cure)

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from sqlalchemy import Table
-
     from colleague.store.paging import Page
+    from colleague.store.sql import Table
     from colleague.store.tx import Tx
 
 T = TypeVar("T")

@@ -7,11 +7,10 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from sqlalchemy import delete, select
-
 from colleague.background_tasks import BackgroundTasks
 from colleague.descriptors import can_open_another
 from colleague.store.ids import new_id
+from colleague.store.sql import delete, select
 from colleague.store.tables import dedupe
 from colleague.store.tx import Database, Tx
 from colleague.store.work_health import WorkHealth

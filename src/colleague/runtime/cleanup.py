@@ -8,8 +8,6 @@ import logging
 import re
 from collections.abc import Collection
 
-from sqlalchemy import select
-
 from colleague.agent.pictures.media import SCHEME, old_media, remove_media
 from colleague.clock import Clock
 from colleague.config import Settings
@@ -22,6 +20,7 @@ from colleague.home import Home
 from colleague.sandbox.own_folders import due, names_in_use, own_folders, remove_folder, remove_rest
 from colleague.store.commands import running_commands
 from colleague.store.run import Run, get_run
+from colleague.store.sql import select
 from colleague.store.tables import calls, file_versions, inbox, is_open, runs, session_items, sql_literal
 from colleague.store.tx import Database, Tx
 

@@ -7,8 +7,6 @@ import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select
-
 from colleague.experts.runs.model_name import model_name
 from colleague.run_document import ApprovalDocument, RunDocument, RunHeading
 from colleague.run_event import RunEvent
@@ -21,6 +19,7 @@ from colleague.store.lookup import full_id
 from colleague.store.outbox import mark_read
 from colleague.store.run import get_run
 from colleague.store.session_entry import find_session
+from colleague.store.sql import select
 from colleague.store.tables import approvals, events, outbox, runs
 from colleague.store.tx import Tx
 

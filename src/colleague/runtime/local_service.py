@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, Self
 
-from sqlalchemy import select
-
 from colleague.agent.models.profile_report import ProfileDocument
 from colleague.agent.prompt.workspace_files import file_problems
 from colleague.clock import iso
@@ -46,6 +44,7 @@ from colleague.store.inbox import Sent
 from colleague.store.lookup import full_id
 from colleague.store.people import new_approval_link
 from colleague.store.run import get_run
+from colleague.store.sql import select
 from colleague.store.tables import approvals, grants, runs
 from colleague.store.tx import Tx
 from colleague.triggers.errors import BadPayload

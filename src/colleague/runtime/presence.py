@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from sqlalchemy import text
-
 from colleague.config import Settings
 from colleague.errors import HomeBusy
 from colleague.home import Home
 from colleague.runtime.gateway_file import gateway_runs
 from colleague.store.notify import CHANNEL
+from colleague.store.sql import text
 from colleague.store.tx import Database, Tx
 
 

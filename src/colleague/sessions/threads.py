@@ -6,11 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Protocol
 
-from sqlalchemy import select
-
 from colleague.session_key import SessionKey
 from colleague.sessions.routing import ChatPlace
 from colleague.store.session_entry import SessionEntry
+from colleague.store.sql import select
 from colleague.store.tables import sessions
 from colleague.store.tx import Tx
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import func, literal_column, select, update
-
 from colleague.errors import ColleagueError
 from colleague.run_document import DryRun
 from colleague.store.activity_lines import tell_accepted
@@ -18,6 +16,7 @@ from colleague.store.notify import wake
 from colleague.store.record import columns_of, record
 from colleague.store.run import RunKind, stored_dry_run
 from colleague.store.sla import Sla
+from colleague.store.sql import func, literal_column, select, update
 from colleague.store.steps import add_steps
 from colleague.store.tables import attempts, events, is_open, runs, sql_literal
 from colleague.store.timers import set_timer

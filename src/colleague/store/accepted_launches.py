@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from sqlalchemy import select
-
+from colleague.store.sql import select
 from colleague.store.tables import accepted_launches
 from colleague.store.tx import Tx
 

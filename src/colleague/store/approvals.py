@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, bindparam, or_, select
-
 from colleague.argument_check import misfits
 from colleague.clock import iso
 from colleague.errors import ColleagueError, NotFound
@@ -28,6 +26,7 @@ from colleague.store.record import columns_of, record
 from colleague.store.run import Hold, Run, fenced, lock_run, tell_session
 from colleague.store.session_entry import get_session
 from colleague.store.session_items import NewItem, add_item
+from colleague.store.sql import Expression, and_, bindparam, or_, select
 from colleague.store.statement import PLUS_ONE
 from colleague.store.tables import approvals, calls, runs, sql_literal
 from colleague.store.timers import clear_timer, set_timer
@@ -215,7 +214,7 @@ def count_approvals(tx: Tx, *, every: bool = False, learnings: bool | None = Non
     return count_rows(tx, approvals, _conditions(every=every, learnings=learnings))
 
 
-def _conditions(*, every: bool = False, learnings: bool | None = None) -> list[ColumnElement[bool]]:
+def _conditions(*, every: bool = False, learnings: bool | None = None) -> list[Expression]:
     found = [] if every else [approvals.c.status == sql_literal("pending")]
     if learnings is not None:
         found.append((approvals.c.kind == "learning") if learnings else (approvals.c.kind != "learning"))

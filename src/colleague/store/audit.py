@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import ColumnElement, or_, select
-
 from colleague.audit_document import AuditEntry, AuditPage
 from colleague.audit_file import CommandChange
 from colleague.clock import iso
@@ -16,6 +14,7 @@ from colleague.origin import Origin
 from colleague.store.ids import new_id
 from colleague.store.lookup import full_id
 from colleague.store.paging import Order
+from colleague.store.sql import Expression, or_, select
 from colleague.store.tables import audit
 from colleague.store.tx import Database, Tx
 
@@ -121,8 +120,8 @@ class AuditFilter:
         found = _ORDER.page(tx, query, limit=limit, after=start)
         return {"entries": [_document(row) for row in found.items], "next_after": found.next_after}
 
-    def _conditions(self) -> list[ColumnElement[bool]]:
-        found: list[ColumnElement[bool]] = []
+    def _conditions(self) -> list[Expression]:
+        found: list[Expression] = []
         if self.who:
             found.append(audit.c.who == self.who)
         if self.action:
@@ -136,15 +135,15 @@ class AuditFilter:
         return [*found, *(_says(word) for word in self.text.split())]
 
 
-def _action(action: str) -> ColumnElement[bool]:
+def _action(action: str) -> Expression:
     if "." in action:
         return audit.c.action == action
     return (audit.c.action >= f"{action}.") & (audit.c.action < f"{action}/")
 
 
-def _says(word: str) -> ColumnElement[bool]:
+def _says(word: str) -> Expression:
     columns = (audit.c.who, audit.c.action, audit.c.subject, audit.c.expert, audit.c.address, audit.c.detail)
-    return or_(*(column.icontains(word, autoescape=True) for column in (*columns, audit.c.run_id)))
+    return or_(*(column.icontains(word) for column in (*columns, audit.c.run_id)))
 
 
 def _document(row: Any) -> AuditEntry:

@@ -6,9 +6,8 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import bindparam, delete, select
-
 from colleague.store.record import columns_of, record
+from colleague.store.sql import bindparam, delete, select
 from colleague.store.tables import auth_orders, auth_profiles
 from colleague.store.tx import Tx
 

@@ -6,13 +6,12 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import and_, delete, func, select
-
 from colleague.clock import iso
 from colleague.errors import NotFound, UsageError
 from colleague.store.ids import new_id
 from colleague.store.lookup import full_id
 from colleague.store.record import columns_of, record
+from colleague.store.sql import and_, delete, func, select
 from colleague.store.tables import canvas_versions, canvases
 from colleague.store.tx import Tx
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 
-from sqlalchemy import ColumnElement, delete, func, or_, select, update
-
 from colleague.store.delegations import OPEN, Delegation, end_call, get_delegation
 from colleague.store.inbox import count_waiting, drop_message, drop_waiting
 from colleague.store.lanes import head_of, lock_lane
@@ -25,6 +23,7 @@ from colleague.store.outbox import (
 from colleague.store.record import columns_of, record
 from colleague.store.run import Run
 from colleague.store.session_entry import find_session
+from colleague.store.sql import Expression, delete, func, or_, select, update
 from colleague.store.tables import delegations, events, is_open, runs, session_items, sessions
 from colleague.store.tx import Database, Tx
 
@@ -45,7 +44,7 @@ def count_children(tx: Tx, key: str) -> int:
     return len(_going_on(tx, delegations.c.parent_session == key))
 
 
-def _going_on(tx: Tx, where: ColumnElement[bool]) -> list[Delegation]:
+def _going_on(tx: Tx, where: Expression) -> list[Delegation]:
     unheard = (delegations.c.status == "silent") & delegations.c.ended_at.is_(None)
     query = select(*columns_of(Delegation, delegations)).where(
         where, or_(delegations.c.status.in_(OPEN), unheard)
@@ -53,7 +52,7 @@ def _going_on(tx: Tx, where: ColumnElement[bool]) -> list[Delegation]:
     return [record(Delegation, row) for row in tx.all(query.order_by(delegations.c.created_at))]
 
 
-def _stop(tx: Tx, where: ColumnElement[bool], reason: str) -> None:
+def _stop(tx: Tx, where: Expression, reason: str) -> None:
     for each in _going_on(tx, where):
         ended = each.ended_at or tx.now
         tx.update(delegations, {"call_id": each.call_id}, status="killed", ended_at=ended)

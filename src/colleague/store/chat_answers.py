@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import select
-
 from colleague.block_chunker import BlockChunking, blocks_of
 from colleague.store.outbox import TO_SEND, OutboxMessage, put_in_outbox
 from colleague.store.run import Run
+from colleague.store.sql import select
 from colleague.store.tables import outbox
 from colleague.store.tx import Tx
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sqlalchemy import select
-
 from colleague.store.run import sessions_above
+from colleague.store.sql import select
 from colleague.store.tables import approvals, runs, sql_literal
 from colleague.store.tx import Tx
 

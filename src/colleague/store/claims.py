@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from sqlalchemy import CompoundSelect, Select, bindparam, func, select, union_all, update
-
 from colleague.store import lease
 from colleague.store.activity_lines import tell_ended, tell_retry, tell_taken
 from colleague.store.delegations import note_end
@@ -20,6 +18,7 @@ from colleague.store.outbox import release_messages
 from colleague.store.record import columns_of, record
 from colleague.store.run import Hold, Outcome, Run, RunKind, fenced, get_run, lock_run, tell_session
 from colleague.store.sla import note_late_end
+from colleague.store.sql import CompoundSelect, Select, bindparam, func, select, union_all, update
 from colleague.store.statement import PLUS_ONE
 from colleague.store.tables import attempts, is_ready, runs, sql_literal
 from colleague.store.timers import clear_timer, set_timer
@@ -88,7 +87,7 @@ def room_of(tx: Tx, limits: KindLimits, *, lock: bool = False) -> dict[RunKind, 
 
 
 @cache
-def _count_working(kinds: tuple[RunKind, ...]) -> Select[Any]:
+def _count_working(kinds: tuple[RunKind, ...]) -> Select:
     of_kinds = runs.c.kind.in_([sql_literal(kind) for kind in kinds])
     working = select(runs.c.kind, func.count()).where(runs.c.status == sql_literal("running"), of_kinds)
     return working.group_by(runs.c.kind)
@@ -120,7 +119,7 @@ def take(
     return _take(tx, run_id, dispatch, worker, lease_now)
 
 
-def _eligible(only: Collection[str] | None = None, without: Collection[RunKind] = ()) -> CompoundSelect[Any]:
+def _eligible(only: Collection[str] | None = None, without: Collection[RunKind] = ()) -> CompoundSelect:
     """The first run of the experts after one; else that of them all. Another worker's is passed over."""
     mine = [] if only is None else [runs.c.id.in_(only)]
     if without:

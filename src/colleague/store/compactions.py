@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
-
-from sqlalchemy import Select, and_, bindparam, or_, select, update
+from typing import Literal
 
 from colleague.store.record import columns_of, record
 from colleague.store.run import Hold, fenced
+from colleague.store.sql import Select, and_, bindparam, or_, select, update
 from colleague.store.tables import compactions, sessions
 from colleague.store.tx import Tx
 
@@ -37,7 +36,7 @@ class Compaction:
         return self.seq, self.position
 
 
-_IN_SCOPE: Select[Any] = select(*columns_of(Compaction, compactions)).where(
+_IN_SCOPE: Select = select(*columns_of(Compaction, compactions)).where(
     compactions.c.scope == bindparam("scope")
 )
 _LATEST = _IN_SCOPE.order_by(compactions.c.number.desc()).limit(1)
@@ -65,7 +64,7 @@ def latest_compaction(
 def compaction_until(tx: Tx, scope: str, position: int, moment: int) -> Compaction | None:
     """The last one that was made until then and stands for nothing from a position on."""
     seen = compactions.c.position <= position, compactions.c.created_at <= moment
-    rows = tx.all(_IN_SCOPE.where(*seen).order_by(compactions.c.number.desc()).limit(1).params(scope=scope))
+    rows = tx.rows(_LATEST.where(*seen), scope=scope)
     return record(Compaction, rows[0]) if rows else None
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
-from sqlalchemy import Executable, bindparam, delete, select
-
-from colleague.store.statement import dialect_insert
+from colleague.store.sql import bindparam, delete, insert, select, update
 from colleague.store.tables import dedupe
 from colleague.store.tx import Tx
 
@@ -77,28 +74,23 @@ def _claim(tx: Tx, key: Key, event_id: str, until: int) -> str:
     """Claims a key that is new or has expired; returns the event that has it now."""
     given: dict[str, Any] = dict(zip(("expert", "trigger", "key"), key, strict=True))
     given |= {"event": event_id, "now": tx.now, "until": until}
-    if tx.execute(_claim_statement(dialect_insert(tx.locks_rows)), given).first() is not None:
+    if tx.execute(_CLAIM, given).first() is not None:
         return event_id
     return str(tx.execute(select(dedupe.c.event_id).where(*_is(key))).scalar_one())
 
 
-@functools.cache
-def _claim_statement(insert_into_dialect: Callable[..., Any]) -> Executable:
-    """Built once, since every event comes this way."""
-    statement = insert_into_dialect(dedupe).values(
-        expert=bindparam("expert"),
-        trigger_name=bindparam("trigger"),
-        dedupe_key=bindparam("key"),
-        event_id=bindparam("event"),
-        expires_at=bindparam("until"),
-    )
-    renewed = {"event_id": statement.excluded.event_id, "expires_at": statement.excluded.expires_at}
-    claimed: Executable = statement.on_conflict_do_update(
-        index_elements=["expert", "trigger_name", "dedupe_key"],
-        set_=renewed,
-        where=dedupe.c.expires_at <= bindparam("now"),
-    ).returning(dedupe.c.event_id)
-    return claimed
+_NEW = insert(dedupe).values(
+    expert=bindparam("expert"),
+    trigger_name=bindparam("trigger"),
+    dedupe_key=bindparam("key"),
+    event_id=bindparam("event"),
+    expires_at=bindparam("until"),
+)
+_CLAIM = _NEW.on_conflict_do_update(
+    index_elements=["expert", "trigger_name", "dedupe_key"],
+    set_={"event_id": _NEW.excluded.event_id, "expires_at": _NEW.excluded.expires_at},
+    where=dedupe.c.expires_at <= bindparam("now"),
+).returning(dedupe.c.event_id)
 
 
 def _hand_over(tx: Tx, key: Key, owner: str | None) -> None:
@@ -106,7 +98,7 @@ def _hand_over(tx: Tx, key: Key, owner: str | None) -> None:
     if owner is None:
         tx.execute(delete(dedupe).where(*_is(key)))
     else:
-        tx.execute(dedupe.update().where(*_is(key)).values(event_id=owner))
+        tx.execute(update(dedupe).where(*_is(key)).values(event_id=owner))
 
 
 def _is(key: Key) -> tuple[Any, ...]:

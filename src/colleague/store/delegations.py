@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy import select, update
-
 from colleague.store.ids import short
 from colleague.store.outbox import ANNOUNCEMENT, CHILD_QUESTION, SESSIONS, put_in_outbox
 from colleague.store.record import columns_of, record
 from colleague.store.run import Run, get_run
+from colleague.store.sql import select, update
 from colleague.store.tables import approvals, calls, delegations, is_open, runs, sends
 from colleague.store.timers import clear_timer, set_timer
 from colleague.store.tx import Tx

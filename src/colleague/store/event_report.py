@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, select
-
 from colleague.clock import iso
 from colleague.errors import NotFound
 from colleague.run_document import MessageDocument
@@ -18,6 +16,7 @@ from colleague.store.paging import Order, Page
 from colleague.store.record import columns_of, record
 from colleague.store.report import brief_document, outbox_document, runs_ahead
 from colleague.store.run import Run
+from colleague.store.sql import func, select
 from colleague.store.tables import events, runs, sql_literal
 from colleague.store.tx import Tx
 

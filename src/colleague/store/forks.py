@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sqlalchemy import select
-
 from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.run_document import ForkDocument
 from colleague.store.compactions import Compaction
 from colleague.store.ids import new_id
 from colleague.store.journal import Call, Message
 from colleague.store.run import Run, get_run
+from colleague.store.sql import select
 from colleague.store.steps import StepMark
 from colleague.store.tables import calls, compactions, file_reads, messages, runs, steps
 from colleague.store.tx import Tx
@@ -71,9 +70,11 @@ def _copied(call: Call, run_id: str) -> Call:
 
 
 def _copy_reads(tx: Tx, call: Call, copied: Call) -> None:
+    names = [column.name for column in file_reads.c]
     query = select(file_reads).where(file_reads.c.run_id == call.run_id, file_reads.c.call_id == call.id)
     for row in tx.all(query):
-        tx.insert(file_reads, **row._asdict() | {"run_id": copied.run_id, "call_id": copied.id})
+        read = dict(zip(names, row, strict=True))
+        tx.insert(file_reads, **read | {"run_id": copied.run_id, "call_id": copied.id})
 
 
 def forks_of(tx: Tx, run_id: str) -> list[ForkDocument]:

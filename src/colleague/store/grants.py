@@ -10,12 +10,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sqlalchemy import insert, or_, select, update
-
 from colleague.errors import NotFound
 from colleague.store.call_target import CallTarget, difference_text
 from colleague.store.ids import new_id
 from colleague.store.record import columns_of, record
+from colleague.store.sql import insert, or_, select, update
 from colleague.store.tables import grants, is_open, runs
 from colleague.store.tx import Tx
 

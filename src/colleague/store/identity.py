@@ -6,11 +6,11 @@ import hashlib
 import json
 from urllib.parse import urlsplit
 
-from sqlalchemy import Connection, text
-
 from colleague.errors import ColleagueError
 from colleague.files import write_atomic
 from colleague.home import Home
+from colleague.store.sql import text
+from colleague.store.tx import Tx
 
 SQLITE = "sqlite"
 
@@ -19,12 +19,12 @@ class DatabaseGone(ColleagueError):
     """The database of a home is missing, empty or another one."""
 
 
-def identify(connection: Connection, fresh: str) -> str:
+def identify(tx: Tx, fresh: str) -> str:
     """The id of a database; `fresh` becomes it when it has none yet. Inside the caller's transaction."""
-    found = connection.execute(text("SELECT id FROM database_identity")).first()
+    found = tx.one(text("SELECT id FROM database_identity"))
     if found is not None:
         return str(found[0])
-    connection.execute(text("INSERT INTO database_identity (id) VALUES (:id)"), {"id": fresh})
+    tx.execute(text("INSERT INTO database_identity (id) VALUES (:id)"), {"id": fresh})
     return fresh
 
 

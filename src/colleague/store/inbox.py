@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from sqlalchemy import bindparam, delete, func, select, update
-
 from colleague.store.accept import Accepted, Arrival, accept, start_run
 from colleague.store.delegations import let_go, note_child_run, note_dropped
 from colleague.store.ids import new_id
@@ -19,6 +17,7 @@ from colleague.store.record import columns_of, record
 from colleague.store.run import Hold, Run, fenced, get_run, lock_run_row
 from colleague.store.session_entry import QueueMode, open_session
 from colleague.store.session_items import NewItem, SessionItem, add_item, items_of_run
+from colleague.store.sql import bindparam, delete, func, select, update
 from colleague.store.tables import events, inbox, sql_literal
 from colleague.store.timers import clear_timer, set_timer
 from colleague.store.tx import Tx

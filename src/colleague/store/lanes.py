@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-from sqlalchemy import BigInteger, Insert, bindparam, func, select
-
-from colleague.store.statement import dialect_insert
+from colleague.store.sql import bindparam, func, insert, select
 from colleague.store.tables import is_open, lanes, runs, sql_literal
 from colleague.store.tx import Tx
 
 _LOCK = select(lanes.c.lane).where(lanes.c.lane == bindparam("lane")).with_for_update()
 _HEAD = select(runs.c.id).where(runs.c.lane == bindparam("lane"), is_open()).order_by(runs.c.seq).limit(1)
+
+_TAKE = (
+    insert(lanes)
+    .values(lane=bindparam("lane"), next_seq=bindparam("first"))
+    .on_conflict_do_update(index_elements=["lane"], set_={"next_seq": lanes.c.next_seq + bindparam("count")})
+    .returning(lanes.c.next_seq)
+)
 
 
 def lock_lane(tx: Tx, lane: str) -> None:
@@ -42,17 +46,8 @@ def take_places(tx: Tx, wanted: Sequence[str | None]) -> list[int]:
 def _take_places(tx: Tx, lane: str, count: int) -> int:
     """The first of so many places. One statement, which locks the lane and reads it as it is then."""
     given = {"lane": lane, "first": 1 + count, "count": count}
-    [row] = tx.rows(_take(dialect_insert(tx.locks_rows)), **given)
+    [row] = tx.rows(_TAKE, **given)
     return int(row[0]) - count
-
-
-@cache
-def _take(insert_into_dialect: Callable[..., Any]) -> Insert:
-    statement = insert_into_dialect(lanes).values(lane=bindparam("lane"), next_seq=bindparam("first"))
-    taken: Insert = statement.on_conflict_do_update(
-        index_elements=["lane"], set_={"next_seq": lanes.c.next_seq + bindparam("count", type_=BigInteger)}
-    ).returning(lanes.c.next_seq)
-    return taken
 
 
 def head_of(tx: Tx, lane: str) -> str | None:

@@ -3,10 +3,9 @@ lists show."""
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, Table, select
-
 from colleague.errors import NotFound, UsageError
 from colleague.run_document import SHOWN
+from colleague.store.sql import Expression, Table, select
 from colleague.store.tx import Tx
 
 SHORTEST = 4
@@ -26,9 +25,9 @@ def full_id(tx: Tx, table: Table, noun: str, ending: str) -> str:
     return str(rows[0][0])
 
 
-def _named(table: Table, ending: str) -> ColumnElement[bool]:
+def _named(table: Table, ending: str) -> Expression:
     """Both at once: whoever typed a beginning must not get another row that happens to end with it."""
-    ends = table.c.id.endswith(ending, autoescape=True)
+    ends = table.c.id.endswith(ending)
     missing = SHOWN - len(ending)
     if missing <= 0 or not ending.isalnum():
         return ends

@@ -7,8 +7,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import update
-
 from colleague.main_names import MAIN_AGENT, MAIN_SESSION
 from colleague.run_document import QUESTIONS, short
 from colleague.store.accept import Arrival, accept
@@ -16,6 +14,7 @@ from colleague.store.lanes import lock_lane
 from colleague.store.outbox import CANCELLED, NO_READER, UNREAD, OutboxMessage
 from colleague.store.session_entry import SessionEntry, open_session
 from colleague.store.session_items import NewItem, SessionItem, add_item
+from colleague.store.sql import update
 from colleague.store.tables import outbox
 from colleague.store.tx import Tx
 

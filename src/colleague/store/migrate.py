@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from importlib import resources
 
-from sqlalchemy import Connection, text
-
 from colleague.errors import ColleagueError
 from colleague.store.identity import identify
 from colleague.store.ids import new_id
+from colleague.store.tx import Tx
 
 
 class NewerDatabase(ColleagueError):
@@ -32,11 +31,12 @@ def _is_for(name: str, dialect: str) -> bool:
     return which in (["sql"], [dialect, "sql"])
 
 
-def migrate(connection: Connection, where: str) -> str:
+def migrate(tx: Tx, where: str) -> str:
     """Applies what is missing, inside the caller's transaction. Returns the id of the database."""
-    connection.execute(text("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)"))
-    applied = set(connection.execute(text("SELECT version FROM schema_version")).scalars())
-    known = migrations(connection.dialect.name)
+    connection = tx.connection
+    connection.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)")
+    applied = {row[0] for row in connection.execute("SELECT version FROM schema_version").fetchall()}
+    known = migrations("postgresql" if tx.postgresql else "sqlite")
     if max(applied, default=0) > known[-1][0]:
         raise NewerDatabase(
             f"{where} is of version {max(applied)}, this Colleague knows {known[-1][0]}",
@@ -45,11 +45,9 @@ def migrate(connection: Connection, where: str) -> str:
     for number, sql in known:
         if number not in applied:
             for statement in _statements(sql):
-                connection.execute(text(statement))
-            connection.execute(
-                text("INSERT INTO schema_version (version) VALUES (:number)"), {"number": number}
-            )
-    return identify(connection, new_id())
+                connection.execute(statement)
+            connection.execute(f"INSERT INTO schema_version (version) VALUES ({number})")  # noqa: S608 - ours
+    return identify(tx, new_id())
 
 
 def _statements(sql: str) -> list[str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import text
-
+from colleague.store.sql import text
 from colleague.store.tx import Tx
 
 CHANNEL = "colleague_wake"

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
-
-from sqlalchemy import ColumnElement, Integer, Select, and_, bindparam, or_, select, update
 
 from colleague.clock import STEP_MS
 from colleague.errors import NotFound
@@ -15,6 +12,7 @@ from colleague.run_document import QUESTIONS
 from colleague.store.ids import new_id
 from colleague.store.paging import Order, Page, count_rows
 from colleague.store.record import columns_of, record
+from colleague.store.sql import Expression, Select, and_, bindparam, or_, select, update
 from colleague.store.tables import outbox, sql_literal
 from colleague.store.tx import Tx
 
@@ -64,11 +62,11 @@ _READABLE = or_(
 _DUE = or_(
     outbox.c.retry_at.is_(None), outbox.c.retry_at <= bindparam("now"), outbox.c.retry_at > bindparam("late")
 )
-_SENDABLE: Select[Any] = (
+_SENDABLE: Select = (
     select(*_COLUMNS)
     .where(*TO_SEND, _DUE)
     .order_by(outbox.c.created_at, outbox.c.id)
-    .limit(bindparam("most", type_=Integer))
+    .limit(bindparam("most"))
 )
 _FOR_PEOPLE = _SENDABLE.where(outbox.c.channel != SESSIONS)
 _ANNOUNCED = _SENDABLE.where(outbox.c.channel == SESSIONS)
@@ -105,7 +103,7 @@ def waiting_stops(tx: Tx, limit: int = 100) -> list[OutboxMessage]:
     return _waiting(tx, _STOPS, limit)
 
 
-def _waiting(tx: Tx, query: Select[Any], limit: int) -> list[OutboxMessage]:
+def _waiting(tx: Tx, query: Select, limit: int) -> list[OutboxMessage]:
     """A pause longer than the longest was begun by a clock that was ahead, and is over."""
     late = tx.now + LONGEST_PAUSE_MS + STEP_MS
     return [record(OutboxMessage, row) for row in tx.rows(query, now=tx.now, late=late, most=limit)]
@@ -151,7 +149,7 @@ def cancel_sending(tx: Tx, message: OutboxMessage, reason: str) -> bool:
     return tx.changed(update(outbox).where(*_as_read(message)).values(**cancelled))
 
 
-def _as_read(message: OutboxMessage) -> tuple[ColumnElement[bool], ...]:
+def _as_read(message: OutboxMessage) -> tuple[Expression, ...]:
     undone = outbox.c.status.not_in(("sent", CANCELLED))
     return outbox.c.id == message.id, outbox.c.sends == message.sends, undone
 

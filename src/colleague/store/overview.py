@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Executable, func, select
-
 from colleague.store.approvals import count_approvals
 from colleague.store.outbox import TO_READ, TO_SEND
 from colleague.store.paging import Order, Page, count_rows
 from colleague.store.record import columns_of, record
 from colleague.store.run import Run, get_run
 from colleague.store.spend import day_of
+from colleague.store.sql import Statement, func, select
 from colleague.store.tables import approvals, is_open, outbox, runs, spend, sql_literal
 from colleague.store.tx import Tx
 
@@ -39,7 +38,7 @@ def pending_by_kind(tx: Tx) -> dict[str, int]:
     return _counted(tx, select(approvals.c.kind, func.count()).where(pending).group_by(approvals.c.kind))
 
 
-def _counted(tx: Tx, query: Executable) -> dict[str, int]:
+def _counted(tx: Tx, query: Statement) -> dict[str, int]:
     rows: Any = tx.all(query)
     return {str(sql_literal): int(count) for sql_literal, count in rows}
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import ColumnElement, Select, Table, func, select, tuple_
-
+from colleague.store.sql import Expression, Select, Table, func, select, tuple_
 from colleague.store.tx import Tx
 
 T = TypeVar("T")
@@ -26,10 +25,10 @@ class Order:
     """What a list is sorted by. The id comes last, so that no two rows have the same place."""
 
     table: Table
-    columns: tuple[ColumnElement[Any], ...]
+    columns: tuple[Expression, ...]
     descending: bool = False
 
-    def page(self, tx: Tx, query: Select[Any], *, limit: int, after: str | None) -> Page[Any]:
+    def page(self, tx: Tx, query: Select, *, limit: int, after: str | None) -> Page[Any]:
         """The rows of `query`, which has the column `id`, after the row of that id."""
         keys = (*self.columns, self.table.c.id)
         if after is not None:
@@ -44,5 +43,5 @@ class Order:
         return Page(rows[:limit], rows[limit - 1].id if len(rows) > limit else None)
 
 
-def count_rows(tx: Tx, table: Table, conditions: Sequence[ColumnElement[bool]]) -> int:
+def count_rows(tx: Tx, table: Table, conditions: Sequence[Expression]) -> int:
     return int(tx.execute(select(func.count()).select_from(table).where(*conditions)).scalar_one())

@@ -8,14 +8,13 @@ import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
-
-from sqlalchemy import Select, delete, func, select, update
+from typing import get_args
 
 from colleague.clock import iso
 from colleague.errors import NotFound, UsageError
 from colleague.person_document import PersonDocument, Role
 from colleague.store.record import columns_of, record
+from colleague.store.sql import Select, delete, func, select, update
 from colleague.store.tables import browsers, links, people
 from colleague.store.tx import Tx
 
@@ -208,7 +207,7 @@ def _add_link(tx: Tx, purpose: str, *, lasts_ms: int, **about: str) -> str:
     return secret
 
 
-def _link_query(purpose: str, secret: str) -> Select[Any]:
+def _link_query(purpose: str, secret: str) -> Select:
     return select(links).where(
         links.c.hash == _hash(secret), links.c.purpose == purpose, links.c.used_at.is_(None)
     )

@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import psycopg
-from sqlalchemy import Connection, Engine, text
-from sqlalchemy.exc import DBAPIError
 
 from colleague.errors import CommitUnknown
-from colleague.store.postgres_errors import is_connection_lost, original
+from colleague.store.postgres_connection import LIFE, PostgresConnection, PostgresConnections
+from colleague.store.postgres_errors import is_connection_lost
 
 FIND_OUT_SECONDS = 5.0
 PAUSE = 0.1
 
-_LIFE = "concat(pg_postmaster_start_time(), ' ', pg_stat_get_bgwriter_stat_reset_time())"
-"""Other after a restart, and after a crash from which the server recovered by itself."""
 _BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT txid_current()"
-_ASK = text(f"SELECT {_LIFE} AS life, txid_status(CAST(:number AS bigint)) AS status")
+_ASK = f"SELECT {LIFE}, txid_status(%s::bigint)"
 _IN_THE_FUTURE = "22023"
 
 
@@ -39,47 +35,32 @@ class NotCommitted(Exception):
     """The connection was lost during the commit, and nothing of it happened."""
 
 
-def note_life(raw: Any, info: dict[str, Any]) -> None:
-    """For a new connection: remembers in which life of the server it was made."""
-    raw.autocommit = True
-    try:
-        info["life"] = raw.execute(f"SELECT {_LIFE}").fetchone()[0]
-    except psycopg.Error:
-        raw.close()
-        raise
-
-
-def begin(connection: Connection) -> Transaction:
-    raw: Any = connection.connection.dbapi_connection
-    try:
-        cursor = raw.execute(_BEGIN)
-    except psycopg.Error as error:
-        connection.invalidate(error)
-        raise
+def begin(connection: PostgresConnection) -> Transaction:
+    cursor = connection.raw.execute(_BEGIN)
     cursor.nextset()
-    return Transaction(int(cursor.fetchone()[0]), str(connection.info["life"]))
+    [number] = cursor.fetchone() or [0]
+    return Transaction(int(number), connection.life)
 
 
-def commit(connection: Connection) -> bool:
+def commit(connection: PostgresConnection) -> bool:
     """False when the connection was lost, and with it the answer."""
-    raw: Any = connection.connection.dbapi_connection
     try:
-        answer = raw.execute("COMMIT").statusmessage
+        answer = connection.raw.execute("COMMIT").statusmessage
     except psycopg.Error as error:
         if not is_connection_lost(error):
             raise
-        connection.invalidate(error)
+        connection.raw.close()
         return False
     if answer != "COMMIT":
         raise psycopg.errors.InFailedSqlTransaction("the transaction had failed before its commit")
     return True
 
 
-def require_committed(engine: Engine, transaction: Transaction) -> None:
+def require_committed(connections: PostgresConnections, transaction: Transaction) -> None:
     """Asks until it is known. Raises NotCommitted, or CommitUnknown when it cannot be found out."""
     deadline = time.monotonic() + FIND_OUT_SECONDS
     while True:
-        happened = _ask(engine, transaction)
+        happened = _ask(connections, transaction)
         if happened is True:
             return
         if happened is False:
@@ -89,18 +70,18 @@ def require_committed(engine: Engine, transaction: Transaction) -> None:
         time.sleep(PAUSE)
 
 
-def _ask(engine: Engine, transaction: Transaction) -> bool | None:
+def _ask(connections: PostgresConnections, transaction: Transaction) -> bool | None:
     """Whether it was committed; None when that is not known yet."""
     try:
-        with engine.connect() as connection:
-            row = connection.execute(_ASK, {"number": transaction.number}).one()
-    except (DBAPIError, psycopg.Error) as error:
+        with connections.use() as connection:
+            [life, status] = connection.raw.execute(_ASK, [transaction.number]).fetchone() or ["", None]
+    except psycopg.Error as error:
         if is_connection_lost(error):
             return None
-        if getattr(original(error), "sqlstate", None) == _IN_THE_FUTURE:
+        if error.sqlstate == _IN_THE_FUTURE:
             return False
         raise
-    return _judge(row.status, same_life=row.life == transaction.life)
+    return _judge(status, same_life=life == transaction.life)
 
 
 def _judge(status: str | None, *, same_life: bool) -> bool | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 import psycopg
-from sqlalchemy.exc import DBAPIError
 
 from colleague.errors import DatabaseUnavailable
 
@@ -16,33 +15,26 @@ _CANNOT_NOW = ("53", "58", "25006")
 """Short of something (disk, memory, connections), trouble of its system, or a standby that only reads."""
 
 
-def original(error: BaseException) -> BaseException:
-    return error.orig if isinstance(error, DBAPIError) and error.orig else error
-
-
 def is_conflict(error: BaseException) -> bool:
     """Two transactions met head on; this one was rolled back."""
-    return getattr(original(error), "sqlstate", None) in _MEETINGS
+    return getattr(error, "sqlstate", None) in _MEETINGS
 
 
 def is_connection_lost(error: BaseException) -> bool:
     """The connection was cut, or none could be made."""
-    if isinstance(error, DBAPIError) and error.connection_invalidated:
-        return True
-    found = original(error)
-    if not isinstance(found, psycopg.OperationalError | psycopg.InterfaceError):
+    if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError):
         return False
-    state = found.sqlstate
+    state = error.sqlstate
     return state is None or state.startswith("08") or state in _SHUTDOWNS
 
 
 def cannot_now(error: BaseException) -> bool:
     """The server lives and refuses, for a reason that passes or that its administrator can mend."""
-    return (getattr(original(error), "sqlstate", None) or "").startswith(_CANNOT_NOW)
+    return (getattr(error, "sqlstate", None) or "").startswith(_CANNOT_NOW)
 
 
 def unavailable(error: BaseException, url: str) -> DatabaseUnavailable:
-    reason = (str(original(error)).strip() or type(error).__name__).splitlines()[0]
+    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
     message = f"the database {shown_url(url)} cannot be used: {reason}"
     return DatabaseUnavailable(message, hint="check that PostgreSQL runs, and look at experts.database")
 

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import select
 import time
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import parse_qs, urlsplit
+from typing import TYPE_CHECKING, TypeVar
 
 import psycopg
-from sqlalchemy import Engine, create_engine, event, text
-from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 
 from colleague.clock import Clock
 from colleague.failpoints import failpoint
 from colleague.store.migrate import migrate
-from colleague.store.postgres_commit import NotCommitted, begin, commit, note_life, require_committed
+from colleague.store.postgres_commit import NotCommitted, begin, commit, require_committed
+from colleague.store.postgres_connection import PostgresConnections
 from colleague.store.postgres_errors import cannot_now, is_conflict, is_connection_lost, unavailable
+from colleague.store.sql import text
 from colleague.store.tx import Tx
 from colleague.threads import started_pool
 
@@ -30,14 +28,6 @@ T = TypeVar("T")
 _MIGRATION_LOCK = 4_918_273
 PAUSES = (0.0, 0.05, 0.1, 0.25, 0.5)
 """Seconds before the same is done again."""
-REST_SECONDS = 5.0
-_PATIENCE = {
-    "connect_timeout": 5,
-    "keepalives_idle": 15,
-    "keepalives_interval": 5,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 30_000,
-}
 
 log = logging.getLogger(__name__)
 
@@ -54,18 +44,13 @@ class PostgresDatabase:
         self.url = url
         self._clock = clock
         self._away = False
-        self._engine = create_engine(
-            url.replace("postgresql://", "postgresql+psycopg://", 1),
-            pool_size=connections,
-            max_overflow=0,
-            # our own BEGIN and COMMIT; reading needs none, since each statement sees its own moment
-            isolation_level="AUTOCOMMIT",
-            hide_parameters=True,
-            connect_args=connection_settings(url),
-        )
-        _watch_connections(self._engine)
+        self._connections = PostgresConnections(url)
         self._threads = started_pool(connections, "postgresql")
-        self.identity = self._until_done(lambda: self._write_once(_migrate, at=_nowhere))
+        try:
+            self.identity = self._threads.submit(self._open).result()
+        except BaseException:
+            self.stop()
+            raise
 
     async def write(self, work: Callable[[Tx], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._write, work)
@@ -78,12 +63,15 @@ class PostgresDatabase:
 
     def stop(self) -> None:
         self._threads.shutdown()
-        self._engine.dispose()
+        self._connections.close()
 
     def lease_now(self, tx: Tx) -> int:
         return int(
             tx.execute(text("SELECT (EXTRACT(EPOCH FROM clock_timestamp()) * 1000)::bigint")).scalar_one()
         )
+
+    def _open(self) -> str:
+        return self._until_done(lambda: self._write_once(_migrate, at=_nowhere))
 
     def _write(self, work: Callable[[Tx], T]) -> T:
         return self._until_done(lambda: self._write_once(work))
@@ -99,7 +87,7 @@ class PostgresDatabase:
         while True:
             try:
                 result = once()
-            except (DBAPIError, psycopg.Error, NotCommitted) as error:
+            except (psycopg.Error, NotCommitted) as error:
                 time.sleep(self._pause_after(error, pauses))
             else:
                 self._away = False
@@ -124,11 +112,12 @@ class PostgresDatabase:
         raise unavailable(error, self.url) from error
 
     def _write_once(self, work: Callable[[Tx], T], *, at: Callable[[str], None] = failpoint) -> T:
-        with self._engine.connect() as connection:
+        with self._connections.use() as connection:
             transaction = begin(connection)
             tx = Tx(
-                connection,
+                connection.raw,
                 self._clock,
+                postgresql=True,
                 locks_rows=True,
                 listeners=self.listeners,
                 watchers=self.watchers,
@@ -138,15 +127,16 @@ class PostgresDatabase:
             at("commit.before")
             answered = commit(connection)
         if not answered:
-            require_committed(self._engine, transaction)
+            require_committed(self._connections, transaction)
         at("commit.after")
         for callback in tx.callbacks:
             callback()
         return result
 
     def _read_once(self, work: Callable[[Tx], T]) -> T:
-        with self._engine.connect() as connection:
-            return work(Tx(connection, self._clock, locks_rows=False))
+        """Reading needs no transaction: each statement sees its own moment."""
+        with self._connections.use() as connection:
+            return work(Tx(connection.raw, self._clock, postgresql=True))
 
 
 def _nowhere(_: str) -> None:
@@ -155,42 +145,4 @@ def _nowhere(_: str) -> None:
 
 def _migrate(tx: Tx) -> str:
     tx.execute(text(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})"))
-    return migrate(tx.connection, "the database")
-
-
-def connection_settings(url: str) -> dict[str, int]:
-    """A host that does not answer is noticed in seconds, not hours; what the URL says itself counts."""
-    given = parse_qs(urlsplit(url).query)
-    return {name: value for name, value in _PATIENCE.items() if name not in given}
-
-
-def _watch_connections(engine: Engine) -> None:
-    """A connection that was not used for a while, or where the server said something unasked, may have been
-    cut. It is asked before it is used again; asking each time would cost as much as most statements do."""
-
-    @event.listens_for(engine, "connect")
-    def _made(raw: Any, entry: Any) -> None:
-        note_life(raw, entry.info)
-
-    @event.listens_for(engine, "checkin")
-    def _rested(_: Any, entry: Any) -> None:
-        entry.info["since"] = time.monotonic()
-
-    @event.listens_for(engine, "checkout")
-    def _asked(raw: Any, entry: Any, _: Any) -> None:
-        since = entry.info.get("since")
-        if since is not None and (time.monotonic() - since > REST_SECONDS or _was_told(raw)):
-            _require_answer(engine, raw)
-
-
-def _was_told(raw: Any) -> bool:
-    look = select.poll()  # select.select refuses descriptors from 1024 on
-    look.register(raw.fileno(), select.POLLIN)
-    return bool(look.poll(0))
-
-
-def _require_answer(engine: Engine, raw: Any) -> None:
-    try:
-        engine.dialect.do_ping(raw)
-    except psycopg.Error as error:
-        raise InvalidatePoolError(str(error)) from error
+    return migrate(tx, "the database")

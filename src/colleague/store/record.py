@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, TypeVar
 
-from sqlalchemy import Column, Table
+from colleague.store.sql import Column, Table
 
 T = TypeVar("T")
 
@@ -16,7 +16,7 @@ def _bools(kind: type[Any]) -> tuple[str, ...]:
     return tuple(name for name, field in kind.__dataclass_fields__.items() if field.type == "bool")
 
 
-def columns_of(kind: type[Any], table: Table) -> list[Column[Any]]:
+def columns_of(kind: type[Any], table: Table) -> list[Column]:
     return [table.c[name] for name in kind.__dataclass_fields__]
 
 

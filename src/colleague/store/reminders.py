@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy import Integer, and_, bindparam, delete, func, or_, select
-
 from colleague.clock import STEP_MS
 from colleague.store.record import columns_of, record
-from colleague.store.tables import reminders, triggers
+from colleague.store.sql import and_, bindparam, delete, func, or_, select
+from colleague.store.tables import reminders, sql_literal, triggers
 from colleague.store.tx import Tx
 
 Kind = Literal["cron", "every", "at"]
@@ -83,15 +82,14 @@ def plan_next(tx: Tx, reminder: Reminder, next_at: int | None) -> None:
         tx.update(reminders, {"agent_id": reminder.agent_id, "name": reminder.name}, next_at=next_at)
 
 
-_OWN = and_(
-    triggers.c.expert == OWNER_PREFIX + reminders.c.agent_id, triggers.c.trigger_name == reminders.c.name
-)
+_OWNER = sql_literal(OWNER_PREFIX).concat(reminders.c.agent_id)
+_OWN = and_(triggers.c.expert == _OWNER, triggers.c.trigger_name == reminders.c.name)
 _DUE = (
     select(*columns_of(Reminder, reminders))
     .select_from(reminders.outerjoin(triggers, _OWN))
     .where(or_(reminders.c.next_at <= bindparam("now"), triggers.c.last_slot > bindparam("ahead")))
     .order_by(reminders.c.next_at)
-    .limit(bindparam("most", type_=Integer))
+    .limit(bindparam("most"))
 )
 _NEXT = select(func.min(reminders.c.next_at))
 

@@ -6,8 +6,6 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import bindparam, func, select
-
 from colleague.clock import iso
 from colleague.main_names import MAIN_TRANSCRIPT
 from colleague.run_document import (
@@ -34,6 +32,7 @@ from colleague.store.outbox import SESSIONS, UNREAD, OutboxMessage, outbox_of
 from colleague.store.run import Run, get_run
 from colleague.store.sla import Sla
 from colleague.store.spend import spent_by_run
+from colleague.store.sql import bindparam, func, select
 from colleague.store.steps import step_document, steps_of
 from colleague.store.tables import attempts, calls, is_open, messages, runs
 from colleague.store.trouble import Trouble
@@ -160,7 +159,7 @@ _RESPONSES = select(func.count()).where(
     messages.c.session == MAIN_TRANSCRIPT,
     messages.c.attempt != TAKEN_OVER,
     # inside of a text the quotes would be escaped
-    messages.c.body.contains('"kind":"response"', autoescape=True),
+    messages.c.body.contains('"kind":"response"'),
 )
 
 

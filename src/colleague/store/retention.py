@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from sqlalchemy import and_, delete, exists, or_, select
-
 from colleague.run_document import QUESTIONS
 from colleague.store.approvals import LEARNINGS
 from colleague.store.outbox import TO_SEND
 from colleague.store.session_retention import forget_items, may_be_forgotten
+from colleague.store.sql import and_, delete, exists, or_, select
 from colleague.store.tables import (
     approvals,
     attempts,

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy import select
-
 from colleague.errors import NotFound
 from colleague.run_document import DryRun, RunOutcome, RunStatus
 from colleague.store.lanes import lock_lane
+from colleague.store.sql import select
 from colleague.store.tables import runs
 from colleague.store.tx import Fenced, Tx
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, get_args
-
-from sqlalchemy import ColumnElement, Select, or_, select
+from typing import get_args
 
 from colleague.duration import parse_duration
 from colleague.errors import UsageError
@@ -15,6 +13,7 @@ from colleague.run_document import RunOutcome, RunStatus
 from colleague.store.paging import Order, Page, count_rows
 from colleague.store.record import columns_of, record
 from colleague.store.run import Run
+from colleague.store.sql import Expression, Select, or_, select
 from colleague.store.tables import is_open, runs, sql_literal
 from colleague.store.tx import Tx
 from colleague.suggest import did_you_mean
@@ -52,12 +51,12 @@ class RunFilter:
     def count(self, tx: Tx) -> int:
         return sum(count_rows(tx, runs, conditions) for conditions in self._conditions())
 
-    def queries(self) -> list[Select[Any]]:
+    def queries(self) -> list[Select]:
         """One for each word; they have no run in common."""
         return [select(*columns_of(Run, runs)).where(*each) for each in self._conditions()]
 
-    def _conditions(self) -> Iterator[list[ColumnElement[bool]]]:
-        rest: list[ColumnElement[bool]] = []
+    def _conditions(self) -> Iterator[list[Expression]]:
+        rest: list[Expression] = []
         if self.expert:
             rest.append(runs.c.expert == self.expert)
         if self.since is not None:
@@ -65,10 +64,10 @@ class RunFilter:
         if self.until is not None:
             rest.append(runs.c.created_at < self.until)
         if self.error:
-            rest.append(runs.c.error.startswith(self.error, autoescape=True))
+            rest.append(runs.c.error.startswith(self.error))
         if self.text:
             searched = (runs.c.id, runs.c.process, runs.c.inputs, runs.c.error)
-            rest.append(or_(*(column.icontains(self.text, autoescape=True) for column in searched)))
+            rest.append(or_(*(column.icontains(self.text) for column in searched)))
         for word in self._apart():
             yield [*_is(word), *rest]
 
@@ -79,7 +78,7 @@ class RunFilter:
         return tuple(dict.fromkeys(self.words)) or ("",)
 
 
-def _is(word: str) -> tuple[ColumnElement[bool], ...]:
+def _is(word: str) -> tuple[Expression, ...]:
     if not word:
         return ()
     if word in OUTCOMES:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import delete, func, select, update
-
 from colleague.store.accept import Accepted, Arrival, accept, is_full, skip
+from colleague.store.sql import delete, func, select, update
 from colleague.store.tables import events, slots, triggers
 from colleague.store.tx import Tx
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import bindparam, func, or_, select, update
-
 from colleague.errors import ColleagueError, NotFound
 from colleague.store.ids import new_id
 from colleague.store.paging import Order, Page
 from colleague.store.record import columns_of, record
 from colleague.store.spend import Spent
+from colleague.store.sql import bindparam, func, or_, select, update
 from colleague.store.tables import archives, is_open, runs, sessions
 from colleague.store.tx import Tx
 

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from sqlalchemy import bindparam, delete, func, select
-
 from colleague.store.record import columns_of, record
 from colleague.store.session_entry import next_position
+from colleague.store.sql import bindparam, delete, func, select
 from colleague.store.tables import session_items
 from colleague.store.tx import Tx
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 
-from sqlalchemy import ColumnElement, and_, delete, exists, or_, select
-
 from colleague.store.delegations import OPEN
 from colleague.store.inbox import count_waiting
 from colleague.store.lanes import head_of, lock_lane
 from colleague.store.session_entry import SessionEntry, begin_transcript, find_session
+from colleague.store.sql import Expression, and_, delete, exists, or_, select
 from colleague.store.tables import (
     approvals,
     archives,
@@ -27,7 +26,7 @@ from colleague.store.tx import Tx
 ARCHIVED_BY = "subagents.archiveAfterMinutes"
 
 
-def may_be_forgotten(limit_at: int) -> ColumnElement[bool]:
+def may_be_forgotten(limit_at: int) -> Expression:
     """Whether nobody needs a run that ended before then: it is no turn of a conversation in use, no question
     of it is open (a draft, a learning, a parked call) or was parked and decided lately, no run that goes on
     handed it over, and no work that it handed over is to be told of yet."""

@@ -8,9 +8,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import text
-
 from colleague.store.session_items import Role
+from colleague.store.sql import text
 from colleague.store.tx import Tx
 
 MOST_WORDS = 20
@@ -58,7 +57,7 @@ def search_items(tx: Tx, query: str, *, session_key: str | None = None, limit: i
     words = [each[:LONGEST_WORD] for each in _WORD.findall(query)[:MOST_WORDS]]
     if not words:
         return []
-    on_sqlite = tx.connection.dialect.name == "sqlite"
+    on_sqlite = not tx.postgresql
     given = {
         "words": _fts5(words) if on_sqlite else _tsquery(words),
         "every": int(session_key is None),

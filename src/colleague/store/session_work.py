@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlalchemy import func, select
-
 from colleague.store.approvals import Approval, pending_approvals
 from colleague.store.run import Run
+from colleague.store.sql import func, select
 from colleague.store.tables import approvals, is_open, runs, sql_literal
 from colleague.store.tx import Tx
 

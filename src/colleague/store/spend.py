@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from functools import cache
-
-from sqlalchemy import ColumnElement, Insert, bindparam, func, select
 
 from colleague.store.record import columns_of, record
-from colleague.store.statement import dialect_insert
+from colleague.store.sql import Expression, bindparam, func, insert, select
 from colleague.store.tables import spend
 from colleague.store.tx import Tx
 
@@ -37,17 +34,15 @@ class Spent:
 
 def add_spend(tx: Tx, expert: str, run_id: str, used: Spent) -> None:
     this = {"expert": expert, "day": day_of(tx.now), "run_id": run_id}
-    tx.execute(_add(tx.locks_rows), this | asdict(used))
+    tx.execute(_ADD, this | asdict(used))
 
 
-@cache
-def _add(postgresql: bool) -> Insert:
-    """A row for the day, or more on the one that is there."""
-    names = [column.name for column in spend.c]
-    statement = dialect_insert(postgresql)(spend).values({name: bindparam(name) for name in names})
-    more = {name: spend.c[name] + statement.excluded[name] for name in Spent.__dataclass_fields__}
-    add: Insert = statement.on_conflict_do_update(index_elements=["expert", "day", "run_id"], set_=more)
-    return add
+_ROW = insert(spend).values({column.name: bindparam(column.name) for column in spend.c})
+_ADD = _ROW.on_conflict_do_update(
+    index_elements=["expert", "day", "run_id"],
+    set_={name: spend.c[name] + _ROW.excluded[name] for name in Spent.__dataclass_fields__},
+)
+"""A row for the day, or more on the one that is there."""
 
 
 def spent_by_run(tx: Tx, run_id: str) -> Spent:
@@ -72,7 +67,7 @@ def day_of(now: int) -> str:
     return datetime.fromtimestamp(now / 1000, UTC).date().isoformat()
 
 
-def _sum(tx: Tx, which: ColumnElement[bool]) -> Spent:
+def _sum(tx: Tx, which: Expression) -> Spent:
     columns = [func.coalesce(func.sum(column), 0) for column in columns_of(Spent, spend)]
     return _as_spent(record(Spent, tx.all(select(*columns).where(which))[0]))
 

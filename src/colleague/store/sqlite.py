@@ -14,10 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
-
-from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.pool import QueuePool
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from colleague.clock import Clock, boot_time_ms
 from colleague.errors import DatabaseUnavailable
@@ -61,14 +58,17 @@ class SqliteDatabase:
         self.observers: list[Callable[[HookEvent], None]] = []
         self._clock = clock
         self._file = file
-        self._engine = _engine(file)
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._closed = False
         self._readers = started_pool(2, "sqlite-read")
-        with self._telling(), self._engine.connect() as connection:
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
-            self.identity = migrate(connection, str(file))
-            connection.exec_driver_sql("COMMIT")
+        self._own = threading.local()
+        self._opened: list[sqlite3.Connection] = []
+        private_folder(file.parent)
+        os.close(private_opener(str(file), os.O_RDWR | os.O_CREAT))  # its WAL gets the same mode
+        with self._telling(), contextlib.closing(connect(file)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            self.identity = migrate(Tx(connection, clock), str(file))
+            connection.execute("COMMIT")
         self._writer = threading.Thread(target=self._write_forever, name="sqlite-write", daemon=True)
         self._writer.start()
 
@@ -91,7 +91,8 @@ class SqliteDatabase:
         self._jobs.put(None)
         self._writer.join()
         self._readers.shutdown()
-        self._engine.dispose()
+        for connection in self._opened:
+            connection.close()
 
     def lease_now(self, tx: Tx) -> int:  # noqa: ARG002 - PostgreSQL asks the database
         return boot_time_ms()
@@ -105,41 +106,48 @@ class SqliteDatabase:
             raise as_unavailable(error, self._file) from error
 
     def _read(self, work: Callable[[Tx], T]) -> T:
-        with self._telling(), self._engine.connect() as connection:
-            raw = _raw(connection)
-            raw.execute("BEGIN")
+        with self._telling():
+            connection = self._reading()
+            connection.execute("BEGIN")
             try:
-                return work(Tx(connection, self._clock, locks_rows=False, sqlite=raw))
+                return work(Tx(connection, self._clock))
             finally:
-                raw.execute("ROLLBACK")
+                connection.execute("ROLLBACK")
+
+    def _reading(self) -> sqlite3.Connection:
+        """Each thread that reads keeps its connection."""
+        found: sqlite3.Connection | None = getattr(self._own, "connection", None)
+        if found is None:
+            found = self._own.connection = connect(self._file)
+            self._opened.append(found)
+        return found
 
     def _write_forever(self) -> None:
         """A connection that cannot be used any more is replaced; meanwhile nobody waits without an answer."""
         ended = False
         while not ended and not (self._closed and self._jobs.empty()):
             try:
-                with self._engine.connect() as connection:
+                with contextlib.closing(connect(self._file)) as connection:
                     ended = self._write_on(connection)
             except Exception as error:
                 log.exception("the connection to the database is replaced")
                 ended = self._refuse_waiting(as_unavailable(error, self._file))
                 time.sleep(RECONNECT_SECONDS)
 
-    def _write_on(self, connection: Connection) -> bool:
+    def _write_on(self, connection: sqlite3.Connection) -> bool:
         """Writes until asked to end; raises when the connection cannot be used any more."""
         while (first := self._jobs.get()) is not None:
             if not self._write_batch(connection, first):
                 return True
         return True
 
-    def _write_batch(self, connection: Connection, first: _Job) -> bool:
+    def _write_batch(self, connection: sqlite3.Connection, first: _Job) -> bool:
         """One outer transaction for all that is waiting. False when the writer was asked to end."""
         done: list[_Done] = []
         job: _Job | None = first
         open_for_more, begun = True, False
         try:
-            raw = _raw(connection)
-            raw.execute("BEGIN IMMEDIATE")
+            connection.execute("BEGIN IMMEDIATE")
             begun = True
             while job is not None:
                 self._write_one(connection, job, done)
@@ -147,7 +155,7 @@ class SqliteDatabase:
                 open_for_more = job is not _END
                 job = job if open_for_more else None
             failpoint("commit.before")
-            raw.execute("COMMIT")
+            connection.execute("COMMIT")
             failpoint("commit.after")
         except BaseException as error:  # noqa: BLE001 - every waiter must learn of it, whatever it was
             told = as_unavailable(error, self._file)
@@ -176,33 +184,30 @@ class SqliteDatabase:
             return None
         return _END if job is None else job
 
-    def _write_one(self, connection: Connection, job: _Job, done: list[_Done]) -> None:
+    def _write_one(self, connection: sqlite3.Connection, job: _Job, done: list[_Done]) -> None:
         """A refused request leaves no row behind and does not disturb the others.
 
         It is told after the commit, too: what refused it may be another request of the same commit."""
         if not job.future.set_running_or_notify_cancel():
             return  # whoever asked has gone, and nothing was done yet
-        raw = _raw(connection)
         tx = Tx(
             connection,
             self._clock,
-            locks_rows=False,
             listeners=self.listeners,
             watchers=self.watchers,
             observers=self.observers,
-            sqlite=raw,
         )
-        raw.execute("SAVEPOINT job")
+        connection.execute("SAVEPOINT job")
         try:
             result = job.work(tx)
         except Exception as error:
-            if not raw.in_transaction:
+            if not connection.in_transaction:
                 raise  # a full disk can roll everything back: what followed would commit by itself
-            raw.execute("ROLLBACK TO job")
-            raw.execute("RELEASE job")
+            connection.execute("ROLLBACK TO job")
+            connection.execute("RELEASE job")
             done.append((job, None, as_unavailable(error, self._file)))
             return
-        raw.execute("RELEASE job")
+        connection.execute("RELEASE job")
         done.append((job, tx, result))
 
 
@@ -232,48 +237,32 @@ def _refuse(jobs: Sequence[_Job], error: BaseException) -> None:
             future.set_exception(error)
 
 
-def _raw(connection: Connection) -> sqlite3.Connection:
-    """The library's own connection: transactions are begun and ended on it, without what SQLAlchemy adds."""
-    raw: Any = connection.connection.dbapi_connection
-    return cast(sqlite3.Connection, raw)
+def _roll_back(connection: sqlite3.Connection) -> None:
+    """Raises for a connection that cannot even do that: the writer opens another."""
+    if connection.in_transaction:
+        connection.execute("ROLLBACK")
 
 
-def _roll_back(connection: Connection) -> None:
-    """A connection that cannot even do that is thrown away, and the writer opens another."""
-    try:
-        raw = _raw(connection)
-        if raw.in_transaction:
-            raw.execute("ROLLBACK")
-    except Exception:
-        connection.invalidate()
-        raise
-
-
-def _engine(file: Path) -> Engine:
-    private_folder(file.parent)
-    os.close(private_opener(str(file), os.O_RDWR | os.O_CREAT))  # its WAL gets the same mode
-    engine = create_engine(
-        f"sqlite:///{file}",
-        poolclass=QueuePool,
-        isolation_level="AUTOCOMMIT",
-        hide_parameters=True,
-        connect_args={"check_same_thread": False, "timeout": BUSY_SECONDS},
+def connect(file: Path) -> sqlite3.Connection:
+    """A connection on which nothing begins or ends a transaction by itself."""
+    connection = sqlite3.connect(
+        file, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=500
     )
-
-    @event.listens_for(engine, "connect")
-    def _configure(raw: Any, _: Any) -> None:
-        _turn_on_wal(raw)
+    try:
+        _turn_on_wal(connection)
         for pragma in ("synchronous=FULL", "foreign_keys=ON", "temp_store=MEMORY"):
-            raw.execute(f"PRAGMA {pragma}")
+            connection.execute(f"PRAGMA {pragma}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
-    return engine
 
-
-def _turn_on_wal(raw: Any) -> None:
+def _turn_on_wal(connection: sqlite3.Connection) -> None:
     """Two processes that open a new file at once meet here, and SQLite does not wait for this by itself."""
     for left in range(_WAL_TRIES, -1, -1):
         try:
-            raw.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA journal_mode=WAL")
             return
         except sqlite3.OperationalError:
             if not left:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from sqlalchemy.exc import DBAPIError
-
 from colleague.errors import DatabaseUnavailable
 from colleague.store.corruption import DatabaseDamaged, is_damage
 
@@ -27,13 +25,12 @@ _HINTS = {
 def as_unavailable(error: BaseException, file: Path) -> BaseException:
     """The error to raise: DatabaseUnavailable for trouble of the surroundings, DatabaseDamaged for a file
     that cannot be read, else the same error."""
-    original = error.orig if isinstance(error, DBAPIError) else error
-    code = getattr(original, "sqlite_errorcode", None)
-    if is_damage(original):
-        return DatabaseDamaged(file, original)
+    code = getattr(error, "sqlite_errorcode", None)
+    if is_damage(error):
+        return DatabaseDamaged(file, error)
     hint = _HINTS.get(code & 0xFF) if isinstance(code, int) else None
     if hint is None:
         return error
-    found = DatabaseUnavailable(f"the database {file} cannot be used: {original}", hint=hint)
+    found = DatabaseUnavailable(f"the database {file} cannot be used: {error}", hint=hint)
     found.__cause__ = error
     return found

@@ -10,8 +10,6 @@ from datetime import UTC, datetime
 from statistics import median_low
 from typing import Any, get_args
 
-from sqlalchemy import bindparam, func, select
-
 from colleague.clock import iso
 from colleague.errors import UsageError
 from colleague.overview_document import (
@@ -25,6 +23,7 @@ from colleague.overview_document import (
 )
 from colleague.run_document import RunOutcome
 from colleague.store.spend import day_of
+from colleague.store.sql import bindparam, func, select
 from colleague.store.tables import approvals, is_open, runs, spend, sql_literal
 from colleague.store.tx import Tx
 

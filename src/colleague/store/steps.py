@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy import delete
-
 from colleague.clock import iso
 from colleague.run_document import StepDocument
+from colleague.store.sql import delete
 from colleague.store.tables import steps
 from colleague.store.tx import Tx
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection
 
-from sqlalchemy import bindparam, select
-
 from colleague.errors import DatabaseUnavailable
 from colleague.store.announce import look_at_child
 from colleague.store.approvals import expire
@@ -17,6 +15,7 @@ from colleague.store.notify import wake
 from colleague.store.retention import forget_old
 from colleague.store.run import lock_run
 from colleague.store.sla import note_breach
+from colleague.store.sql import bindparam, select
 from colleague.store.tables import is_ready, runs, sql_literal
 from colleague.store.timers import Timer, claim, due_timers, retries_of_a_wrong_clock
 from colleague.store.tx import Database, Tx

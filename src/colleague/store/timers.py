@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy import Integer, bindparam, delete, select
-
 from colleague.clock import STEP_MS
 from colleague.store.record import columns_of, record
-from colleague.store.statement import dialect_insert
+from colleague.store.sql import bindparam, delete, insert, select
 from colleague.store.tables import attempts, timers
 from colleague.store.tx import Tx
 
@@ -26,7 +24,7 @@ class Timer:
     due_at: int
 
 
-_MOST = bindparam("most", type_=Integer)
+_MOST = bindparam("most")
 _DUE = (
     select(*columns_of(Timer, timers))
     .where(timers.c.due_at <= bindparam("now"))
@@ -40,16 +38,18 @@ _BEGAN_LATER = (
     .distinct()
     .limit(_MOST)
 )
+_SET = (
+    insert(timers)
+    .values({name: bindparam(name) for name in Timer.__dataclass_fields__})
+    .on_conflict_do_update(index_elements=["kind", "subject"], set_={"due_at": bindparam("due_at")})
+)
 _CLEAR = delete(timers).where(
     timers.c.kind == bindparam("timer_kind"), timers.c.subject == bindparam("about")
 )
 
 
 def set_timer(tx: Tx, kind: TimerKind, subject: str, run_id: str | None, due_at: int) -> None:
-    statement = dialect_insert(tx.locks_rows)(timers).values(
-        kind=kind, subject=subject, run_id=run_id, due_at=due_at
-    )
-    tx.execute(statement.on_conflict_do_update(index_elements=["kind", "subject"], set_={"due_at": due_at}))
+    tx.execute(_SET, {"kind": kind, "subject": subject, "run_id": run_id, "due_at": due_at})
 
 
 def clear_timer(tx: Tx, kind: TimerKind, subject: str) -> None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, replace
 
-from sqlalchemy import select
-
 from colleague.store.run import Hold, Run, fenced
+from colleague.store.sql import select
 from colleague.store.tables import is_open, runs
 from colleague.store.tx import Tx
 

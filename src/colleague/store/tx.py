@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
-
-from sqlalchemy import Connection, CursorResult, Executable, Row, Table
-from sqlalchemy.exc import DBAPIError
 
 from colleague.clock import Clock
 from colleague.store.record import record
+from colleague.store.row import Result, Row
+from colleague.store.sql import Statement, Table
 from colleague.store.statement import (
     PLUS_ONE,
-    BuiltStatement,
     insert_once_statement,
     insert_statement,
     select_statement,
-    sqlite_text,
     update_statement,
 )
 
@@ -41,25 +38,39 @@ class Fenced(Exception):
     """Someone else has taken this run over; whatever this worker writes no longer counts."""
 
 
-class Tx:
-    """A connection inside a transaction. What `after_commit` is given happens once the commit is on disk.
+class Cursor(Protocol):
+    """The answer of a database to one statement."""
 
-    With `sqlite`, the same connection as SQLite's own library has it, statements of the usual shapes go there
-    directly: SQLAlchemy takes ten times as long for one as SQLite."""
+    @property
+    def rowcount(self) -> int: ...
+    @property
+    def description(self) -> Any: ...
+    def fetchall(self) -> list[Any]: ...
+
+
+class Connection(Protocol):
+    """A connection as the libraries of both databases have it."""
+
+    def execute(self, sql: Any, values: Any = ..., /) -> Any: ...
+    def cursor(self) -> Any: ...
+
+
+class Tx:
+    """A connection inside a transaction. What `after_commit` is given happens once the commit is on disk."""
 
     def __init__(
         self,
         connection: Connection,
         clock: Clock,
         *,
-        locks_rows: bool,
+        postgresql: bool = False,
+        locks_rows: bool = False,
         listeners: Listeners = (),
         watchers: Watchers = (),
         observers: Observers = (),
-        sqlite: sqlite3.Connection | None = None,
     ) -> None:
         self.connection = connection
-        self._sqlite = sqlite
+        self.postgresql = postgresql
         self.now = clock.now()
         self.locks_rows = locks_rows
         self.callbacks: list[Callable[[], None]] = []
@@ -67,34 +78,34 @@ class Tx:
         self._watchers = watchers
         self._observers = observers
 
-    def execute(self, statement: Executable, values: Any = None) -> CursorResult[Any]:
-        return self.connection.execute(statement, values)
+    def execute(self, statement: Statement, values: Mapping[str, Any] = MappingProxyType({})) -> Result:
+        return Result(self._run(statement, values))
 
-    def one(self, statement: Executable) -> Row[Any] | None:
-        return self.connection.execute(statement).first()
+    def one(self, statement: Statement) -> Row | None:
+        return self.execute(statement).first()
 
-    def all(self, statement: Executable) -> list[Row[Any]]:
-        return list(self.connection.execute(statement).all())
+    def all(self, statement: Statement) -> list[Row]:
+        return self.execute(statement).all()
 
-    def rows(self, statement: BuiltStatement, **values: Any) -> list[Sequence[Any]]:
+    def rows(self, statement: Statement, **values: Any) -> list[Sequence[Any]]:
         """What a statement answers that was built once, with a `bindparam` for each of the values."""
         return list(self._run(statement, values).fetchall())
 
-    def changed(self, statement: Executable) -> bool:
+    def changed(self, statement: Statement) -> bool:
         """Whether an update or delete met a row."""
-        return self.connection.execute(statement).rowcount > 0
+        return self.execute(statement).rowcount > 0
 
     def insert(self, table: Table, **values: Any) -> None:
         self._run(insert_statement(table, tuple(values)), _storable(values))
 
     def insert_all(self, table: Table, rows: Sequence[dict[str, Any]]) -> None:
         """Rows of the same columns, in one round trip."""
-        statement = insert_statement(table, tuple(rows[0]))
-        self.connection.execute(statement, [_storable(row) for row in rows])
+        sql = insert_statement(table, tuple(rows[0])).rendered(postgresql=self.postgresql)
+        self.connection.cursor().executemany(sql.text, [sql.given(_storable(row)) for row in rows])
 
     def insert_once(self, table: Table, **values: Any) -> None:
         """Does nothing when the row is there already."""
-        self._run(insert_once_statement(table, tuple(values), self.locks_rows), _storable(values))
+        self._run(insert_once_statement(table, tuple(values)), _storable(values))
 
     def update(self, table: Table, where: dict[str, Any], **values: Any) -> bool:
         """Whether a row was met. A value may be PLUS_ONE."""
@@ -116,18 +127,13 @@ class Tx:
         """Rows as records; with `lock`, held until the commit where the database locks rows."""
         columns = tuple(kind.__dataclass_fields__)  # type: ignore[attr-defined]
         statement = select_statement(table, columns, tuple(where), order, lock and self.locks_rows)
-        rows = self._run(statement, {f"where_{name}": value for name, value in where.items()})
+        rows = self._run(statement, {f"where_{name}": value for name, value in where.items()}).fetchall()
         return [record(kind, row) for row in rows]
 
-    def _run(self, statement: BuiltStatement, values: dict[str, Any]) -> Any:
-        """A statement of the usual shapes. Its errors are SQLAlchemy's, whichever way it goes."""
-        if self._sqlite is None:
-            return self.connection.execute(statement, values)
-        sql = sqlite_text(statement)
-        try:
-            return self._sqlite.execute(sql.text, sql.ordered(values))
-        except sqlite3.Error as error:
-            raise DBAPIError.instance(sql.text, None, error, sqlite3.Error, hide_parameters=True) from error
+    def _run(self, statement: Statement, values: Mapping[str, Any]) -> Cursor:
+        sql = statement.rendered(postgresql=self.postgresql)
+        cursor: Cursor = self.connection.execute(sql.text, sql.given(values))
+        return cursor
 
     def tell_workers(self) -> None:
         for listener in list(self._listeners):

@@ -6,11 +6,10 @@ import base64
 import hashlib
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
-
-from sqlalchemy import ColumnElement, Row, Select, Table, bindparam, delete, exists, insert, or_, select
 
 from colleague.errors import NotFound
+from colleague.store.row import Row
+from colleague.store.sql import Expression, Select, Table, bindparam, delete, exists, insert, or_, select
 from colleague.store.tables import file_pending, file_reads, file_versions
 from colleague.store.tx import Tx
 
@@ -200,7 +199,7 @@ def files_written_by(tx: Tx, owner: str, run_id: str) -> list[str]:
 
 
 @cache
-def _written() -> Select[tuple[str]]:
+def _written() -> Select:
     mine, newer = file_versions.alias(), file_versions.alias()
     later = exists().where(
         newer.c.expert == mine.c.expert, newer.c.path == mine.c.path, newer.c.version > mine.c.version
@@ -212,13 +211,13 @@ def _written() -> Select[tuple[str]]:
 def forget_owner(tx: Tx, owner: str) -> None:
     """Every version of an owner that is no more, such as a dry run."""
     for table in (file_versions, file_pending, file_reads):
-        own = table.c.expert.startswith(f"{owner}#", autoescape=True)
+        own = table.c.expert.startswith(f"{owner}#")
         tx.execute(delete(table).where(or_(table.c.expert == owner, own)))
 
 
 def forget_session_files(tx: Tx, owner: str, run_id: str) -> None:
     """The versions of the files that one isolated session had for itself."""
-    own = file_versions.c.expert.startswith(f"{owner}#", autoescape=True)
+    own = file_versions.c.expert.startswith(f"{owner}#")
     tx.execute(delete(file_versions).where(own, file_versions.c.run_id == run_id))
 
 
@@ -254,11 +253,11 @@ def has_seen(tx: Tx, key: FileKey, run_id: str, version_hash: str) -> bool:
     return bool(rows) and reached >= min(row.size for row in rows)
 
 
-def _is(table: Table, key: FileKey) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+def _is(table: Table, key: FileKey) -> tuple[Expression, Expression]:
     return table.c.expert == key.owner, table.c.path == key.path
 
 
-def _version_from(row: Row[Any]) -> Version:
+def _version_from(row: Row) -> Version:
     return Version(
         key=FileKey(row.expert, row.path),
         number=row.version,
@@ -269,7 +268,7 @@ def _version_from(row: Row[Any]) -> Version:
     )
 
 
-def _pending_from(row: Row[Any]) -> Pending:
+def _pending_from(row: Row) -> Pending:
     return Pending(FileKey(row.expert, row.path), row.version, row.before)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import case, select
-
 from colleague.store.approvals import Approval
 from colleague.store.paging import Order, Page
 from colleague.store.record import columns_of, record
+from colleague.store.sql import case, select
 from colleague.store.tables import approvals, sql_literal
 from colleague.store.tx import Tx
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from sqlalchemy import select
-
 from colleague.store.activity_lines import tell_decided
 from colleague.store.approvals import AlreadyDecided, Approval, Kind, get_approval
 from colleague.store.ids import short
 from colleague.store.outbox import mark_answered
 from colleague.store.record import columns_of, record
 from colleague.store.run import lock_run
+from colleague.store.sql import select
 from colleague.store.tables import approvals, runs, sql_literal
 from colleague.store.timers import clear_timer
 from colleague.store.tx import Tx

@@ -370,7 +370,7 @@ async def _listen(url: str, wake: Callable[[], None]) -> None:
     """Wake-ups from other processes on PostgreSQL; what was missed while reconnecting is looked for."""
     import psycopg
 
-    from colleague.store.postgresql import connection_settings
+    from colleague.store.postgres_connection import connection_settings
 
     settings: dict[str, Any] = {**connection_settings(url)}
     deaf = False

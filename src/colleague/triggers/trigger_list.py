@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import func, select
-
 from colleague.clock import iso
 from colleague.store.accept import queued_runs
 from colleague.store.schedules import TriggerState, trigger_states
+from colleague.store.sql import func, select
 from colleague.store.tables import events
 from colleague.store.tx import Tx
 from colleague.triggers.problems import FindProblems

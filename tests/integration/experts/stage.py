@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
 
 from colleague.agent.advance import Advancer
 from colleague.agent.events import Bus
@@ -48,6 +47,7 @@ from colleague.store.journal import Call
 from colleague.store.outbox import OutboxMessage, outbox_of
 from colleague.store.report import calls_in_order
 from colleague.store.run import Run, get_run
+from colleague.store.sql import select
 from colleague.store.sweep import sweep
 from colleague.store.tables import is_open, runs
 from colleague.store.tx import Database, Tx

@@ -7,7 +7,6 @@ import shutil
 from typing import Any
 
 import pytest
-from sqlalchemy import select
 
 from colleague.errors import ColleagueError, PackageError, UsageError
 from colleague.experts.runs.fork import CannotFork, planned_fork
@@ -16,6 +15,7 @@ from colleague.experts.runs.retry import retry_run
 from colleague.run_document import DryRun
 from colleague.store.event_report import event_document
 from colleague.store.run import get_run
+from colleague.store.sql import select
 from colleague.store.steps import steps_of
 from colleague.store.tables import calls as calls_table
 from colleague.store.tables import messages, runs, steps
@@ -54,7 +54,7 @@ async def rows_of(stage: Stage, run_id: str) -> Any:
     """All that is stored of a run."""
     found = []
     for table, column in ((runs, "id"), (messages, "run_id"), (calls_table, "run_id"), (steps, "run_id")):
-        query = select(table).where(table.c[column] == run_id).order_by(*table.primary_key)
+        query = select(table).where(table.c[column] == run_id).order_by(*table.c)
         rows = await stage.database.read(lambda tx, query=query: tx.all(query))
         found.append([tuple(row) for row in rows])
     return found

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from sqlalchemy import select
 
 from colleague.clock import MovableClock
 from colleague.config import Settings, load_settings
@@ -22,6 +21,7 @@ from colleague.runtime.local_service import LocalService
 from colleague.runtime.requests import MessageRequest, SentMessage
 from colleague.session_document import ItemDocument
 from colleague.store.run import Run, get_run
+from colleague.store.sql import select
 from colleague.store.tables import events, runs, slots
 from colleague.store.tx import Database, Tx
 from colleague.triggers.agent_schedules import AgentSchedules, agent_documents

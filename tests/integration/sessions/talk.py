@@ -12,8 +12,6 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-from sqlalchemy import func, select
-
 from colleague.agent.advance import Advancer
 from colleague.agent.decided_call import decided_call
 from colleague.agent.events import Bus
@@ -39,6 +37,7 @@ from colleague.store.outbox import waiting_announcements
 from colleague.store.run import Run
 from colleague.store.session_entry import QueueMode, get_session
 from colleague.store.session_items import SessionItem, items_of
+from colleague.store.sql import func, select
 from colleague.store.tables import delegations, events, inbox, runs
 from colleague.store.tx import Database, Tx
 from colleague.store.worker import Worker

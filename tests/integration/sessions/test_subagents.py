@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
 
 from colleague.agent.prompt.subagent import ROLE
 from colleague.channels.message_tool import EXPLICIT
 from colleague.runtime.requests import DecisionRequest
+from colleague.store.sql import select
 from colleague.store.tables import runs
 from tests.integration.sessions.room import MAIN, House, Room, acting, house
 

@@ -10,15 +10,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
-import sqlalchemy
 
 from colleague.clock import MovableClock
 from colleague.store.ids import new_id
 from colleague.store.postgresql import PostgresDatabase
 from colleague.store.sqlite import SqliteDatabase
-from colleague.store.tables import metadata
 from colleague.store.tx import Database
+from tests.tables import every_table
 
 Opener = Callable[[MovableClock], Database]
 
@@ -47,7 +47,7 @@ _CLEAR = ";".join(
         "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
         "WHERE datname = current_database() AND pid != pg_backend_pid()",
         "SET session_replication_role = replica",  # so that their order does not matter
-        *(f"DELETE FROM {name}" for name in metadata.tables),  # noqa: S608 - names of ours
+        *(f"DELETE FROM {table.name}" for table in every_table()),  # noqa: S608 - names of ours
     )
 )
 
@@ -99,10 +99,8 @@ def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
 
 
 def administer(url: str, statement: str) -> None:
-    engine = sqlalchemy.create_engine(url.replace("postgresql://", "postgresql+psycopg://"))
-    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        connection.execute(sqlalchemy.text(statement))
-    engine.dispose()
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(statement)  # type: ignore[arg-type]  # written here
 
 
 @pytest.fixture

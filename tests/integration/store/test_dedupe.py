@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from sqlalchemy import func, select
-
 from colleague.store.accept import Accepted, Arrival, accept_all
+from colleague.store.sql import func, select
 from colleague.store.tables import dedupe, events
 from colleague.store.tx import Database
 from tests.integration.store.databases import Opener

@@ -8,8 +8,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import func, select
-
 from colleague.clock import MovableClock
 from colleague.store import claims as work
 from colleague.store import journal
@@ -32,6 +30,7 @@ from colleague.store.lanes import lock_lane
 from colleague.store.outbox import waiting_announcements
 from colleague.store.run import Run, get_run, lock_run
 from colleague.store.session_items import NewItem, items_of
+from colleague.store.sql import func, select
 from colleague.store.sweep import sweep
 from colleague.store.tables import runs
 from colleague.store.tx import Database, Tx

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sqlalchemy import select
 
 from colleague.clock import MovableClock
 from colleague.store.accept import Arrival
@@ -16,6 +15,7 @@ from colleague.store.claims import Taken, take
 from colleague.store.inbox import QueueRule, Said, Sent, drop_waiting, send, take_steered, waiting_for
 from colleague.store.lanes import lock_lane
 from colleague.store.session_items import NewItem, items_of
+from colleague.store.sql import select
 from colleague.store.sweep import sweep
 from colleague.store.tables import events, runs
 from colleague.store.tx import Database

@@ -7,8 +7,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import select
-
 from colleague.clock import DOUBT_MS
 from colleague.store import claims as work
 from colleague.store.accept import Arrival, accept
@@ -19,6 +17,7 @@ from colleague.store.outbox import not_sent, put_in_outbox, waiting_outbox
 from colleague.store.run import get_run
 from colleague.store.sla import Sla
 from colleague.store.spend import Spent, add_spend, spent_today
+from colleague.store.sql import select
 from colleague.store.sweep import forget, sweep
 from colleague.store.tables import approvals, runs, timers
 from colleague.store.tx import Database

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select, text
 
 from colleague.clock import MovableClock
 from colleague.errors import CommitUnknown, DatabaseUnavailable
@@ -23,6 +22,7 @@ from colleague.store import worker as store_worker
 from colleague.store.accept import Accepted, accept
 from colleague.store.claims import Taken
 from colleague.store.postgresql import PostgresDatabase
+from colleague.store.sql import select, text
 from colleague.store.sqlite import SqliteDatabase
 from colleague.store.tables import events, runs
 from colleague.store.tx import Database, Tx
@@ -209,8 +209,8 @@ class TestSqlite:
         """Nobody waits for ever, whatever becomes of the connection."""
 
         def breaks(tx: Tx) -> None:
-            raw: Any = tx.connection.connection.dbapi_connection
-            raw.close()
+            connection: Any = tx.connection
+            connection.close()
 
         async def acts() -> None:
             database = SqliteDatabase(tmp_path / "db.sqlite", MovableClock())

@@ -6,19 +6,18 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Executable, select
-from sqlalchemy.dialects import sqlite
 
 from colleague.clock import MovableClock
 from colleague.store import approvals, lanes
 from colleague.store import claims as work
 from colleague.store.run_filter import RunFilter
+from colleague.store.sql import Statement, select
 from colleague.store.sqlite import SqliteDatabase
 from colleague.store.statement import select_statement
 from colleague.store.tables import calls, is_ready, messages, runs, sql_literal
 from colleague.triggers.gmail import resolve
 
-HOT: dict[str, Executable] = {
+HOT: dict[str, Statement] = {
     "the next run": work._ELIGIBLE,
     "the head of a lane": lanes._HEAD,
     "anything ready": select(runs.c.id).where(is_ready()).limit(1),
@@ -34,15 +33,14 @@ HOT: dict[str, Executable] = {
 }
 
 
-def plan_of(tmp_path: Path, question: Executable) -> list[str]:
-    compiled = question.compile(dialect=sqlite.dialect())  # type: ignore[attr-defined]
-    given = dict.fromkeys(compiled.params, "x")
+def plan_of(tmp_path: Path, question: Statement) -> list[str]:
+    sql = question.rendered(postgresql=False)
+    given = ["x" for _ in sql.parameters]
 
     async def plan() -> list[str]:
         database = SqliteDatabase(tmp_path / "db.sqlite", MovableClock())
-        query = f"EXPLAIN QUERY PLAN {compiled}"
-        ordered = tuple(given[name] for name in compiled.positiontup or ())
-        rows = await database.read(lambda tx: tx.connection.exec_driver_sql(query, ordered).all())
+        query = f"EXPLAIN QUERY PLAN {sql.text}"
+        rows = await database.read(lambda tx: tx.connection.execute(query, given).fetchall())
         await database.close()
         return [str(row[3]) for row in rows]
 
@@ -53,9 +51,9 @@ def plan_of(tmp_path: Path, question: Executable) -> list[str]:
 def test_a_hot_question_is_answered_by_an_index(tmp_path: Path, what: str) -> None:
     steps = plan_of(tmp_path, HOT[what])
     assert steps
-    one_row = ("SCAN anon_1", "SCAN anon_2")  # what the query itself limits to one
+    one_row = "SCAN subquery"  # what the query itself limits to one
     whole = [step for step in steps if step.startswith("SCAN") and "USING" not in step]
-    assert not [step for step in whole if step not in one_row], steps
+    assert not [step for step in whole if step != one_row], steps
 
 
 LISTED = {

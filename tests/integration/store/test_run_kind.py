@@ -7,12 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from sqlalchemy import select, text
-
 from colleague.clock import MovableClock
 from colleague.store.accept import Arrival, accept
 from colleague.store.migrate import migrations
 from colleague.store.run import get_run
+from colleague.store.sql import select, text
 from colleague.store.tables import file_versions
 from colleague.store.tx import Tx
 from colleague.store.versions import FileKey, record_version

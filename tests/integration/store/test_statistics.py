@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import event
 
 from colleague.clock import MovableClock
 from colleague.errors import UsageError
@@ -102,23 +101,21 @@ def test_days_that_cannot_be_shown(opener: Opener) -> None:
 def test_history_is_never_read_whole(tmp_path: Path) -> None:
     """Each query of the overview is answered by an index."""
     database = SqliteDatabase(tmp_path / "db.sqlite", MovableClock())
-    asked: list[tuple[str, Any]] = []
+    asked: set[str] = set()
 
-    def listen(_c: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
-        if statement.lstrip().startswith("SELECT"):
-            asked.append((statement, parameters))
+    def questions(tx: Tx) -> None:
+        tx.connection.set_trace_callback(asked.add)  # type: ignore[attr-defined]  # of SQLite
+        overview_document(tx, 30)
+        slow_decisions(tx, 0, 0, 60, 10)
+        AuditFilter(who="anna").page(tx, limit=5)
+        tx.connection.set_trace_callback(None)  # type: ignore[attr-defined]  # of SQLite
 
     def plans(tx: Tx) -> list[str]:
-        queries = [(f"EXPLAIN QUERY PLAN {text}", given) for text, given in asked]
-        rows = [row for each in queries for row in tx.connection.exec_driver_sql(*each).all()]
-        return [str(row[3]) for row in rows]
+        queries = [f"EXPLAIN QUERY PLAN {text}" for text in asked if text.startswith("SELECT")]
+        return [str(row[3]) for each in queries for row in tx.connection.execute(each).fetchall()]
 
     async def look() -> list[str]:
-        event.listen(database._engine, "before_cursor_execute", listen)
-        await database.read(lambda tx: overview_document(tx, 30))
-        await database.read(lambda tx: slow_decisions(tx, 0, 0, 60, 10))
-        await database.read(lambda tx: AuditFilter(who="anna").page(tx, limit=5))
-        event.remove(database._engine, "before_cursor_execute", listen)
+        await database.read(questions)
         found = await database.read(plans)
         await database.close()
         return found

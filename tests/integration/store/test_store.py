@@ -10,9 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
-import sqlalchemy
-from sqlalchemy import func, select, text
 
 from colleague.clock import MovableClock
 from colleague.errors import NotFound, UsageError
@@ -31,6 +30,7 @@ from colleague.store.people import add_person, use_link
 from colleague.store.retention import DAY_MS, forget_old
 from colleague.store.run import get_run, lock_run
 from colleague.store.spend import Spent, add_spend, spent_by_run, spent_today
+from colleague.store.sql import func, select, text
 from colleague.store.sqlite import SqliteDatabase
 from colleague.store.sweep import sweep
 from colleague.store.tables import approvals, events, lanes, messages, runs
@@ -180,10 +180,8 @@ def test_a_connection_that_was_cut_is_replaced(opener: Opener) -> None:
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
             "WHERE datname = current_database() AND pid != pg_backend_pid()"
         )
-        engine = sqlalchemy.create_engine(database.url.replace("postgresql://", "postgresql+psycopg://"))  # type: ignore[attr-defined]
-        with engine.connect() as connection:
-            assert connection.execute(text(others)).all()
-        engine.dispose()
+        with psycopg.connect(database.url) as connection:  # type: ignore[attr-defined]
+            assert connection.execute(others).fetchall()
         await send(database)
         assert await count(database, runs) == 2
 
@@ -438,7 +436,7 @@ def test_a_newer_database_is_refused_with_a_sentence(opener: Opener) -> None:
     async def acts(database: Database, clock: MovableClock) -> None:
         def grow_and_open(tx: Tx) -> None:
             tx.execute(text("INSERT INTO schema_version VALUES (99)"))
-            migrate(tx.connection, "the database")
+            migrate(tx, "the database")
 
         with pytest.raises(NewerDatabase, match="of version 99"):
             await database.write(grow_and_open)
@@ -453,7 +451,7 @@ def test_a_migration_that_was_skipped_is_made_up_for(opener: Opener) -> None:
         def skip_and_open(tx: Tx) -> None:
             tx.execute(text("ALTER TABLE runs DROP COLUMN trouble"))
             tx.execute(text("DELETE FROM schema_version WHERE version = 9"))
-            migrate(tx.connection, "the database")
+            migrate(tx, "the database")
 
         await database.write(skip_and_open)
         assert await database.read(lambda tx: tx.all(select(runs.c.trouble))) == []

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import pytest
-from sqlalchemy import select
 
 from colleague.clock import MovableClock
 from colleague.store import lease
@@ -15,6 +14,7 @@ from colleague.store import sweep as store_sweep
 from colleague.store import worker as store_worker
 from colleague.store.claims import Taken, release_all, retry_later
 from colleague.store.run import Run, get_run
+from colleague.store.sql import select
 from colleague.store.sweep import sweep
 from colleague.store.tables import runs
 from colleague.store.tx import Database

@@ -9,8 +9,6 @@ import random
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import func, select
-
 from colleague.clock import MovableClock
 from colleague.store import approvals as approvals_room
 from colleague.store import claims as work
@@ -20,6 +18,7 @@ from colleague.store.approvals import AlreadyDecided, Answer, Ask
 from colleague.store.cancel import cancel
 from colleague.store.journal import Message, NewCall
 from colleague.store.run import Hold
+from colleague.store.sql import func, select
 from colleague.store.tables import messages, runs
 from colleague.store.tx import Database, Fenced, Tx
 from tests.finish import finish

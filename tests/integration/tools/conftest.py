@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import delete
 
 from colleague.clock import MovableClock
 from colleague.store.postgresql import PostgresDatabase
+from colleague.store.sql import delete
 from colleague.store.tables import file_pending, file_reads, file_versions
 from colleague.store.tx import Tx
 from tests.integration.store.databases import new_database

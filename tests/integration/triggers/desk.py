@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
 
 from colleague.clock import Clock, MovableClock
 from colleague.config.settings import DEDUPE_WINDOW
@@ -22,6 +21,7 @@ from colleague.store.claims import take
 from colleague.store.record import columns_of, record
 from colleague.store.run import Run, get_run
 from colleague.store.schedules import SlotRow
+from colleague.store.sql import select
 from colleague.store.tables import events, runs, slots
 from colleague.store.tx import Database
 from colleague.triggers.intake import arrival_of, fire

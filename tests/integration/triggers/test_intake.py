@@ -6,12 +6,12 @@ import asyncio
 from typing import Any
 
 import pytest
-from sqlalchemy import select
 
 from colleague.config.settings import DEDUPE_WINDOW
 from colleague.main_names import MAIN_SESSION
 from colleague.store.accept import Arrival, QueueFull
 from colleague.store.event_report import event_document
+from colleague.store.sql import select
 from colleague.store.tables import dedupe, events, lanes, runs
 from colleague.store.tx import Tx
 from colleague.triggers.intake import arrival_of, fire_all

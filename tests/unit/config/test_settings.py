@@ -131,7 +131,7 @@ def every_section(model: type[Section] = Section) -> list[type[Section]]:
 def test_importing_config_imports_nothing_heavy() -> None:
     code = "import sys, colleague.config; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    heavy = {"json5", "yaml", "rich", "typer", "httpx", "sqlalchemy", "mcp", "pydantic_ai"}
+    heavy = {"json5", "yaml", "rich", "typer", "httpx", "mcp", "pydantic_ai"}
     assert not heavy & set(done.stdout.split())
 
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from sqlalchemy.exc import IntegrityError, SQLAlchemyError
-
 from colleague.agent.tool import UnknownEnd
 from colleague.agent.tools.lock import FileBusy, file_lock
 from colleague.agent.tools.page import TextPage
@@ -19,6 +17,7 @@ from colleague.errors import ColleagueError, DatabaseUnavailable
 from colleague.failpoints import failpoint
 from colleague.file_stamp import FileStamp
 from colleague.store import versions
+from colleague.store.database_errors import database_errors, integrity_errors
 from colleague.store.tx import Database, Tx
 from colleague.store.versions import (
     A_PERSON,
@@ -207,7 +206,7 @@ class VersionedTree:
                 await self._database.write(lambda tx: versions.withdraw(tx, version))
                 return None
             await self._database.write(lambda tx: versions.settle_pending(tx, current.key))
-        except (DatabaseUnavailable, SQLAlchemyError, OSError) as error:
+        except database_errors(DatabaseUnavailable, OSError) as error:
             raise UnknownEnd(f"{current.key.path}: {error}") from error
         finally:
             staged.close()
@@ -222,7 +221,7 @@ class VersionedTree:
 
         try:
             return await self._database.write(record)
-        except (StaleVersion, IntegrityError):
+        except integrity_errors(StaleVersion):
             return None
 
 

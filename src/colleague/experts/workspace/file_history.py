@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Any
 
-from sqlalchemy import func, select
-
 from colleague.clock import iso
 from colleague.errors import NotFound
 from colleague.home import Home
 from colleague.packages.folder import normal_path
 from colleague.store.run import Run, get_run
+from colleague.store.sql import func, select
 from colleague.store.tables import file_versions
 from colleague.store.tx import Tx
 from colleague.store.versions import FileKey, Version, get_version, hash_of, history, latest_version

@@ -7,11 +7,10 @@ import logging
 import shutil
 from collections.abc import Collection
 
-from sqlalchemy import select
-
 from colleague.experts.registry import read_records
 from colleague.home import Home
 from colleague.packages.staging import STAGING
+from colleague.store.sql import select
 from colleague.store.tables import inbox, runs
 from colleague.store.tx import Tx
 

@@ -7,12 +7,12 @@ from typing import Any, Literal
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel
-from sqlalchemy import func, select
 
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.metrics import CONTENT_TYPE, StoredGauge
 from colleague.gateway.openapi import errors, with_token
 from colleague.store.overview import count_unread, pending_by_kind, runs_by_status, unsent
+from colleague.store.sql import func, select
 from colleague.store.tables import runs
 from colleague.store.tx import Tx
 

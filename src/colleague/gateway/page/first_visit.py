@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from sqlalchemy import select
 
 from colleague.agent.models.model_list import list_models
 from colleague.errors import ColleagueError, UsageError
@@ -26,6 +25,7 @@ from colleague.store.approvals import approvals_of
 from colleague.store.record import columns_of, record
 from colleague.store.report import brief_document
 from colleague.store.run import Run
+from colleague.store.sql import select
 from colleague.store.tables import runs
 from colleague.store.tx import Tx
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import select, update
-
 from colleague.agent.tool import NotSent, ToolOutput, ToolRequest, ToolSpec
 from colleague.agent.tools.arguments import parameters, text
 from colleague.config import Settings
@@ -20,6 +18,7 @@ from colleague.store.record import columns_of, record
 from colleague.store.run import Run
 from colleague.store.session_entry import SessionEntry, descendants
 from colleague.store.spend import spent_by_run
+from colleague.store.sql import select, update
 from colleague.store.tables import delegations, is_open, runs
 from colleague.store.tx import Database, Tx
 

@@ -14,8 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sqlalchemy import bindparam, select
-
 from colleague.clock import Clock
 from colleague.config.settings import DEDUPE_WINDOW
 from colleague.duration import Duration
@@ -25,6 +23,7 @@ from colleague.mcp.servers import Servers
 from colleague.store.accept import Accepted, Arrival, Event, accept_all, skip
 from colleague.store.event_report import REPEATED
 from colleague.store.record import columns_of, record
+from colleague.store.sql import bindparam, select
 from colleague.store.tables import events, sql_literal
 from colleague.store.tx import Database, Tx
 from colleague.triggers.errors import BadPayload
