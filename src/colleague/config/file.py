@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyjson5
 
@@ -43,8 +43,7 @@ def kind(value: object) -> str:
     return _KINDS.get(type(value), "a number")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Place:
+class Place(NamedTuple):
     """A file, and a line and column in it that count from 1."""
 
     file: Path
@@ -55,8 +54,7 @@ class Place:
         return f"{self.file}:{self.line}:{self.column}"
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsWarning:
+class SettingsWarning(NamedTuple):
     """Something in a settings file that has no effect, or not the one its author expects."""
 
     file: Path
@@ -349,8 +347,7 @@ def lay_over(base: Node, over: Node, *, join_lists: bool = False) -> Node:
     return over
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsFile:
+class SettingsFile(NamedTuple):
     """A settings file with what it includes, and what is odd about their keys."""
 
     tree: Node

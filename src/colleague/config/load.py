@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
@@ -25,7 +25,7 @@ from colleague.config.file import (
     read_settings_file,
 )
 from colleague.config.secret import Secret, is_telling
-from colleague.config.section import RenamedSection, Section, Status, mark_of
+from colleague.config.section import FROM_FILES, RenamedSection, Section, Status, mark_of
 from colleague.config.settings import Settings
 from colleague.duration import Duration
 from colleague.errors import ConfigError
@@ -98,25 +98,14 @@ def _internal_hooks(theirs: SettingsFile) -> dict[str, Node]:
 
 def _validated(tree: Node) -> Settings:
     """Only the sections that the files have are checked: what checks one is built when it is needed."""
-    given = tree.plain()
-    found: dict[str, Any] = {}
-    problems: list[ErrorDetails] = []
-    for name, field in Settings.model_fields.items():
-        if name in given:
-            try:
-                found[name] = _checked(field, given[name])
-            except ValidationError as error:
-                wrong = error.errors(include_url=False, include_input=False)
-                problems += [{**each, "loc": (name, *each["loc"])} for each in wrong]
-    if problems:
-        raise _config_error(tree, problems)
-    settings = Settings.model_construct(**found)
-    _check_tokens(settings, tree)
-    return settings.model_copy(update={"agents": settings.agents.with_main()})
-
-
-def _checked(field: FieldInfo, value: object) -> Any:
-    return TypeAdapter(field.rebuild_annotation()).validate_python(value, by_alias=True, by_name=False)
+    try:
+        settings = Settings.model_validate(tree.plain(), by_alias=True, by_name=False, context=FROM_FILES)
+    except ValidationError as error:
+        problems = error.errors(include_url=False, include_input=False)
+    else:
+        _check_tokens(settings, tree)
+        return settings.model_copy(update={"agents": settings.agents.with_main()})
+    raise _config_error(tree, problems)  # here, so that no secret is in its context
 
 
 def _check_tokens(settings: Settings, tree: Node) -> None:

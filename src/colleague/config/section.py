@@ -3,10 +3,8 @@
 Modules with sections do without `from __future__ import annotations`: pydantic would have to evaluate each
 annotation, and every command that reads the settings would wait for it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import (
     AfterValidator,
@@ -14,11 +12,11 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
     GetPydanticSchema,
     PlainSerializer,
     model_validator,
 )
-from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 from pydantic_core import core_schema
 
@@ -119,7 +117,7 @@ def restricts(*, description: str, harmless: Callable[[Any], bool] = _never, **f
     return _marked(StatusMark("restricts", harmless), description, field)
 
 
-def part(kind: type[Section], *, description: str, **field: Any) -> Any:
+def part(kind: "type[Section]", *, description: str, **field: Any) -> Any:
     """A key that holds other keys, which are at their defaults when it is not set.
 
     Defaults are right as they are written: nothing is built to check them."""
@@ -135,6 +133,15 @@ def keys(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
+FROM_FILES = "from files"
+"""The context of values that stand in files, where only the spelling of the files counts."""
+
+
+def _camel_case(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
 class Section(BaseModel):
     """Part of the settings: camelCase in the files, snake_case here.
 
@@ -145,14 +152,27 @@ class Section(BaseModel):
     model_config = ConfigDict(
         frozen=True,
         extra="ignore",
-        alias_generator=to_camel,
+        alias_generator=_camel_case,
         validate_by_alias=True,
         validate_by_name=True,
         allow_inf_nan=False,
         hide_input_in_errors=True,
+        defer_build=True,
     )
     passed_over: ClassVar[frozenset[str]] = frozenset()
     renamed: ClassVar[Mapping[str, str]] = {}
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> Any:
+        """Inside another section it is only called: what checks it is built when a value is given for it."""
+        if handler.field_name is None:
+            return handler(source)
+        return core_schema.with_info_plain_validator_function(cls._check)
+
+    @classmethod
+    def _check(cls, value: object, info: core_schema.ValidationInfo) -> Self:
+        by_name = info.context != FROM_FILES
+        return cls.model_validate(value, context=info.context, by_alias=True, by_name=by_name)
 
 
 class RenamedSection(Section):

@@ -25,6 +25,20 @@ from colleague.config.status import unenforced, without_effect
 from colleague.errors import ConfigError
 from colleague.home import Home
 
+BUILT = """
+import sys
+from pathlib import Path
+from colleague.config import load_settings
+from colleague.config.section import Section
+from colleague.home import Home
+
+def all_below(above):
+    return [name for each in above.__subclasses__() for name in (each, *all_below(each))]
+
+load_settings(Home(Path(sys.argv[1])))
+print(*sorted(each.__name__ for each in all_below(Section) if each.__pydantic_complete__))
+"""
+
 
 def load(root: Path, ours: str | bytes, theirs: str | bytes | None = None) -> Settings:
     for name, text in (("colleague.json", ours), ("openclaw.json", theirs)):
@@ -53,9 +67,31 @@ class TestStart:
 
     def test_annotations_need_no_evaluation(self) -> None:
         modules = {sys.modules[each.__module__] for each in _all_sections(Section)}
-        assert [each.__name__ for each in modules if hasattr(each, "annotations")] == [
-            "colleague.config.section"
-        ]
+        assert [each.__name__ for each in modules if hasattr(each, "annotations")] == []
+
+    @pytest.mark.parametrize(
+        ("text", "built"),
+        [
+            (None, ""),
+            ("{}", "Settings"),
+            ("{gateway: {port: 3}}", "GatewaySettings Settings"),
+            (
+                "{agents: {defaults: {heartbeat: {every: '5m'}}}}",
+                "AgentDefaults Agents Heartbeat Settings",
+            ),
+        ],
+    )
+    def test_only_what_a_file_sets_is_built(self, tmp_path: Path, text: str | None, built: str) -> None:
+        if text is not None:
+            (tmp_path / "colleague.json").write_text(text)
+        done = subprocess.run([sys.executable, "-c", BUILT, str(tmp_path)], capture_output=True, text=True)
+        assert (done.stdout.strip(), done.stderr) == (built, "")
+
+    def test_only_the_spelling_of_the_files_counts_in_them(self, tmp_path: Path) -> None:
+        """At every depth; made in Python, a section takes its names as well."""
+        given = {"agents": {"defaults": {"max_turns": 3, "thinking": {"budget": {"low": 5}}}}}
+        assert load(tmp_path, json.dumps(given)).agents.defaults.max_turns == 100
+        assert Settings.model_validate(given).agents.defaults.max_turns == 3
 
 
 def _all_sections(above: type[Section]) -> Iterator[type[Section]]:
