@@ -1,4 +1,4 @@
-"""The tables with their columns, as the migrations make them."""
+"""The tables with their columns, as the migrations make them; those of the key come first."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ runs = Table(
     "attempt dispatch epoch stalls lease_until working_ms retry_at created_at started_at ended_at dry_run "
     "sla_breached_at forked_step",
 )
-steps = Table("steps", "run_id text status note number attempt marked_at")
-attempts = Table("attempts", "run_id outcome error number started_at ended_at")
-messages = Table("messages", "run_id session parent_call body position attempt created_at")
+steps = Table("steps", "run_id number text status note attempt marked_at")
+attempts = Table("attempts", "run_id number outcome error started_at ended_at")
+messages = Table("messages", "run_id session position parent_call body attempt created_at")
 calls = Table(
     "calls",
     "id run_id session tool_call_id operation server tool tier arguments digest status result note target "
@@ -43,12 +43,12 @@ outbox = Table(
     "id run_id kind subject channel body status error read_by sends created_at sent_at retry_at",
 )
 triggers = Table("triggers", "expert trigger_name paused_by paused_at last_slot")
-slots = Table("slots", "expert trigger_name event_id slot settled_at")
+slots = Table("slots", "expert trigger_name slot event_id settled_at")
 spend = Table(
     "spend",
     "expert day run_id input_tokens output_tokens tool_calls cache_read_tokens cache_write_tokens cost",
 )
-file_versions = Table("file_versions", "expert path hash text run_id call_id version written_at")
+file_versions = Table("file_versions", "expert path version hash text run_id call_id written_at")
 file_reads = Table("file_reads", "run_id call_id expert path hash first last size")
 sessions = Table(
     "sessions",
@@ -60,7 +60,7 @@ sessions = Table(
 archives = Table("archives", "id session_key ended_by started_at ended_at")
 session_items = Table(
     "session_items",
-    "session_key transcript role text reasoning source attachments run_id event_id position run_position "
+    "session_key position transcript role text reasoning source attachments run_id event_id run_position "
     "created_at hidden",
 )
 reminders = Table(
@@ -68,10 +68,7 @@ reminders = Table(
     "agent_id name session_key message kind schedule zone made_by created_at next_at",
 )
 canvases = Table("canvases", "id agent_id session_key version created_at updated_at")
-canvas_versions = Table(
-    "canvas_versions",
-    "canvas_id title kind content run_id made_by version created_at",
-)
+canvas_versions = Table("canvas_versions", "canvas_id version title kind content run_id made_by created_at")
 inbox = Table("inbox", "event_id session_key mode arrival due_at")
 delegations = Table(
     "delegations",
@@ -80,7 +77,7 @@ delegations = Table(
 )
 compactions = Table(
     "compactions",
-    "scope run_id summary pinned cause number seq position messages tokens_before tokens_after created_at",
+    "scope number run_id summary pinned cause seq position messages tokens_before tokens_after created_at",
 )
 auth_profiles = Table(
     "auth_profiles",

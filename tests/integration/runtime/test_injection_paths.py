@@ -24,6 +24,7 @@ from colleague.store.accept import accept
 from colleague.store.journal import Call
 from colleague.store.report import calls_in_order
 from colleague.store.run import Run, get_run
+from colleague.store.sql import select
 from colleague.store.tables import runs
 from tests.injections.sources import ORDER, SECRETS, SERVER, page, put_login, put_plugin, put_state
 from tests.integration.experts.package import CLERK, Package, markdown
@@ -209,7 +210,7 @@ async def of_subagent(found: Victims, room: Room, source: str) -> None:
     """Each has a parent of its own: one that is told of a question takes a turn on it."""
     await room.say(f"hand over {source}", f"agent:main:test:dm:{source}")
     await room.work_all()
-    query = runs.select().where(runs.c.kind == "subagent").order_by(runs.c.id.desc()).limit(1)
+    query = select(runs).where(runs.c.kind == "subagent").order_by(runs.c.id.desc()).limit(1)
     child = await room.database.read(lambda tx: str(tx.all(query)[0].id))
     await keep(found, room, ("subagent", source), child, skipped=0 if source == "task" else 1)
 
