@@ -15,6 +15,9 @@ Queued = Literal[
 CHANGEABLE = ("label", "model", "thinking", "reasoning", "verbose", "send_policy", "queue_mode")
 """What a person may set of a session; null clears it."""
 
+STOPPED = "stopped"
+"""The source of an answer that somebody stopped: how it began, not the whole of it."""
+
 
 class SessionDocument(TypedDict):
     """The entry of a session. `parked` counts questions that wait while the conversation goes on; `waiting`
@@ -132,6 +135,10 @@ class ItemDocument(TypedDict):
     source: str
     attachments: Any
     calls: list[ItemCall]
+
+
+def is_stopped(item: ItemDocument) -> bool:
+    return item["role"] == "assistant" and item["source"] == STOPPED
 
 
 class ArchiveDocument(TypedDict):

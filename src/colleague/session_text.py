@@ -16,6 +16,7 @@ WHAT_BECAME: Mapping[Queued, str] = {
     "reset": "A new conversation begins; the one before is archived.",
 }
 """What becomes of a message that does not simply start a turn."""
+NOT_WHOLE = "It was stopped here, and is not whole."
 _SET = {
     "label": "label",
     "thinking": "thinking_level",

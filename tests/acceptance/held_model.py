@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -24,6 +25,7 @@ class HeldModel:
 
     url: str = ""
     requests: list[dict[str, Any]] = field(default_factory=list)
+    _begun: dict[int, Sequence[str]] = field(default_factory=dict)
     _answers: dict[int, Sequence[str]] = field(default_factory=dict)
     _changed: threading.Condition = field(default_factory=threading.Condition)
 
@@ -37,6 +39,13 @@ class HeldModel:
         self.asked(number)
         with self._changed:
             self._answers[number] = lines
+            self._changed.notify_all()
+
+    def begin(self, number: int, *words: str) -> None:
+        """The answer begins so; what is said later is the rest of it."""
+        self.asked(number)
+        with self._changed:
+            self._begun[number] = openai_wire.spoken(*words)
             self._changed.notify_all()
 
     def say(self, number: int, text: str) -> None:
@@ -54,13 +63,17 @@ class HeldModel:
         plain = [text if isinstance(text, str) else text[0]["text"] for text in texts]
         return [part for text in plain for part in text.partition(f"\n\n{HEAD}")[0].split("\n\n")]
 
-    def take(self, body: dict[str, Any]) -> Sequence[str]:
+    def take(self, body: dict[str, Any]) -> Iterator[Sequence[str]]:
+        """How the answer begins, if a test says so, and the rest of it."""
         with self._changed:
             number = len(self.requests)
             self.requests.append(body)
             self._changed.notify_all()
+            self._changed.wait_for(lambda: number in self._begun or number in self._answers, PATIENCE)
+        yield self._begun.get(number, ())
+        with self._changed:
             self._changed.wait_for(lambda: number in self._answers, PATIENCE)
-            return self._answers.get(number, ())
+        yield self._answers.get(number, ())
 
 
 @contextlib.contextmanager
@@ -70,13 +83,14 @@ def held_model() -> Iterator[HeldModel]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            data = "".join(held.take(body)).encode()
+            pieces = held.take(body)
+            begun = next(pieces)
             with contextlib.suppress(OSError):  # who interrupted a turn has hung up
                 self.send_response(200)
                 self.send_header("Content-Type", "text/event-stream")
-                self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
-                self.wfile.write(data)
+                for lines in itertools.chain([begun], pieces):
+                    self.wfile.write("".join(lines).encode())
 
         def log_message(self, *_: object) -> None:
             pass

@@ -50,7 +50,9 @@ class Desk:
 
 
 @contextmanager
-def desk(tmp_path: Path, api: str = "openai-completions", **queue: Any) -> Iterator[Desk]:
+def desk(
+    tmp_path: Path, api: str = "openai-completions", database: str | None = None, **queue: Any
+) -> Iterator[Desk]:
     with held_model() as model:
         house = House(tmp_path / "home").furnish()
         base = f"{model.url}/v1" if api.startswith("openai") else model.url
@@ -59,6 +61,7 @@ def desk(tmp_path: Path, api: str = "openai-completions", **queue: Any) -> Itera
             agents={"defaults": {"model": "local/m1"}},
             models={"providers": {"local": entry}},
             messages={"queue": {"debounceMs": 0} | queue},
+            **({"experts": {"database": database}} if database else {}),
         )
         with house.open() as gateway:
             yield Desk(gateway, model)

@@ -94,6 +94,8 @@ class Advancer:
         except ColleagueError as error:
             _raise_shortage(error)
             await self._fail(taken, run_spec, Failed(run_spec.private.redact(_sentence(error)), retry=False))
+        finally:
+            session.conversation.let_go()
 
     def _session(self, taken: Taken, run_spec: RunSpec) -> Session:
         again = run_spec.starts_over and taken.run.attempt > 1

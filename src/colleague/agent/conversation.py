@@ -37,6 +37,7 @@ from colleague.store.spend import Spent, add_spend, spent_by_run, spent_today
 from colleague.store.tables import sessions
 from colleague.store.trouble import Trouble, clear_trouble, note_trouble
 from colleague.store.tx import Database, Fenced, Tx
+from colleague.store.unfinished import UnfinishedAnswer
 
 if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -400,6 +401,21 @@ class Conversation:
             self._parsed.append(from_json(message.body))
             self._mark_committed()
         return message is not None
+
+    def begin_answer(self) -> None:
+        """A model is asked, or asked again. Whoever stops the run in this process keeps what people were told
+        of the answer by then."""
+        if self.is_turn and not self._hidden:
+            self._database.unfinished[self.hold] = UnfinishedAnswer(self.session, len(self._messages))
+
+    def note_told(self, text: str, *, void: bool = False) -> None:
+        """People are told more of the answer. `void`: what they were told before is no part of it."""
+        if self.is_turn and (answer := self._database.unfinished.get(self.hold)) is not None:
+            answer.add(self._redact(text), void=void)
+
+    def let_go(self) -> None:
+        """Nobody works on the run here any more."""
+        self._database.unfinished.pop(self.hold, None)
 
     async def answer(
         self, reply: Reply, new_calls: Sequence[NewCall], sent: TextChange | None = None

@@ -201,7 +201,9 @@ def _closing(turn: StoredTurn, messages: list[ModelMessage]) -> list[ModelMessag
     if not messages or (messages[-1].kind == "response" and not messages[-1].tool_calls):
         return []
     why = "was interrupted" if turn.outcome == "cancelled" else "failed"
-    return [ModelResponse(parts=[TextPart(content=f"[This turn {why} before it had an answer.]")])]
+    begun = [item.text for item in turn.items if item.is_stopped]
+    note = "here: this answer is not whole" if begun else "before it had an answer"
+    return [ModelResponse(parts=[TextPart(content="\n\n".join([*begun, f"[This turn {why} {note}.]"]))])]
 
 
 _BETWEEN = (

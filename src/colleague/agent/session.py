@@ -44,12 +44,14 @@ class Session:
             return
         if kind in ("message_start", "message_retry"):
             self.reader.restart()
+            self.conversation.begin_answer()
         private = self.run_spec.private
         self.bus.tell(kind, self.run_id, **(private.redact_document(data) if private else data))
 
     def tell_delta(self, delta: Delta) -> None:
         """Tells what a piece of an answer adds to what people see, or may see, of it."""
         for update in message_updates(self.reader.add(delta)):
+            self.conversation.note_told(update.get("text", ""), void=update.get("void", False))
             self.tell("message_update", **update)
 
     def child(self, call: Call, run_spec: RunSpec) -> Session:

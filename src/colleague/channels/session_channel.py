@@ -16,7 +16,7 @@ from colleague.store.accept import Arrival, skip_once
 from colleague.store.dedupe import is_repeat
 from colleague.store.lanes import lock_lane
 from colleague.store.session_entry import find_session, open_session
-from colleague.store.session_items import NewItem, add_item, latest_items
+from colleague.store.session_items import NewItem, SessionItem, add_item, latest_items
 from colleague.store.tx import Database, Tx
 
 SHOWN = "shown in the session as news; it starts no turn"
@@ -52,13 +52,15 @@ class SessionChannel:
             entry = find_session(tx, str(_session(tx, target)))
             found = latest_items(tx, entry.key, entry.id, limit=limit) if entry else []
             return [
-                ReadMessage(
-                    str(each.position), each.source or each.role, each.text, iso(each.created_at) or ""
-                )
+                ReadMessage(str(each.position), _author(each), each.text, iso(each.created_at) or "")
                 for each in found
             ]
 
         return await self.database.read(work)
+
+
+def _author(item: SessionItem) -> str:
+    return f"{item.role} ({item.source})" if item.is_stopped else item.source or item.role
 
 
 def _session(tx: Tx, target: Target) -> SessionKey:

@@ -10,8 +10,8 @@ from colleague.cli.approval_view import summary
 from colleague.cli.output import behind_bar, plain
 from colleague.cli.times import moment
 from colleague.run_document import short
-from colleague.session_document import HitDocument, ItemCall, ItemDocument, SessionDocument
-from colleague.session_text import set_lines, shown_context, status_text
+from colleague.session_document import HitDocument, ItemCall, ItemDocument, SessionDocument, is_stopped
+from colleague.session_text import NOT_WHOLE, set_lines, shown_context, status_text
 from colleague.silent_answer import shown_answer
 
 ROW = ("SESSION", "LABEL", "STATUS", "LAST")
@@ -58,6 +58,8 @@ def item_lines(item: ItemDocument) -> Iterator[str]:
         yield from behind_bar(item["reasoning"], bar="~")
     if text:
         yield from behind_bar(text)
+    if is_stopped(item):
+        yield f"  {NOT_WHOLE}"
     yield from (f"  media: {plain(each)}" for each in media_of(item))
     yield from (f"    {call_text(call)}" for call in item["calls"])
 

@@ -60,7 +60,8 @@ def _asked_before(tx: Tx, run: Run) -> list[Approval]:
 
 
 def _answer(tx: Tx, home: Home, run: Run, asked: Sequence[Approval]) -> TurnAnswer:
-    said = [each.text for each in items_of_run(tx, run.id) if each.role == "assistant" and each.text]
+    items = [each for each in items_of_run(tx, run.id) if each.role == "assistant" and not each.is_stopped]
+    said = [each.text for each in items if each.text]
     return TurnAnswer(
         run.id,
         run.status,

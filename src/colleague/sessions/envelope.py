@@ -45,7 +45,7 @@ def excerpt_of(items: Sequence[SessionItem]) -> str:
     lines: list[str] = []
     left = MOST_CHARS
     for item in reversed(items[-MOST_MESSAGES:]):
-        line = f"{item.role}: {item.text}"
+        line = f"{item.role}{' (stopped)' if item.is_stopped else ''}: {item.text}"
         if len(line) > left:
             line = f"{line[: max(left - 4, 0)]} ..."
         lines.append(line)

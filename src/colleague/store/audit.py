@@ -20,6 +20,8 @@ from colleague.store.tx import Database, Tx
 
 if TYPE_CHECKING:
     from colleague.hooks.events import HookEvent
+    from colleague.store.run import Hold
+    from colleague.store.unfinished import UnfinishedAnswer
 
 T = TypeVar("T")
 
@@ -78,6 +80,7 @@ class AuditedDatabase:
         self.listeners: list[Callable[[], None]] = database.listeners
         self.watchers: list[Callable[[str], None]] = database.watchers
         self.observers: list[Callable[[HookEvent], None]] = database.observers
+        self.unfinished: dict[Hold, UnfinishedAnswer] = database.unfinished
 
     async def write(self, work: Callable[[Tx], T]) -> T:
         if self._noted:

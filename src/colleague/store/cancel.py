@@ -13,6 +13,7 @@ from colleague.store.run import Run, lock_run
 from colleague.store.steps import reopen_steps
 from colleague.store.tables import approvals, calls
 from colleague.store.tx import Tx
+from colleague.store.unfinished import keep_unfinished
 
 
 def cancel(tx: Tx, run_id: str, reason: str, *, awaited_only: bool = False) -> bool:
@@ -27,6 +28,7 @@ def cancel(tx: Tx, run_id: str, reason: str, *, awaited_only: bool = False) -> b
     tx.update(approvals, pending, status="withdrawn", decided_at=tx.now, note=reason)
     stop_children_of_run(tx, run, reason, awaited_only=awaited_only)
     close_calls(tx, run, reason)
+    keep_unfinished(tx, run)  # before the end of the run, which begins the next turn
     end_run(tx, run, "cancelled", error=reason)
     tx.tell_changed(run_id)
     return True

@@ -22,6 +22,8 @@ from colleague.threads import started_pool
 
 if TYPE_CHECKING:
     from colleague.hooks.events import HookEvent
+    from colleague.store.run import Hold
+    from colleague.store.unfinished import UnfinishedAnswer
 
 T = TypeVar("T")
 
@@ -41,6 +43,7 @@ class PostgresDatabase:
         self.listeners: list[Callable[[], None]] = []
         self.watchers: list[Callable[[str], None]] = []
         self.observers: list[Callable[[HookEvent], None]] = []
+        self.unfinished: dict[Hold, UnfinishedAnswer] = {}
         self.url = url
         self._clock = clock
         self._away = False
@@ -122,6 +125,7 @@ class PostgresDatabase:
                 listeners=self.listeners,
                 watchers=self.watchers,
                 observers=self.observers,
+                unfinished=self.unfinished,
             )
             result = work(tx)
             at("commit.before")

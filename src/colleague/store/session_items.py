@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from colleague.session_document import STOPPED
 from colleague.store.record import columns_of, record
 from colleague.store.session_entry import next_position
 from colleague.store.sql import bindparam, delete, func, select
@@ -23,7 +24,7 @@ class NewItem:
     text: str
     reasoning: str = ""
     source: str = ""
-    """Who said it, or where it comes from; empty for the agent's own words."""
+    """Who said it, or where it comes from; empty for the agent's own words, unless they are STOPPED."""
     attachments: str | None = None
     """JSON: references to pictures and files that came with it."""
     run_id: str | None = None
@@ -42,6 +43,10 @@ class SessionItem(NewItem):
     position: int = 0
     transcript: str = ""
     created_at: int = 0
+
+    @property
+    def is_stopped(self) -> bool:
+        return self.role == "assistant" and self.source == STOPPED
 
 
 _COLUMNS = columns_of(SessionItem, session_items)

@@ -27,6 +27,8 @@ from colleague.threads import started_pool
 
 if TYPE_CHECKING:
     from colleague.hooks.events import HookEvent
+    from colleague.store.run import Hold
+    from colleague.store.unfinished import UnfinishedAnswer
 
 T = TypeVar("T")
 
@@ -56,6 +58,7 @@ class SqliteDatabase:
         self.listeners: list[Callable[[], None]] = []
         self.watchers: list[Callable[[str], None]] = []
         self.observers: list[Callable[[HookEvent], None]] = []
+        self.unfinished: dict[Hold, UnfinishedAnswer] = {}
         self._clock = clock
         self._file = file
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
@@ -196,6 +199,7 @@ class SqliteDatabase:
             listeners=self.listeners,
             watchers=self.watchers,
             observers=self.observers,
+            unfinished=self.unfinished,
         )
         connection.execute("SAVEPOINT job")
         try:

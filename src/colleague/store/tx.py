@@ -21,6 +21,8 @@ from colleague.store.statement import (
 
 if TYPE_CHECKING:
     from colleague.hooks.events import HookEvent
+    from colleague.store.run import Hold
+    from colleague.store.unfinished import UnfinishedAnswer
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -68,11 +70,13 @@ class Tx:
         listeners: Listeners = (),
         watchers: Watchers = (),
         observers: Observers = (),
+        unfinished: Mapping[Hold, UnfinishedAnswer] = MappingProxyType({}),
     ) -> None:
         self.connection = connection
         self.postgresql = postgresql
         self.now = clock.now()
         self.locks_rows = locks_rows
+        self.unfinished = unfinished
         self.callbacks: list[Callable[[], None]] = []
         self._listeners = listeners
         self._watchers = watchers
@@ -183,6 +187,8 @@ class Database(Protocol):
     """Called, from any thread, with what has news: the key of a session, or the id of an ended run."""
     observers: list[Callable[[HookEvent], None]]
     """Called, from any thread, with sessions that begin and end."""
+    unfinished: dict[Hold, UnfinishedAnswer]
+    """What the workers of this process are being told by their models."""
 
     async def write(self, work: Callable[[Tx], T]) -> T: ...
     async def read(self, work: Callable[[Tx], T]) -> T: ...

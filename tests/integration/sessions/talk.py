@@ -85,7 +85,9 @@ class Listener:
                 )
             }
             return
-        yield " ".join(MARK.findall("\n".join(told))) or "nothing"
+        for place, word in enumerate(MARK.findall("\n".join(told)) or ["nothing"]):
+            yield f" {word}" if place else word
+            await asyncio.sleep(self.pace.randint(0, self.most_ms) / 8000)
 
 
 @dataclass

@@ -9,7 +9,7 @@ import os
 import pytest
 
 from colleague.clock import MovableClock
-from colleague.store.session_items import items_of
+from colleague.store.session_items import SessionItem, items_of
 from tests.integration.sessions.talk import MARK, Talk, handed_over, outcomes
 from tests.integration.store.databases import Opener
 
@@ -50,6 +50,7 @@ async def check(talk: Talk) -> None:
         steered = [event for event in arrived if event not in queued]
         assert steered == sorted(steered), "what was steered keeps its order"
         check_model_saw(items)
+        check_stopped(items)
     await check_children(talk)
     decided = {f"approval:{approval}" for approval in talk.approved}
     turns = [item for key in talk.keys for item in await talk.items(key) if item.source in decided]
@@ -89,6 +90,15 @@ def check_model_saw(items: list[object]) -> None:
             unique = list(dict.fromkeys(seen))
             assert unique == [mark for mark in before if mark in set(unique)]
             assert set(unique) <= set(before)
+
+
+def check_stopped(items: list[SessionItem]) -> None:
+    """What was stopped stands at the end of its turn, before what the next one begins with."""
+    for place, item in enumerate(items):
+        if item.is_stopped:
+            later = {each.run_id for each in items[place + 1 :] if each.role != "event"}
+            earlier = {each.run_id for each in items[:place]}
+            assert item.run_id in earlier - later
 
 
 @pytest.mark.parametrize("seed", range(20 if LONG else 2))

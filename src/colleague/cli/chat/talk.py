@@ -28,7 +28,8 @@ from colleague.cli.session_view import call_text, media_of
 from colleague.errors import ColleagueError, DatabaseUnavailable
 from colleague.run_document import ApprovalDocument, RunDocument, short
 from colleague.runtime.requests import DecisionRequest, MessageRequest, SentMessage
-from colleague.session_text import WHAT_BECAME, model_text, stopped_text
+from colleague.session_document import is_stopped
+from colleague.session_text import NOT_WHOLE, WHAT_BECAME, model_text, stopped_text
 from colleague.sessions.slash_command import PlainMessage, parse_line
 from colleague.silent_answer import shown_answer
 
@@ -294,6 +295,8 @@ class Chat:
                 continue
             elif item["run_id"] not in self._followed or item["role"] != "assistant":
                 self._show_item(item)
+            elif is_stopped(item):
+                self.screen.line(f"  {NOT_WHOLE}")
 
     def _show_item(self, item: ItemDocument) -> None:
         if item["role"] == "user":
@@ -302,6 +305,8 @@ class Chat:
             self.screen.line(f"  {item['text']}")
         elif text := shown_answer(item["text"]).text:
             self.screen.answer(text)
+        if is_stopped(item):
+            self.screen.line(f"  {NOT_WHOLE}")
         for media in media_of(item):
             self.screen.line(f"  media: {plain(media)}")
         for call in item["calls"]:

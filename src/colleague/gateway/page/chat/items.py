@@ -15,7 +15,8 @@ from colleague.agent.turn_end import FAILED
 from colleague.gateway.page.chat.delivered import ShownDelivery
 from colleague.gateway.page.fields import ReadableField, readable_fields
 from colleague.gateway.page.markdown import markdown_html
-from colleague.session_document import ItemCall, ItemDocument
+from colleague.session_document import ItemCall, ItemDocument, is_stopped
+from colleague.session_text import NOT_WHOLE
 from colleague.silent_answer import shown_answer
 
 LONGEST_RESULT = 20_000
@@ -110,6 +111,8 @@ class ShownItem:
     problems: Sequence[str] = ()
     calls: Sequence[ShownCall] = ()
     delivery: ShownDelivery | None = None
+    note: str = ""
+    """What is to be known of its words."""
     failed: bool = False
     """Whether it tells that a turn has failed."""
 
@@ -146,6 +149,7 @@ def shown_item(
     return ShownItem(
         **common,
         who=_who(item),
+        note=NOT_WHOLE if is_stopped(item) else "",
         failed=item["source"] == "turn" and words.startswith(FAILED),
         html=markdown_html(words) if words.strip() else None,
         reasoning=item["reasoning"],
@@ -157,7 +161,7 @@ def shown_item(
 def _who(item: ItemDocument) -> str:
     """What the framework tells of itself needs no name before it, and no id."""
     if item["role"] == "assistant":
-        return item["source"] or "agent"
+        return "agent" if is_stopped(item) else item["source"] or "agent"
     return "" if item["source"].partition(":")[0] in OWN_EVENTS else item["source"] or "event"
 
 
