@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
 
 from colleague.store.sql.rendering import Rendering
-
-if TYPE_CHECKING:
-    from colleague.store.sql.statement import Select
 
 _ESCAPE = "/"
 
@@ -151,10 +147,10 @@ class Expression:
     def is_not(self, other: None) -> Expression:
         return self != other
 
-    def in_(self, values: Iterable[object] | Select) -> Expression:
+    def in_(self, values: Iterable[object] | Query) -> Expression:
         return self._among("IN", values, none="1 = 0")
 
-    def not_in(self, values: Iterable[object] | Select) -> Expression:
+    def not_in(self, values: Iterable[object] | Query) -> Expression:
         return self._among("NOT IN", values, none="1 = 1")
 
     def like(self, pattern: str) -> Expression:
@@ -186,13 +182,20 @@ class Expression:
     def _matches(self, pattern: str) -> Expression:
         return Raw(f"{{}} LIKE {{}} ESCAPE '{_ESCAPE}'", self, Parameter(value=pattern))
 
-    def _among(self, word: str, values: Iterable[object] | Select, *, none: str) -> Expression:
-        if hasattr(values, "as_subquery"):
+    def _among(self, word: str, values: Iterable[object] | Query, *, none: str) -> Expression:
+        if isinstance(values, Query):
             return Raw(f"{{}} {word} {{}}", self, values.as_subquery())
         found = [as_expression(value) for value in values]
         if not found:
             return Raw(none)
         return Raw(f"{{}} {word} ({', '.join(['{}'] * len(found))})", self, *found)
+
+
+class Query:
+    """A SELECT, as far as a condition about its rows has to know it."""
+
+    def as_subquery(self) -> Expression:
+        raise NotImplementedError
 
 
 class Column(Expression):
@@ -260,12 +263,9 @@ class _Functions:
 func = _Functions()
 
 
-class _Bind(Protocol):
-    def __call__(self, name: str) -> Parameter: ...
-
-
-bindparam: _Bind = Parameter
-"""A parameter whose value is given when the statement runs."""
+def bindparam(name: str) -> Parameter:
+    """A parameter whose value is given when the statement runs."""
+    return Parameter(name)
 
 
 def as_expression(value: object) -> Expression:

@@ -10,9 +10,9 @@ from colleague.store.sql.expression import (
     Alias,
     Expression,
     Fixed,
-    Join,
     Label,
     Parameter,
+    Query,
     Source,
     Table,
     and_,
@@ -64,9 +64,9 @@ class _Filtered(Statement):
         return self._with(_where=(*self._where, *conditions))
 
 
-class Select(_Filtered):
+class Select(_Filtered, Query):
     _from: tuple[Source, ...] = ()
-    _joined: tuple[tuple[Source, Expression, str], ...] = ()
+    _joined: tuple[tuple[Source, Expression], ...] = ()
     _group: tuple[Expression, ...] = ()
     _order: tuple[Expression, ...] = ()
     _limit: Expression | None = None
@@ -83,10 +83,7 @@ class Select(_Filtered):
         return self._with(_from=(*self._from, *sources))
 
     def join(self, other: Source, on: Expression) -> Select:
-        return self._with(_joined=(*self._joined, (other, on, "JOIN")))
-
-    def outerjoin(self, other: Source, on: Expression) -> Select:
-        return self._with(_joined=(*self._joined, (other, on, "LEFT JOIN")))
+        return self._with(_joined=(*self._joined, (other, on)))
 
     def group_by(self, *columns: Expression) -> Select:
         return self._with(_group=columns)
@@ -127,7 +124,7 @@ class Select(_Filtered):
     def _sources(self, out: Rendering) -> list[Source]:
         """What is joined or named, and the tables of columns and conditions; a subquery among several leaves
         out those that stand around it."""
-        joined = [source for source, _, _ in self._joined]
+        joined = [source for source, _ in self._joined]
         found = _distinct([*self._read, *self._from, *self._named()])
         covered = [table for each in (*self._from, *joined) for table in each.sources()]
         free = [each for each in found if each in self._from or not _is_among(each, covered)]
@@ -317,9 +314,9 @@ def _selected(out: Rendering, column: Expression) -> str:
     return f"{column.render(out)} AS {column.name}" if isinstance(column, Label) else column.render(out)
 
 
-def _all_joined(first: Source, joined: Sequence[tuple[Source, Expression, str]]) -> Source:
-    for other, on, word in joined:
-        first = Join(first, other, on, word)
+def _all_joined(first: Source, joined: Sequence[tuple[Source, Expression]]) -> Source:
+    for other, on in joined:
+        first = first.join(other, on)
     return first
 
 
