@@ -112,6 +112,7 @@ def _findings() -> Iterator[str]:
     yield ""
     yield "What `colleague expert validate` can say."
     yield "An error keeps an expert from being used; a warning does not."
+    yield "An error inside `rehearsal.yaml` keeps it only from being rehearsed."
     yield ""
     yield "| code | severity | group | rule |"
     yield "|---|---|---|---|"

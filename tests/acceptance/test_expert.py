@@ -90,6 +90,39 @@ def test_validate_names_file_and_line(colleague: Colleague, package: Path) -> No
     assert "did you mean 'inbound-email-triage'?" in said.out
 
 
+def test_validate_reads_what_a_rehearsal_says(colleague: Colleague, package: Path) -> None:
+    file = package / "rehearsal.yaml"
+    file.write_text("cases:\n  - functions:\n      classify-mail-intent: {}\n")
+    said = colleague("expert", "validate", str(package), "--offline")
+    assert said.code == 1
+    assert "✗ Cross-references intact" in said.out
+    sentence = "rehearsal.yaml:3: there is no function 'classify-mail-intent'"
+    assert f"error   {sentence} [rehearsal-name-unknown]" in said.out
+    assert "did you mean 'classify-email-intent'?" in said.out
+
+    colleague.ok("expert", "install", str(package))  # a rehearsal is no part of the work
+    assert sentence in colleague("expert", "rehearse", SALES).out
+
+    file.unlink()
+    assert colleague.ok("expert", "validate", str(package), "--offline").out.count("\n") == 3
+
+
+def test_validate_gives_a_wrong_rehearsal_as_data(colleague: Colleague, package: Path) -> None:
+    (package / "rehearsal.yaml").write_text("cases:\n  - narative: Done.\n")
+    said = colleague("expert", "validate", str(package), "--offline", "--json")
+    assert said.code == 1
+    assert said.json["findings"] == [
+        {
+            "severity": "error",
+            "code": "rehearsal-field-unknown",
+            "file": "rehearsal.yaml",
+            "line": 2,
+            "message": "'narative' is no field of a case",
+            "hint": "did you mean 'narrative'?",
+        }
+    ]
+
+
 def test_list_and_show(installed: Colleague) -> None:
     assert SALES in installed.ok("expert", "list").out
     listed = installed.ok("expert", "list", "--json").json

@@ -10,7 +10,10 @@ import pytest
 
 from tests.conftest import EXAMPLE, Colleague
 
-HEAVY = {"pydantic_ai", "mcp", "procrastinate", "starlette", "pydantic", "anthropic", "openai"}
+HEAVY = {
+    *("pydantic_ai", "mcp", "procrastinate", "starlette", "pydantic", "anthropic", "openai"),
+    "jsonschema_rs",
+}
 SCRIPT = """
 import sys
 from colleague.cli.main import main

@@ -12,6 +12,7 @@ from colleague.cli.typed import with_home
 from colleague.errors import ConfigError, UsageError
 from colleague.experts.bindings import Bindings, read_bindings
 from colleague.experts.expert import Expert, find_expert
+from colleague.experts.rehearsal.file_checks import check_rehearsal
 from colleague.home import Home
 from colleague.packages.finding import Finding, Findings
 from colleague.packages.mark import Mark
@@ -44,6 +45,8 @@ def say_validation(home: Home, target: str, *, offline: bool, as_json: bool) -> 
         raise UsageError(f"{target} is a file", hint="name the folder of the package, such as ./")
     expert = _expert(home, target)
     reading = expert.read() if expert else read_package(Path(target).expanduser().absolute())
+    if reading.package:
+        check_rehearsal(reading.package, reading.findings)
     phase_2 = None
     if expert and reading.package and not offline:
         phase_2 = _check_phase_2(home, expert, reading.package, reading.findings)

@@ -140,7 +140,7 @@ class Fields:
         """Known fields that are read elsewhere, or not at all."""
         self._asked.update(names)
 
-    def finish(self) -> None:
+    def finish(self, code: str = "field-unknown") -> None:
         """Reports fields that no one asked for, with the nearest name."""
         if self.node is None:
             return
@@ -149,7 +149,7 @@ class Fields:
             near = did_you_mean(name, self._asked) if count < _MOST_HINTS else ""
             message = f"{name!r} is no field of {self.what}"
             self.findings.add(
-                "field-unknown", self.node.marks[name], message, near or "remove it, or check the spelling"
+                code, self.node.marks[name], message, near or "remove it, or check the spelling"
             )
 
     def _get(self, name: str) -> Node | None:

@@ -92,6 +92,11 @@ RULES: dict[str, tuple[Severity, Group, str]] = {
         "structure",
         "A type is none of string, number, integer, boolean, object, array.",
     ),
+    "rehearsal-field-unknown": (
+        "error",
+        "structure",
+        "A field of rehearsal.yaml is one that no rehearsal reads.",
+    ),
     # references
     "trigger-process-unknown": ("error", "references", "A trigger names a process that does not exist."),
     "tool-not-required": ("error", "references", "A tool is used but not listed in requires.tools."),
@@ -134,6 +139,16 @@ RULES: dict[str, tuple[Severity, Group, str]] = {
         "warning",
         "references",
         "resume_from_execution_log has no effect with idempotent: true.",
+    ),
+    "rehearsal-name-unknown": (
+        "error",
+        "references",
+        "rehearsal.yaml names a process, function, operation or output that does not exist.",
+    ),
+    "rehearsal-value": (
+        "error",
+        "references",
+        "A value in rehearsal.yaml is not what the function or process declares.",
     ),
     "learning-scope-unknown": (
         "warning",

@@ -32,6 +32,7 @@ from colleague.experts.expert import Expert, discover, find_expert
 from colleague.experts.launch_acceptance import held_servers
 from colleague.experts.preview import finding_documents
 from colleague.experts.privacy.redactor import PrivateText, private_text
+from colleague.experts.rehearsal.file_checks import check_rehearsal
 from colleague.experts.runs.prompt_report import expert_prompt
 from colleague.experts.runs.redacted_report import approval_report
 from colleague.experts.summary import brief, full
@@ -116,6 +117,7 @@ class LocalExperts(ServiceBase):
         asked: tuple[str, ...] = ()
         probed: list[Probed] = []
         if package is not None:
+            await asyncio.to_thread(check_rehearsal, package, findings)
             checked = await asyncio.to_thread(
                 check_expert_bindings, self.home, self.settings, expert, package, findings
             )

@@ -156,7 +156,8 @@ class Turn:
         try:
             return chosen_case(self.package, process, self._known)
         except RehearsalError as error:
-            raise ModelFailure("unknown", f"{NAME}: {error.message}") from None
+            hint = f" ({error.hint})" if error.hint else ""
+            raise ModelFailure("unknown", f"{NAME}: {error.message}{hint}") from None
 
     @cached_property
     def _known(self) -> Known:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from colleague.experts.rehearsal.cases import StateLine
 from colleague.experts.rehearsal.narrative import short
+from colleague.experts.rehearsal.rehearsal_file import StateLine
 
 _EMPTY = "[the file is empty]"
 _PARTIAL = re.compile(r"\[(lines \d+ to \d+ of|bytes that are not|\.\.\. [\d,]+ characters left)[^\n]*\]")

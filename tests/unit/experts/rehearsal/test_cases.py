@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from colleague.experts.rehearsal.case_text import filled_value
-from colleague.experts.rehearsal.cases import RehearsalError, StateLine, chosen_case
+from colleague.experts.rehearsal.cases import RehearsalError, chosen_case
 from colleague.experts.rehearsal.known import Known, SourcedDocument
+from colleague.experts.rehearsal.rehearsal_file import StateLine
 from colleague.experts.rehearsal.written import state_text
 from colleague.packages.package import Package, read_package
 from tests.conftest import ROOT
@@ -83,12 +84,12 @@ cases:
     ("text", "said"),
     [
         ("cases: [", "rehearsal.yaml:"),
-        ("cases: [{wen: {}}]", "cases.0.wen"),
-        ("cases: [{functions: {clasify: {}}}]", "case 1: there is no function 'clasify'"),
-        ("cases: [{operations: {crm.sing: {}}}]", "case 1: there is no operation 'crm.sing'"),
+        ("cases: [{wen: {}}]", "rehearsal.yaml:1: 'wen' is no field of a case"),
+        ("cases: [{functions: {clasify: {}}}]", "rehearsal.yaml:1: there is no function 'clasify'"),
+        ("cases: [{operations: {crm.sing: {}}}]", "rehearsal.yaml:1: there is no operation 'crm.sing'"),
         (
             "cases: [{functions: {classify-email-intent: {intent: joy}}}]",
-            "classify-email-intent: intent is not what the function declares",
+            "rehearsal.yaml:1: intent is not what functions/classify-email-intent.md:",
         ),
     ],
 )
