@@ -27,10 +27,10 @@ from colleague.store.run import Hold, Run, fenced, lock_run, tell_session
 from colleague.store.session_entry import get_session
 from colleague.store.session_items import NewItem, add_item
 from colleague.store.sql import Expression, and_, bindparam, or_, select
-from colleague.store.statement import PLUS_ONE
 from colleague.store.tables import approvals, calls, runs, sql_literal
 from colleague.store.timers import clear_timer, set_timer
 from colleague.store.tx import Tx
+from colleague.store.usual_statements import PLUS_ONE
 
 Kind = ApprovalKind
 

@@ -19,11 +19,11 @@ from colleague.store.record import columns_of, record
 from colleague.store.run import Hold, Outcome, Run, RunKind, fenced, get_run, lock_run, tell_session
 from colleague.store.sla import note_late_end
 from colleague.store.sql import CompoundSelect, Select, bindparam, func, select, union_all, update
-from colleague.store.statement import PLUS_ONE
 from colleague.store.tables import attempts, is_ready, runs, sql_literal
 from colleague.store.timers import clear_timer, set_timer
 from colleague.store.trouble import LONGEST, Trouble
 from colleague.store.tx import Fenced, Tx
+from colleague.store.usual_statements import PLUS_ONE
 
 ALONE_AFTER = 2
 KindLimits = Mapping[RunKind, int]

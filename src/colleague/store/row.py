@@ -25,7 +25,7 @@ def row_type(names: tuple[str, ...]) -> type[Row]:
     return type("Row", (Row,), {"__slots__": (), **columns})
 
 
-class Result:
+class StatementResult:
     """All rows of a statement, and how many it changed."""
 
     def __init__(self, cursor: Any) -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from colleague.clock import Clock
 from colleague.store.record import record
-from colleague.store.row import Result, Row
+from colleague.store.row import Row, StatementResult
 from colleague.store.sql import Statement, Table
-from colleague.store.statement import (
+from colleague.store.usual_statements import (
     PLUS_ONE,
     insert_once_statement,
     insert_statement,
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 R = TypeVar("R")
-
+Values = Mapping[str, Any]
+NO_VALUES: Values = MappingProxyType({})
 
 Listeners = Sequence[Callable[[], None]]
 Watchers = Sequence[Callable[[str], None]]
@@ -50,7 +51,7 @@ class Cursor(Protocol):
     def fetchall(self) -> list[Any]: ...
 
 
-class Connection(Protocol):
+class DatabaseConnection(Protocol):
     """A connection as the libraries of both databases have it."""
 
     def execute(self, sql: Any, values: Any = ..., /) -> Any: ...
@@ -62,7 +63,7 @@ class Tx:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: DatabaseConnection,
         clock: Clock,
         *,
         postgresql: bool = False,
@@ -82,8 +83,10 @@ class Tx:
         self._watchers = watchers
         self._observers = observers
 
-    def execute(self, statement: Statement, values: Mapping[str, Any] = MappingProxyType({})) -> Result:
-        return Result(self._run(statement, values))
+    def execute(
+        self, statement: Statement, values: Mapping[str, Any] = MappingProxyType({})
+    ) -> StatementResult:
+        return StatementResult(self._run(statement, values))
 
     def one(self, statement: Statement) -> Row | None:
         return self.execute(statement).first()
@@ -134,7 +137,7 @@ class Tx:
         rows = self._run(statement, {f"where_{name}": value for name, value in where.items()}).fetchall()
         return [record(kind, row) for row in rows]
 
-    def _run(self, statement: Statement, values: Mapping[str, Any]) -> Cursor:
+    def _run(self, statement: Statement, values: Values) -> Cursor:
         sql = statement.rendered(postgresql=self.postgresql)
         cursor: Cursor = self.connection.execute(sql.text, sql.given(values))
         return cursor

@@ -13,8 +13,8 @@ from colleague.store import claims as work
 from colleague.store.run_filter import RunFilter
 from colleague.store.sql import Statement, select
 from colleague.store.sqlite import SqliteDatabase
-from colleague.store.statement import select_statement
 from colleague.store.tables import calls, is_ready, messages, runs, sql_literal
+from colleague.store.usual_statements import select_statement
 from colleague.triggers.gmail import resolve
 
 HOT: dict[str, Statement] = {

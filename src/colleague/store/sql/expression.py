@@ -9,20 +9,20 @@ from colleague.store.sql.rendering import Rendering
 _ESCAPE = "/"
 
 
-class Source:
+class FromClause:
     """Where rows come from: a table, an alias of one, a join or a subquery."""
 
     def render(self, out: Rendering) -> str:
         raise NotImplementedError
 
-    def sources(self) -> Iterator[Source]:
+    def sources(self) -> Iterator[FromClause]:
         """The tables that it makes readable."""
         yield self
 
-    def join(self, other: Source, on: Expression) -> Join:
+    def join(self, other: FromClause, on: Expression) -> Join:
         return Join(self, other, on, "JOIN")
 
-    def outerjoin(self, other: Source, on: Expression) -> Join:
+    def outerjoin(self, other: FromClause, on: Expression) -> Join:
         return Join(self, other, on, "LEFT JOIN")
 
 
@@ -43,7 +43,7 @@ class Columns:
         return iter(self.__dict__.values())
 
 
-class Table(Source):
+class Table(FromClause):
     """A table; `columns` are their names with spaces between."""
 
     def __init__(self, name: str, columns: str) -> None:
@@ -60,7 +60,7 @@ class Table(Source):
         return self.name
 
 
-class Alias(Source):
+class Alias(FromClause):
     """A table that is read once more in the same statement."""
 
     def __init__(self, table: Table) -> None:
@@ -74,15 +74,15 @@ class Alias(Source):
         return out.alias(self)
 
 
-class Join(Source):
-    def __init__(self, left: Source, right: Source, on: Expression, word: str) -> None:
+class Join(FromClause):
+    def __init__(self, left: FromClause, right: FromClause, on: Expression, word: str) -> None:
         self._left, self._right, self._on, self._word = left, right, on, word
 
     def render(self, out: Rendering) -> str:
         on = self._on.render(out)
         return f"{self._left.render(out)} {self._word} {self._right.render(out)} ON {on}"
 
-    def sources(self) -> Iterator[Source]:
+    def sources(self) -> Iterator[FromClause]:
         yield from self._left.sources()
         yield from self._right.sources()
 
@@ -95,7 +95,7 @@ class Expression:
     def render(self, out: Rendering) -> str:
         raise NotImplementedError
 
-    def sources(self) -> Iterator[Source]:
+    def sources(self) -> Iterator[FromClause]:
         """The tables whose columns it names, without those that only a subquery of it reads."""
         for part in self.parts:
             yield from part.sources()
@@ -167,7 +167,7 @@ class Expression:
 
     def icontains(self, text: str) -> Expression:
         """In large or small letters, as far as the database knows them."""
-        pattern = Raw("lower(CAST({} AS TEXT))", Parameter(value=f"%{_escaped(text)}%"))
+        pattern = Raw("lower(CAST({} AS TEXT))", BindParameter(value=f"%{_escaped(text)}%"))
         return Raw(f"lower({{}}) LIKE {{}} ESCAPE '{_ESCAPE}'", self, pattern)
 
     def desc(self) -> Expression:
@@ -180,7 +180,7 @@ class Expression:
         return Raw(f"{{}} {sign} {{}}", self, as_expression(other))
 
     def _matches(self, pattern: str) -> Expression:
-        return Raw(f"{{}} LIKE {{}} ESCAPE '{_ESCAPE}'", self, Parameter(value=pattern))
+        return Raw(f"{{}} LIKE {{}} ESCAPE '{_ESCAPE}'", self, BindParameter(value=pattern))
 
     def _among(self, word: str, values: Iterable[object] | Query, *, none: str) -> Expression:
         if isinstance(values, Query):
@@ -205,11 +205,11 @@ class Column(Expression):
     def render(self, out: Rendering) -> str:
         return f"{self.table.qualifier(out)}.{self.name}"
 
-    def sources(self) -> Iterator[Source]:
+    def sources(self) -> Iterator[FromClause]:
         yield self.table
 
 
-class Parameter(Expression):
+class BindParameter(Expression):
     """A value that is passed beside the text: this one, or with a name the one that is given later."""
 
     def __init__(self, name: str = "", value: object = None) -> None:
@@ -263,13 +263,13 @@ class _Functions:
 func = _Functions()
 
 
-def bindparam(name: str) -> Parameter:
+def bindparam(name: str) -> BindParameter:
     """A parameter whose value is given when the statement runs."""
-    return Parameter(name)
+    return BindParameter(name)
 
 
 def as_expression(value: object) -> Expression:
-    return value if isinstance(value, Expression) else Parameter(value=value)
+    return value if isinstance(value, Expression) else BindParameter(value=value)
 
 
 def literal_column(sql: str) -> Expression:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from colleague.store.sql.expression import Alias, Parameter, Source
+    from colleague.store.sql.expression import Alias, BindParameter, FromClause
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,7 @@ class Rendered:
     """The text of a statement, and its parameters in the order of their places."""
 
     text: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[BindParameter, ...]
     postgresql: bool
 
     def given(self, values: Mapping[str, Any]) -> list[Any] | dict[str, Any]:
@@ -30,12 +30,12 @@ class Rendering:
 
     def __init__(self, *, postgresql: bool) -> None:
         self.postgresql = postgresql
-        self._parameters: list[Parameter] = []
+        self._parameters: list[BindParameter] = []
         self._places: dict[str | int, int] = {}
         self._aliases: dict[int, str] = {}
-        self._around: tuple[Source, ...] = ()
+        self._around: tuple[FromClause, ...] = ()
 
-    def place(self, parameter: Parameter) -> str:
+    def place(self, parameter: BindParameter) -> str:
         """A parameter that occurs twice has one place: PostgreSQL compares expressions by it."""
         number = self._places.setdefault(parameter.name or id(parameter), len(self._places) + 1)
         if number > len(self._parameters):
@@ -45,12 +45,12 @@ class Rendering:
     def alias(self, alias: Alias) -> str:
         return self._aliases.setdefault(id(alias), f"{alias.table.name}_{len(self._aliases) + 1}")
 
-    def is_around(self, source: Source) -> bool:
+    def is_around(self, source: FromClause) -> bool:
         """Whether a subquery that is rendered now may name this table without reading it itself."""
         return any(each is source for each in self._around)
 
     @contextmanager
-    def inside(self, sources: tuple[Source, ...]) -> Iterator[None]:
+    def inside(self, sources: tuple[FromClause, ...]) -> Iterator[None]:
         before = self._around
         self._around = (*before, *sources)
         try:

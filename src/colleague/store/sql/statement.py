@@ -8,12 +8,12 @@ from typing import Any, Self
 
 from colleague.store.sql.expression import (
     Alias,
+    BindParameter,
     Expression,
     Fixed,
+    FromClause,
     Label,
-    Parameter,
     Query,
-    Source,
     Table,
     and_,
     as_expression,
@@ -45,14 +45,14 @@ class Statement:
         return other
 
 
-class Text(Statement):
+class TextStatement(Statement):
     """SQL as it was written, with `:name` for each parameter."""
 
     def __init__(self, sql: str) -> None:
         self._sql, self._texts = sql, {}
 
     def render(self, out: Rendering) -> str:
-        return _NAMED.sub(lambda found: out.place(Parameter(found[1])), out.raw(self._sql))
+        return _NAMED.sub(lambda found: out.place(BindParameter(found[1])), out.raw(self._sql))
 
 
 class _Filtered(Statement):
@@ -65,8 +65,8 @@ class _Filtered(Statement):
 
 
 class Select(_Filtered, Query):
-    _from: tuple[Source, ...] = ()
-    _joined: tuple[tuple[Source, Expression], ...] = ()
+    _from: tuple[FromClause, ...] = ()
+    _joined: tuple[tuple[FromClause, Expression], ...] = ()
     _group: tuple[Expression, ...] = ()
     _order: tuple[Expression, ...] = ()
     _limit: Expression | None = None
@@ -79,10 +79,10 @@ class Select(_Filtered, Query):
         self._read = tuple(each for each in columns if isinstance(each, Subquery))
         self._columns = tuple(column for each in columns for column in _columns(each))
 
-    def select_from(self, *sources: Source) -> Select:
+    def select_from(self, *sources: FromClause) -> Select:
         return self._with(_from=(*self._from, *sources))
 
-    def join(self, other: Source, on: Expression) -> Select:
+    def join(self, other: FromClause, on: Expression) -> Select:
         return self._with(_joined=(*self._joined, (other, on)))
 
     def group_by(self, *columns: Expression) -> Select:
@@ -121,7 +121,7 @@ class Select(_Filtered, Query):
             text += _list_clause(out, " ORDER BY ", self._order)
             return f"{text}{self._limit_clause(out)}{self._lock_clause(out)}"
 
-    def _sources(self, out: Rendering) -> list[Source]:
+    def _sources(self, out: Rendering) -> list[FromClause]:
         """What is joined or named, and the tables of columns and conditions; a subquery among several leaves
         out those that stand around it."""
         joined = [source for source, _ in self._joined]
@@ -134,7 +134,7 @@ class Select(_Filtered, Query):
             free[0] = _all_joined(free[0], self._joined)
         return free
 
-    def _named(self) -> Iterator[Source]:
+    def _named(self) -> Iterator[FromClause]:
         for each in (*self._columns, *self._where):
             yield from each.sources()
 
@@ -151,7 +151,7 @@ class Select(_Filtered, Query):
         return f" FOR UPDATE{f' OF {of.name}' if of else ''}{' SKIP LOCKED' if skip_locked else ''}"
 
 
-class Subquery(Source):
+class Subquery(FromClause):
     """A SELECT whose rows are read by another one."""
 
     def __init__(self, query: Select) -> None:
@@ -217,7 +217,7 @@ class _Assigning(_Changing):
         return self._with(_values={**self._values, **found})
 
 
-class Insert(_Assigning):
+class InsertStatement(_Assigning):
     _conflict = ""
     _keys: tuple[str, ...] = ()
     _replaced: Mapping[str, Expression] = {}
@@ -227,12 +227,12 @@ class Insert(_Assigning):
     def excluded(self) -> Excluded:
         return Excluded()
 
-    def on_conflict_do_nothing(self) -> Insert:
+    def on_conflict_do_nothing(self) -> InsertStatement:
         return self._with(_conflict="DO NOTHING")
 
     def on_conflict_do_update(
         self, *, index_elements: Sequence[str], set_: Mapping[str, object], where: Expression | None = None
-    ) -> Insert:
+    ) -> InsertStatement:
         replaced = {name: as_expression(value) for name, value in set_.items()}
         conditions = () if where is None else (where,)
         return self._with(
@@ -260,14 +260,14 @@ class Excluded:
         return Fixed(f"excluded.{name}")
 
 
-class Update(_Assigning):
+class UpdateStatement(_Assigning):
     def render(self, out: Rendering) -> str:
         with out.inside((self._table,)):
             assigned = _assignments(out, self._values)
             return f"UPDATE {self._table.name} SET {assigned}{self._end(out)}"  # noqa: S608 - names of ours
 
 
-class Delete(_Changing):
+class DeleteStatement(_Changing):
     def render(self, out: Rendering) -> str:
         with out.inside((self._table,)):
             return f"DELETE FROM {self._table.name}{self._end(out)}"  # noqa: S608 - names of ours
@@ -277,16 +277,16 @@ def select(*columns: Expression | Table | Alias | Subquery) -> Select:
     return Select(columns)
 
 
-def insert(table: Table) -> Insert:
-    return Insert(table)
+def insert(table: Table) -> InsertStatement:
+    return InsertStatement(table)
 
 
-def update(table: Table) -> Update:
-    return Update(table)
+def update(table: Table) -> UpdateStatement:
+    return UpdateStatement(table)
 
 
-def delete(table: Table) -> Delete:
-    return Delete(table)
+def delete(table: Table) -> DeleteStatement:
+    return DeleteStatement(table)
 
 
 def exists() -> Exists:
@@ -297,8 +297,8 @@ def union_all(*parts: Select) -> CompoundSelect:
     return CompoundSelect(parts)
 
 
-def text(sql: str) -> Text:
-    return Text(sql)
+def text(sql: str) -> TextStatement:
+    return TextStatement(sql)
 
 
 def _columns(selected: Expression | Table | Alias | Subquery) -> Iterator[Expression]:
@@ -314,17 +314,17 @@ def _selected(out: Rendering, column: Expression) -> str:
     return f"{column.render(out)} AS {column.name}" if isinstance(column, Label) else column.render(out)
 
 
-def _all_joined(first: Source, joined: Sequence[tuple[Source, Expression]]) -> Source:
+def _all_joined(first: FromClause, joined: Sequence[tuple[FromClause, Expression]]) -> FromClause:
     for other, on in joined:
         first = first.join(other, on)
     return first
 
 
-def _distinct(sources: Sequence[Source]) -> list[Source]:
+def _distinct(sources: Sequence[FromClause]) -> list[FromClause]:
     return list({id(each): each for each in sources}.values())
 
 
-def _is_among(source: Source, others: Sequence[Source]) -> bool:
+def _is_among(source: FromClause, others: Sequence[FromClause]) -> bool:
     return any(source is other for other in others)
 
 

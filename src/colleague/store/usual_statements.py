@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from functools import cache
 
-from colleague.store.sql import Insert, Select, Table, Update, bindparam, insert, select, update
+from colleague.store.sql import (
+    InsertStatement,
+    Select,
+    Table,
+    UpdateStatement,
+    bindparam,
+    insert,
+    select,
+    update,
+)
 
 PLUS_ONE = object()
 """As a value in an update: one more than before."""
 
 
 @cache
-def insert_statement(table: Table, names: tuple[str, ...]) -> Insert:
+def insert_statement(table: Table, names: tuple[str, ...]) -> InsertStatement:
     return insert(table).values({name: bindparam(name) for name in names})
 
 
 @cache
-def insert_once_statement(table: Table, names: tuple[str, ...]) -> Insert:
+def insert_once_statement(table: Table, names: tuple[str, ...]) -> InsertStatement:
     """Nothing happens when the row is there already."""
     return insert_statement(table, names).on_conflict_do_nothing()
 
@@ -24,7 +33,7 @@ def insert_once_statement(table: Table, names: tuple[str, ...]) -> Insert:
 @cache
 def update_statement(
     table: Table, where: tuple[str, ...], names: tuple[str, ...], plus: frozenset[str]
-) -> Update:
+) -> UpdateStatement:
     conditions = [table.c[name] == bindparam(f"where_{name}") for name in where]
     values = {name: table.c[name] + 1 if name in plus else bindparam(f"set_{name}") for name in names}
     return update(table).where(*conditions).values(values)
