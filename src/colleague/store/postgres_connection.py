@@ -1,12 +1,11 @@
-"""Connections to PostgreSQL: each thread that works keeps one, and one that was cut is replaced."""
+"""Connections to PostgreSQL, which are kept and used again; one that was cut is replaced."""
 
 from __future__ import annotations
 
 import select
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -68,40 +67,37 @@ class PostgresConnection:
 
 
 class PostgresConnections:
-    """The connections of a process, one for each thread that asks."""
+    """The connections of a process. The one that was used last is used next, so that there are few."""
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._own = threading.local()
-        self._made: list[PostgresConnection] = []
+        self._idle: list[PostgresConnection] = []
 
     @contextmanager
     def use(self) -> Iterator[PostgresConnection]:
-        """The connection of this thread. Raises psycopg.Error when there is none to be had."""
-        connection = self._current()
+        """One that nobody else uses meanwhile. Raises psycopg.Error when there is none to be had."""
+        connection = self._answering() or PostgresConnection(self._url)
         try:
             yield connection
         except BaseException:
             connection.clean()
             raise
         finally:
-            connection.rest()
+            if not connection.raw.closed:
+                connection.rest()
+                self._idle.append(connection)
 
     def close(self) -> None:
-        for connection in self._made:
-            connection.raw.close()
+        while self._idle:
+            self._idle.pop().raw.close()
 
-    def _current(self) -> PostgresConnection:
-        found: PostgresConnection | None = getattr(self._own, "connection", None)
-        if found is not None:
-            if found.answers():
-                return found
-            found.raw.close()
-            self._made.remove(found)
-            self._own.connection = None
-        made = self._own.connection = PostgresConnection(self._url)
-        self._made.append(made)
-        return made
+    def _answering(self) -> PostgresConnection | None:
+        with suppress(IndexError):  # other threads take some, too
+            while found := self._idle.pop():
+                if found.answers():
+                    return found
+                found.raw.close()
+        return None
 
 
 def connection_settings(url: str) -> dict[str, int]:
