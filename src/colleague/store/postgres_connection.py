@@ -10,6 +10,9 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import psycopg
+import psycopg.conninfo
+
+from colleague.errors import ConfigError
 
 REST_SECONDS = 5.0
 _PATIENCE = {
@@ -70,6 +73,7 @@ class PostgresConnections:
     """The connections of a process. The one that was used last is used next, so that there are few."""
 
     def __init__(self, url: str) -> None:
+        _require_url(url)
         self._url = url
         self._idle: list[PostgresConnection] = []
 
@@ -98,6 +102,18 @@ class PostgresConnections:
                     return found
                 found.raw.close()
         return None
+
+
+def _require_url(url: str) -> None:
+    """Raises ConfigError, without the library's words: they may quote a part of the password."""
+    try:
+        psycopg.conninfo.conninfo_to_dict(url)
+    except psycopg.Error:
+        hint = (
+            "write it as postgresql://USER:PASSWORD@HOST:PORT/DATABASE; a special character in the "
+            "password is written as its code, such as %40 for @"
+        )
+        raise ConfigError("experts.database is no URL that PostgreSQL can read", hint=hint) from None
 
 
 def connection_settings(url: str) -> dict[str, int]:

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from colleague.clock import MovableClock
+from colleague.errors import ConfigError
 from colleague.store.postgresql import PostgresDatabase
 from colleague.store.sql import text
 from colleague.store.tx import Tx
@@ -65,6 +66,13 @@ def test_at_once_has_as_many_as_it_may(url: str) -> None:
         await database.close()
 
     asyncio.run(act())
+
+
+@pytest.mark.parametrize("wrong", ["postgresql://anna:se%zzcret@host/x", "postgresql://[host/x?secret=1"])
+def test_a_url_that_cannot_be_read_is_told_without_its_password(wrong: str) -> None:
+    with pytest.raises(ConfigError, match=r"experts\.database is no URL") as error:
+        PostgresDatabase(wrong, MovableClock())
+    assert "cret" not in f"{error.value} {error.value.hint}"
 
 
 def test_work_that_fails_leaves_a_connection_without_a_transaction(url: str) -> None:
