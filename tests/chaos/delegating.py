@@ -17,7 +17,7 @@ from colleague.main_names import MAIN_SESSION
 from colleague.runtime.host import open_host
 from colleague.session_key import SessionKey
 from colleague.sessions.messages import SessionMessage, send_message
-from colleague.store import lease, sweep
+from colleague.store import claims, lease, sweep
 from colleague.store.run import Run
 from colleague.store.session_items import items_of
 from colleague.store.tables import runs
@@ -53,6 +53,7 @@ def main() -> None:
     if given.lease:
         lease.LEASE_MS = given.lease
         sweep.GRACE_MS = given.lease // 2
+    claims.ALONE_AFTER = 9  # on a busy machine a run may be at work in each of three lives that are killed
     import pydantic_ai.direct  # noqa: F401 - it can take longer than a short lease
 
     sys.stdout.write(json.dumps(asyncio.run(drive(Home(Path(given.home)), given.model))))
