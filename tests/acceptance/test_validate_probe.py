@@ -14,7 +14,7 @@ from tests.acceptance.test_expert import replace
 from tests.conftest import EXAMPLE, ROOT, SALES, Colleague
 from tests.forked import forked_command
 from tests.integration.mcp.support import marked
-from tests.screen import on_a_terminal
+from tests.typist import typing
 from tests.unit.test_fast_verbs import HEAVY, modules_after
 
 OFFICE = str(ROOT / "examples" / "office" / "server.py")
@@ -158,15 +158,17 @@ def test_offline_imports_nothing_heavy(bound: Colleague) -> None:
 
 
 def test_a_person_sees_what_is_waited_for(bound: Colleague, tmp_path: Path) -> None:
-    slow = tmp_path / "slow.sh"
+    slow, seen = tmp_path / "slow.sh", tmp_path / "seen"
     command = shlex.join(forked_command(OFFICE, "--database", f"{tmp_path}/o.sqlite"))
-    slow.write_text(f"sleep 1\nexec {command}\n")
+    slow.write_text(f"while [ ! -e {seen} ]; do sleep 0.1; done\nexec {command}\n")
     configure(bound, office=office(bound), slow={"command": "sh", "args": [str(slow)]})
     bound.ok("expert", "bind", SALES, "email", "slow")
-    shown = on_a_terminal(bound, "expert", "validate", SALES)
+    with typing(bound, "expert", "validate", SALES, columns=200) as person:
+        shown = person.until("Waiting for slow")
+        seen.touch()
+        person.until("MCP servers reachable")
+        assert person.end() == 0
     assert "Starting office, slow" in shown.replace("slow, office", "office, slow")
-    assert "Waiting for slow" in shown
-    assert "MCP servers reachable" in shown
 
 
 def test_a_skill_without_a_tool_for_an_operation_is_an_error_with_a_cure(installed: Colleague) -> None:
