@@ -21,6 +21,7 @@ from tests.office import Office
 
 TRIAGE = ("--process", "inbound-email-triage", "--input", "message_id=m-acme-pricing")
 REHEARSAL = "rehearsal/walkthrough"
+UNREAD = r"delivery of run \w+ waits to be read: colleague delivery list"
 
 
 @contextmanager
@@ -43,7 +44,7 @@ def test_a_run_from_its_event_to_its_delivery(colleague: Colleague) -> None:
     office.employ(SALES)
     with serving(colleague) as gateway:
         have_it_done(office)
-        gateway.until(lambda each: any("waits to be read" in line for line in each.out))
+        gateway.until(lambda each: any("was read by" in line for line in each.out))
     said = [line.split(" ", 1)[1].strip() for line in gateway.out[1:]]
     wanted = [
         rf"event \w+ accepted: {SALES} \(api\), run \w+",
@@ -52,11 +53,24 @@ def test_a_run_from_its_event_to_its_delivery(colleague: Colleague) -> None:
         rf"confirm \w+ of run \w+ \({SALES}\): approve by \w+",
         rf"run \w+ of {SALES} \(inbound-email-triage\) goes on",
         rf"run \w+ of {SALES} completed after \d+ s",
-        r"delivery of run \w+ waits to be read: colleague delivery list",
+        r"delivery of run \w+ was read by \w+",
     ]
     places = [next((at for at, line in enumerate(said) if re.fullmatch(each, line)), None) for each in wanted]
     assert None not in places, said
     assert places == sorted(places, key=lambda each: each or 0)
+
+
+def test_a_result_that_nobody_waits_for_waits_to_be_read(colleague: Colleague) -> None:
+    office = Office.open(colleague)
+    office.employ(SALES)
+    with serving(colleague) as gateway:
+        assert (
+            office.run(SALES, "--process", "scan-for-opportunities", "--no-wait", model=REHEARSAL).code == 0
+        )
+        gateway.until(lambda each: any(re.search(UNREAD, line) for line in each.out))
+        [delivery] = colleague.ok("delivery", "list", "--json").json
+        colleague.ok("delivery", "read", delivery["id"])
+        gateway.until(lambda each: any("was read by" in line for line in each.out))
 
 
 def test_quiet_is_quiet_and_json_is_json(colleague: Colleague) -> None:

@@ -96,6 +96,13 @@ def tell_unread(message: OutboxMessage) -> None:
         activity.tell("unread", text, run=message.run_id, what=message.kind, channel=message.channel)
 
 
+def tell_read(tx: Tx, message: OutboxMessage, by: str) -> None:
+    """Whoever waited for a run has its result, also before anybody was told that it waits to be read."""
+    if activity.is_on() and message.kind not in QUESTIONS:
+        text = f"{message.kind} of run {short(message.run_id)} was read by {by}"
+        _after(tx, "read", text, run=message.run_id, what=message.kind, by=by)
+
+
 def _of(run: Run) -> dict[str, Any]:
     return {"run": run.id, "expert": run.expert}
 

@@ -9,6 +9,7 @@ from colleague.clock import STEP_MS
 from colleague.errors import NotFound
 from colleague.main_names import MAIN_CHANNEL
 from colleague.run_document import QUESTIONS
+from colleague.store.activity_lines import tell_read
 from colleague.store.ids import new_id
 from colleague.store.paging import Order, Page, count_rows
 from colleague.store.record import columns_of, record
@@ -163,7 +164,10 @@ def mark_read(tx: Tx, message_ids: Collection[str], by: str) -> int:
     """Somebody has read them, so they are delivered. The first reader counts; returns how many were new."""
     these = outbox.c.id.in_(message_ids), _READABLE
     values = {"status": "sent", "sent_at": tx.now, "read_by": by, "error": None}
-    return tx.execute(update(outbox).where(*these).values(**values)).rowcount
+    found = tx.all(update(outbox).where(*these).values(**values).returning(*_COLUMNS))
+    for row in found:
+        tell_read(tx, record(OutboxMessage, row), by)
+    return len(found)
 
 
 def mark_answered(tx: Tx, run_id: str, approval_id: str, by: str) -> None:
