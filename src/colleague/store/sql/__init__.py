@@ -5,7 +5,6 @@ import it takes nearly as long as all else that a command does before its first 
 
 from colleague.store.sql.expression import (
     Column,
-    Columns,
     Expression,
     Table,
     and_,
@@ -16,14 +15,11 @@ from colleague.store.sql.expression import (
     or_,
     tuple_,
 )
-from colleague.store.sql.rendering import Rendered
 from colleague.store.sql.statement import (
     CompoundSelect,
-    DeleteStatement,
     InsertStatement,
     Select,
     Statement,
-    TextStatement,
     UpdateStatement,
     delete,
     exists,
@@ -36,16 +32,12 @@ from colleague.store.sql.statement import (
 
 __all__ = [
     "Column",
-    "Columns",
     "CompoundSelect",
-    "DeleteStatement",
     "Expression",
     "InsertStatement",
-    "Rendered",
     "Select",
     "Statement",
     "Table",
-    "TextStatement",
     "UpdateStatement",
     "and_",
     "bindparam",
