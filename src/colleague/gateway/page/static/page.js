@@ -72,9 +72,18 @@ document.addEventListener("htmx:afterSwap", (event) => {
   }
   document.getElementById(before.focused)?.focus({ preventScroll: true });
 });
-// Only now what is unfolded is heard, and loads what belongs there.
 document.addEventListener("htmx:afterSettle", (event) => {
   if (!event.detail.target.matches("[data-live]")) return;
   for (const id of before.opened) document.getElementById(id)?.setAttribute("open", "");
   for (const [id, top] of before.scrolled) document.getElementById(id)?.scrollTo(0, top);
 });
+
+// What is unfolded is loaded: when it opens, or, opened before htmx knew the part it is in, when htmx does.
+// A load that failed is tried again when it is opened the next time.
+function loadUnfolded(part) {
+  for (const link of part.querySelectorAll("details[open][hx-get] > .loaded > a:only-child")) {
+    window.htmx?.trigger(link.closest("details"), "unfold");
+  }
+}
+document.addEventListener("toggle", (event) => loadUnfolded(event.target), true);
+document.addEventListener("htmx:load", (event) => loadUnfolded(event.target));
