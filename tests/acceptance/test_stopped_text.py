@@ -167,6 +167,7 @@ class TestOnATerminal:
                 model.begin(0, "Bees dance.", " They show", " each")
                 person.until("They show each")
                 person.type(CTRL_C)
+                assert "They show each" in person.until("stopped run")
                 person.until(NOT_WHOLE)
                 person.type("Go on.", ENTER)
                 model.say(1, "Other the way.")

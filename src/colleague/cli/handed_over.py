@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from colleague.cli.approval_view import question_lines
 from colleague.cli.output import note, note_as_is, say
 from colleague.run_document import RunDocument, short
+from colleague.session_document import is_stopped
+from colleague.session_text import NOT_WHOLE
 
 if TYPE_CHECKING:
     from colleague.cli.client import Client
@@ -24,6 +26,8 @@ async def say_handed_over(using: Client, turn: RunDocument) -> int:
         ]
         for item in (each for each in later if each["text"]):
             say(item["text"])
+            if is_stopped(item):
+                note(NOT_WHOLE)
     code = 0
     for run_id in turn["child_runs"]:
         child = await using.runs.run(run_id)

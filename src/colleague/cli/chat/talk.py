@@ -92,8 +92,8 @@ class Chat:
         """The last line that was to be sent, and the key by which it is known when it is sent again."""
         self._followed: set[str] = set()
         self._done_here: set[str] = set()
-        self._edits: dict[str, ArgumentEdit] = {}
         """Sources of items about what was decided or stopped here, which was said already."""
+        self._edits: dict[str, ArgumentEdit] = {}
         self._trouble = ""
         self._news, self._question_news = asyncio.Event(), asyncio.Event()
         self._is_told = False
@@ -391,7 +391,7 @@ class Chat:
     async def _stop(self) -> None:
         stopped = await self._service.stop_session(self._key, self._by)
         self._done_here.add(f"stop:{stopped['run_id']}")
-        self.screen.line(f"  {stopped_text(stopped)}")
+        self._view.line(f"  {stopped_text(stopped)}")
         self._news.set()
 
     def _do(self, work: Awaitable[None]) -> None:
