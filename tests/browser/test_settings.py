@@ -58,6 +58,17 @@ def test_from_a_bar_to_the_run(page: Page) -> None:
     expect(page.locator("tbody tr")).to_have_count(1, timeout=MILLISECONDS)
 
 
+def test_the_overview_follows_what_happens(browser: Browser, asking: Running) -> None:
+    with person(browser, asking.url) as page:
+        page.goto("/overview")
+        under_way = page.locator(".figures div", has_text="under way now").locator("dd")
+        before = int(under_way.inner_text())
+        page.locator("#outcomes").get_by_text("As a table").click()
+        ask(asking)
+        expect(under_way).to_have_text(str(before + 1), timeout=MILLISECONDS)
+        expect(page.locator("#outcomes table")).to_be_visible(timeout=MILLISECONDS)
+
+
 def test_somebody_is_added_and_the_log_says_so(page: Page) -> None:
     page.goto("/settings/people")
     page.get_by_label("Name", exact=True).fill("bert")

@@ -17,7 +17,7 @@ from colleague.gateway.page.decision_form import EDITED, decision_of, field_prob
 from colleague.gateway.page.fields import changed_value
 from colleague.gateway.page.form import Form, FormDep
 from colleague.gateway.page.inbox_list import decided_lately, expert_told_of, read_inbox, read_question
-from colleague.gateway.page.news import page_news
+from colleague.gateway.page.news import LONGEST_PAUSE, PAUSE_SECONDS, page_news
 from colleague.gateway.page.render import HEADERS, page
 from colleague.gateway.page.sources import sources_of
 from colleague.gateway.page.visitor import Visitor, VisitorDep
@@ -31,6 +31,7 @@ WELCOME = "/welcome"
 PICKED = "pick:"
 """Begins the names of the questions that are decided together; the value is the digest."""
 After = Annotated[str, Query(max_length=100)]
+Pause = Annotated[float, Query(ge=PAUSE_SECONDS, le=LONGEST_PAUSE)]
 
 
 @dataclass(frozen=True)
@@ -64,14 +65,12 @@ async def show_decided(visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:
 
 
 @router.get("/news")
-async def news(_: VisitorDep, here: GatewayDep) -> StreamingResponse:
+async def news(_: VisitorDep, here: GatewayDep, pause: Pause = PAUSE_SECONDS) -> StreamingResponse:
     """Until the page is closed."""
     headers = dict(HEADERS) | {"X-Accel-Buffering": "no"}
-    return StreamingResponse(
-        page_news(here.database, here.stopping, here.registry.watchers, here.expert_health.watchers),
-        media_type=EVENT_STREAM,
-        headers=headers,
-    )
+    others = here.registry.watchers, here.expert_health.watchers
+    told = page_news(here.database, here.stopping, *others, pause=pause)
+    return StreamingResponse(told, media_type=EVENT_STREAM, headers=headers)
 
 
 @router.get("/inbox/{id}")

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Callable
 
 from colleague.store.tx import Database
 
-QUIET_SECONDS = 0.3
-"""What changes within this time is told once."""
+PAUSE_SECONDS = 0.3
+LONGEST_PAUSE = 10.0
 BEAT_SECONDS = 15.0
 LOOK_SECONDS = 2.0
 """Where other processes work on the database, too, pages load again so often."""
@@ -18,8 +18,11 @@ LOOK_SECONDS = 2.0
 Watchers = list[Callable[[str], None]]
 
 
-async def page_news(database: Database, stopping: asyncio.Event, *others: Watchers) -> AsyncIterator[str]:
-    """Server-sent events: `changed`, and comments that keep the line open."""
+async def page_news(
+    database: Database, stopping: asyncio.Event, *others: Watchers, pause: float = PAUSE_SECONDS
+) -> AsyncIterator[str]:
+    """Server-sent events: `changed`, and comments that keep the line open. What changes within `pause`
+    seconds is told once, at their end."""
     fresh, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def tell(_: str) -> None:
@@ -35,7 +38,7 @@ async def page_news(database: Database, stopping: asyncio.Event, *others: Watche
         while not stopping.is_set():
             changed = await _changed(fresh, LOOK_SECONDS if database.shared else BEAT_SECONDS)
             if changed or database.shared:
-                await asyncio.sleep(QUIET_SECONDS)
+                await asyncio.sleep(pause)
                 fresh.clear()
                 yield "event: changed\ndata: .\n\n"
             else:
