@@ -9,8 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance.held_model import held_model
+from tests.acceptance.test_stopped_text import configure
 from tests.acceptance.test_with_gateway import serving
 from tests.conftest import Colleague
+from tests.typist import typing
 
 
 @pytest.fixture
@@ -72,6 +75,22 @@ def test_the_gateway_says_the_same(fresh: Colleague) -> None:
     before = told()
     with serving(fresh):
         assert told() == before
+
+
+@pytest.mark.parametrize("reasoning", ["off", "on"])
+def test_the_model_is_told_what_is_shown(colleague: Colleague, reasoning: str) -> None:
+    """Also to write its reasoning down, where it has none of its own."""
+    with held_model() as model:
+        configure(colleague, model, reasoning=False)
+        colleague.ok("session", "set", "main", "--reasoning", reasoning)
+        shown = colleague.ok("prompt").out
+        with typing(colleague, "agent", "hi") as person:
+            model.say(0, "<think>Well.</think><final>Hello.</final>")
+            assert person.end() == 0
+        told = model.requests[0]["messages"][0]["content"]
+    before_the_time = [text.split("## Current Date and Time")[0].rstrip() for text in (shown, told)]
+    assert before_the_time[0] == before_the_time[1]
+    assert ("<think>" in shown) == (reasoning == "on")
 
 
 def test_what_cannot_be_shown(fresh: Colleague) -> None:

@@ -179,8 +179,8 @@ class TestOnATerminal:
         assert NOTE in json.dumps(model.requests[1])
 
 
-def configure(colleague: Colleague, model: HeldModel) -> None:
-    entry = {"baseUrl": f"{model.url}/v1", "apiKey": "sk-test", "models": [{"id": "m1"}]}
+def configure(colleague: Colleague, model: HeldModel, **of_model: Any) -> None:
+    entry = {"baseUrl": f"{model.url}/v1", "apiKey": "sk-test", "models": [{"id": "m1", **of_model}]}
     settings: dict[str, Any] = {
         "agents": {"defaults": {"model": "local/m1"}},
         "models": {"providers": {"local": entry | {"api": "openai-completions"}}},

@@ -45,6 +45,7 @@ from colleague.agent.session_profile import AUTO, stay_with, wanted_profile
 from colleague.agent.session_skills import SessionSkills, SkillFinder, keep_snapshot, session_skills
 from colleague.agent.thread_history import ThreadHistory, with_thread_history
 from colleague.agent.tool import Tool
+from colleague.agent.toolbox import Toolbox
 from colleague.agent.tools.apply_patch import ApplyPatchTool
 from colleague.agent.tools.fence import Fence
 from colleague.agent.tools.file_tools import file_tools
@@ -150,23 +151,13 @@ class MainAgent:
         tools = [] if inputs.disable_tools else await self._tools(run, entry, skills)
         toolbox = self._policy(run, entry, turn.origin).toolbox(tools)
         thinking = Thinking.of(self.settings, nearest_level(level) if level else None)
-        sandbox = sandbox_of(self.home, self.settings, run.session_key)
-        made = TurnPrompt(
-            self.settings,
-            entry,
-            turn.now,
-            toolbox.specs,
-            model.name,
-            thinking.level,
+        made = replace(
+            self._prompt(entry, turn.now, skills, toolbox, channel=chat.channel if chat else ""),
+            model=model.name,
+            thinking=thinking.level,
             extra=inputs.extra_system_prompt,
-            skills=skills.snapshot.prompt,
             first=bootstrap is not None,
-            reasoning_tags=_writes_reasoning(model, inputs.reasoning or entry.reasoning_level or "off"),
-            sandbox=sandbox_text(sandbox),
-            own_folder=sandbox is not None and sandbox.has_own_folder,
-            outside=reaches_outside(self.settings, entry.key),
-            channel=chat.channel if chat else "",
-            capabilities=self.chats.can(chat.channel if chat else entry.channel),
+            reasoning_tags=_writes_reasoning(model, inputs.reasoning or entry.reasoning_level),
         )
         spec = RunSpec(
             owner=MAIN_AGENT,
@@ -317,25 +308,42 @@ class MainAgent:
         agent, run = self._of(entry.agent_id), preview_run(entry)
         origin = await self.database.read(lambda tx: origin_of(tx, entry))
         skills = await session_skills(agent._skill_finder, agent.settings, entry)
-        tools = agent._policy(run, entry, origin).toolbox(await agent._tools(run, entry, skills)).specs
+        toolbox = agent._policy(run, entry, origin).toolbox(await agent._tools(run, entry, skills))
         level = nearest_level(entry.thinking_level) if entry.thinking_level else None
-        sandbox = sandbox_of(self.home, agent.settings, entry.key)
-        made = TurnPrompt(
-            agent.settings,
-            entry,
-            await self.database.read(lambda tx: tx.now),
-            tools,
-            agent._model_name(entry),
-            Thinking.of(agent.settings, level).level,
-            skills=skills.snapshot.prompt,
+        made = replace(
+            agent._prompt(entry, await self.database.read(lambda tx: tx.now), skills, toolbox),
+            model=agent._model_name(entry),
+            thinking=Thinking.of(agent.settings, level).level,
             first=BootstrapOnce.of(agent.settings.workspace) is not None,
-            sandbox=sandbox_text(sandbox),
-            own_folder=sandbox is not None and sandbox.has_own_folder,
-            outside=reaches_outside(agent.settings, entry.key),
-            capabilities=self.chats.can(entry.channel),
+            reasoning_tags=_writes_reasoning(agent._model(entry), entry.reasoning_level),
             wanted_mode=mode,
         )
-        return {**with_schemas(made.report, tools), "session": entry.key, "prompt": made.prompt.text}
+        return {**with_schemas(made.report, toolbox.specs), "session": entry.key, "prompt": made.prompt.text}
+
+    def _prompt(
+        self, entry: SessionEntry, now: int, skills: SessionSkills, toolbox: Toolbox, *, channel: str = ""
+    ) -> TurnPrompt:
+        """Of any turn of a session. `channel`: where it is answered, when not on the session's."""
+        sandbox = sandbox_of(self.home, self.settings, entry.key)
+        return TurnPrompt(
+            self.settings,
+            entry,
+            now,
+            toolbox.specs,
+            skills=skills.snapshot.prompt,
+            sandbox=sandbox_text(sandbox),
+            own_folder=sandbox is not None and sandbox.has_own_folder,
+            outside=reaches_outside(self.settings, entry.key),
+            channel=channel,
+            capabilities=self.chats.can(channel or entry.channel),
+        )
+
+    def _model(self, entry: SessionEntry) -> ResolvedModel | None:
+        """None when no model can be used."""
+        try:
+            return resolve_model(self.settings, self.environ, entry.chosen_model, folder=self.home.root)
+        except ColleagueError:
+            return None
 
     def _model_name(self, entry: SessionEntry) -> str:
         """Empty when no model can be used."""
@@ -473,7 +481,7 @@ def _new_report(made: TurnPrompt) -> str | None:
     return json.dumps(with_schemas(report, made.tools), ensure_ascii=False)
 
 
-def _writes_reasoning(model: ResolvedModel, level: str) -> bool:
+def _writes_reasoning(model: ResolvedModel | None, level: str | None) -> bool:
     """Whether reasoning that a person wants to see has to be asked for in words: the settings say that the
     model has none of its own."""
-    return level != "off" and model.reasoning is False
+    return (level or "off") != "off" and model is not None and model.reasoning is False
