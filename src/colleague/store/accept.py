@@ -11,7 +11,7 @@ from colleague.run_document import DryRun
 from colleague.store.activity_lines import tell_accepted
 from colleague.store.dedupe import first_events
 from colleague.store.ids import new_id
-from colleague.store.lanes import head_of, take_places
+from colleague.store.lanes import head_of, lock_lane, take_places
 from colleague.store.notify import wake
 from colleague.store.record import columns_of, record
 from colleague.store.run import RunKind, stored_dry_run
@@ -98,8 +98,10 @@ def accept(tx: Tx, arrival: Arrival) -> Accepted:
 
 
 def accept_all(tx: Tx, arrivals: Sequence[Arrival]) -> list[Accepted]:
-    """Several events in one transaction, in their order. Lanes and dedupe keys are locked in sorted order,
-    so that two requests that share some of them wait for each other instead of meeting head on."""
+    """Several events in one transaction, in their order. Limits, lanes and dedupe keys are locked one kind
+    after the other and in sorted order, so that two requests that share some of them wait for each other
+    instead of meeting head on."""
+    hold_limits(tx, arrivals)
     # before there is an id, so that ids and places have one order
     places = take_places(tx, [None if each.held else each.lane for each in arrivals])
     ids = [new_id() for _ in arrivals]
@@ -183,6 +185,13 @@ def _repeat(tx: Tx, event_id: str) -> Accepted:
     tx.execute(update(events).where(events.c.id == event_id).values(duplicates=events.c.duplicates + 1))
     row = tx.one(select(events.c.run_id).where(events.c.id == event_id))
     return Accepted(event_id, row[0] if row else None, duplicate=True)
+
+
+def hold_limits(tx: Tx, arrivals: Sequence[Arrival]) -> None:
+    """Until the commit nobody else adds to what waits of these triggers, where that is limited."""
+    limited = {f"limit/{each.expert}/{each.trigger}" for each in arrivals if each.max_queued is not None}
+    for each in sorted(limited):
+        lock_lane(tx, each)
 
 
 def is_full(tx: Tx, arrival: Arrival) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from colleague.store.accept import Accepted, Arrival, accept, is_full, skip
+from colleague.store.accept import Accepted, Arrival, accept, hold_limits, is_full, skip
 from colleague.store.sql import delete, func, select, update
 from colleague.store.tables import events, slots, triggers
 from colleague.store.tx import Tx
@@ -82,6 +82,7 @@ def fire_slot(tx: Tx, arrival: Arrival, slot: int) -> Accepted | None:
     A schedule that has caught up with itself is not queued without end: the slot is skipped, visibly."""
     if is_settled(tx, arrival.expert, arrival.trigger, slot):
         return None
+    hold_limits(tx, [arrival])
     if is_full(tx, arrival):
         return skip_slot(tx, arrival, slot, "queue full: earlier runs of this trigger still wait")
     accepted = accept(tx, arrival)

@@ -99,8 +99,20 @@ def test_a_refused_event_leaves_no_row_behind(opener: Opener) -> None:
             await send(database, max_queued=1, dedupe_keys=("m2",))
         assert (await count(database, runs), await count(database, events)) == (1, 1)
         assert (await send(database, dedupe_keys=("m2",))).duplicate is False
-        row = await database.read(lambda tx: tx.one(select(lanes.c.next_seq)))
-        assert row == (3,)
+        own = select(lanes.c.next_seq).where(lanes.c.lane == ARRIVAL.lane)
+        assert await database.read(lambda tx: tx.one(own)) == (3,)
+
+    on(opener, acts)
+
+
+def test_many_at_once_never_exceed_the_limit(opener: Opener) -> None:
+    """Each in a lane of its own, so that no lane makes them wait for each other."""
+
+    async def acts(database: Database, clock: MovableClock) -> None:
+        sent = (send(database, max_queued=5, lane=f"l{number}") for number in range(40))
+        found = await asyncio.gather(*sent, return_exceptions=True)
+        assert sum(isinstance(each, QueueFull) for each in found) == 35
+        assert await count(database, runs) == 5
 
     on(opener, acts)
 
