@@ -33,6 +33,8 @@ SECRET = "a-secret-of-one-hook"  # noqa: S105
 ENVIRON = {"GATEWAY_TOKEN": TOKEN, "HOOK_TOKEN": HOOK_TOKEN, "ORDER_SECRET": SECRET, "PATH": "/usr/bin:/bin"}
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 HOOK_BEARER = {"Authorization": f"Bearer {HOOK_TOKEN}"}
+LEAP_NIGHT = "0 3 29 2 *"
+"""A schedule that comes in the middle of no test."""
 
 TRIGGERS: list[dict[str, Any]] = [
     {"name": "order", "type": "webhook", "process": "work", "dedupe_key": "id", "concurrency": "parallel"},
@@ -47,7 +49,7 @@ TRIGGERS: list[dict[str, Any]] = [
     },
     {"name": "mail", "type": "webhook", "preset": "gmail", "process": "work", "dedupe_key": "message_id"},
     {"name": "told", "type": "channel", "process": "work"},
-    {"name": "nightly", "type": "cron", "expr": "0 3 * * *", "process": "work"},
+    {"name": "nightly", "type": "cron", "expr": LEAP_NIGHT, "process": "work"},
 ]
 BINDINGS: dict[str, Any] = {
     "triggers": {

@@ -10,7 +10,7 @@ import yaml
 
 from tests.integration.experts.package import LEDGER_TOOL, Package, process
 from tests.integration.experts.stage import LEDGER
-from tests.integration.gateway.harness import House, Running
+from tests.integration.gateway.harness import LEAP_NIGHT, House, Running
 
 KEEPER = "keeper"
 NOTES = "state/notes.md"
@@ -33,7 +33,7 @@ def keeper_package(version: str = "1.0.0", append: str = "confirm", name: str = 
             "learning": {"enabled": True, "approval": "confirm"},
             "triggers": [
                 {"name": "order", "type": "webhook", "process": "work", "concurrency": "serial"},
-                {"name": "nightly", "type": "cron", "expr": "0 3 * * *", "process": "work"},
+                {"name": "nightly", "type": "cron", "expr": LEAP_NIGHT, "process": "work"},
             ],
         },
         name=name,
