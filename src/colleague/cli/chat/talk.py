@@ -391,7 +391,7 @@ class Chat:
     async def _stop(self) -> None:
         stopped = await self._service.stop_session(self._key, self._by)
         self._done_here.add(f"stop:{stopped['run_id']}")
-        self._view.line(f"  {stopped_text(stopped)}")
+        self._view.say(f"  {stopped_text(stopped)}")
         self._news.set()
 
     def _do(self, work: Awaitable[None]) -> None:

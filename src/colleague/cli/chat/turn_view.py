@@ -74,7 +74,7 @@ class TurnView(RunView):
         return told[: len(told) - len(rest)] if rest and told.endswith(rest) else told
 
     def _notice(self, text: str) -> None:
-        self.line(text)
+        self._line(text)
 
     def _show_thought(self, lines: Sequence[str]) -> None:
         if lines:
@@ -91,7 +91,7 @@ class TurnView(RunView):
     def _tool_result(self, run: ShownRun, data: dict[str, Any]) -> None:
         matters = data["is_error"] or data.get("status") == "parked"
         if data["call_id"] not in run.ended and (matters or data["operation"] not in QUIET):
-            self.line(self._call_line(data))
+            self._line(self._call_line(data))
             self._tell_result(data)
 
     def _call_line(self, data: dict[str, Any]) -> str:
@@ -106,7 +106,7 @@ class TurnView(RunView):
         return f"  {TICK if status == 'finished' else status} {told}{took}"
 
     def _messages_steered(self, _run: ShownRun, _data: dict[str, Any]) -> None:
-        self.line("  the message is read now")
+        self._line("  the message is read now")
 
     def _speak(self, text: str) -> None:
         for block in self._blocks.add(text):
@@ -114,8 +114,11 @@ class TurnView(RunView):
         self._in_line = bool(self._blocks.rest.strip())
         self._display.under_way(self._blocks.rest)
 
-    def line(self, text: str) -> None:
-        """Below what there is of the answer."""
+    def say(self, text: str) -> None:
+        """A line below what there is of the answer."""
+        self._line(text)
+
+    def _line(self, text: str) -> None:
         self._end_line()
         self._display.line(text)
 
