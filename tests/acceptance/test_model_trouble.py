@@ -275,7 +275,7 @@ def test_a_model_that_says_nothing_is_told_after_ten_seconds(
     provider.answer(NEVER)
     began = time.monotonic()
     with started(colleague, "agent", "hello") as process:
-        process.until(lambda each: "… local/m1 has not answered for 10 s" in "".join(each.err), 40)
+        process.until(lambda each: "… local/m1 has said nothing for 10 s" in "".join(each.err), 40)
         assert time.monotonic() - began >= 10
         assert newest(colleague)["trouble"] is None
         assert process.interrupt()[0] == 130

@@ -99,6 +99,6 @@ class _ModelNews:
     def silence(self, seconds: float) -> None:
         """For watchers only: a slow model is no trouble yet."""
         session, model = self._session, self._model.name
-        text = f"{model} has not answered for {seconds:.0f} s"
+        text = f"{model} has said nothing for {seconds:.0f} s"
         activity.tell("slow model", f"run {short(session.run_id)}: {text}", run=session.run_id, model=model)
         session.tell("message_slow", model=model, seconds=seconds, text=text)

@@ -32,7 +32,7 @@ VARYING = [
     (re.compile(r"\w+, \d+ \w+ \d{4}, \d\d:\d\d \("), "NOW ("),
     (re.compile(r'("(?:seconds|duration_ms)": )\d[\d.]*'), r"\1LENGTH"),
     (re.compile(r"(finished|failed|unknown) after \d+ s"), r"\1"),
-    (re.compile(r"^ +\S+ took \d+ s\n|^.* has not answered for \d+ s\n", re.MULTILINE), ""),
+    (re.compile(r"^ +\S+ took \d+ s\n|^.* has said nothing for \d+ s\n", re.MULTILINE), ""),
     # Whether the run ahead was seen running or only queued is a matter of when one looked.
     (re.compile(r"^ +… stands behind run \S+, which is \w+.*\n", re.MULTILINE), ""),
 ]
