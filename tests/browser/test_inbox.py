@@ -245,6 +245,26 @@ def test_what_is_unfolded_while_the_list_loads_again_is_loaded(inbox: Page, full
     expect(shown.locator("[name='field:line']")).to_be_visible(timeout=MILLISECONDS)
 
 
+def test_a_click_that_began_before_the_list_loads_again_counts(inbox: Page, full: Running) -> None:
+    asked = ask(full)
+    card(inbox, asked).get_by_role("button", name="Approve", exact=True).hover(timeout=MILLISECONDS)
+    inbox.mouse.down()
+    with inbox.expect_response(re.compile("/inbox/items")):
+        later = ask(full)
+    inbox.mouse.up()
+    assert decision(full, asked)["decided_by"] == "operator"
+    expect(card(inbox, later)).to_be_visible(timeout=MILLISECONDS)
+
+
+def test_the_list_loads_again_when_a_press_is_over(inbox: Page, full: Running) -> None:
+    inbox.mouse.move(5, 300)  # beside what can be clicked
+    inbox.mouse.down()
+    with inbox.expect_response(re.compile("/inbox/items")):
+        asked = ask(full)
+    inbox.mouse.up()
+    expect(card(inbox, asked)).to_be_visible(timeout=MILLISECONDS)
+
+
 def test_what_could_not_be_loaded_is_loaded_when_it_is_opened_again(inbox: Page, full: Running) -> None:
     asked = ask(full)
     form, summary = f"{full.url}/inbox/{asked['id']}/edit", card(inbox, asked).get_by_text("Change it first")
@@ -274,10 +294,12 @@ def test_what_another_person_decides_shows_at_once(browser: Browser, inbox: Page
 
 def test_failed_runs_escalations_and_what_is_to_be_read(inbox: Page, full: Running) -> None:
     before = len(full.get("/api/deadletters").json())
-    inbox.get_by_role("button", name="Let it be").first.click()
+    with inbox.expect_navigation(timeout=MILLISECONDS):
+        inbox.get_by_role("button", name="Let it be").first.click()
     full.until(lambda: len(full.get("/api/deadletters").json()) == before - 1)
     unread = full.get("/api/deliveries").json()
-    inbox.locator("article.told").first.get_by_role("button", name="I have read it").click()
+    with inbox.expect_navigation(timeout=MILLISECONDS):
+        inbox.locator("article.told").first.get_by_role("button", name="I have read it").click()
     full.until(lambda: len(full.get("/api/deliveries").json()) == len(unread) - 1)
     inbox.get_by_role("link", name="Correct its inputs first").first.click()
     inbox.get_by_label("message_id").fill("m-2")

@@ -48,10 +48,23 @@ document.addEventListener("htmx:beforeRequest", (event) => {
   if (part.matches("[data-live]") && isWriting(part)) event.preventDefault();
 });
 
+// Nor is what somebody is pressing: a click counts only where it began. The part loads again when it is over.
+const pressing = { now: false, missed: new Set() };
+document.addEventListener("pointerdown", () => { pressing.now = true; }, true);
+for (const end of ["pointerup", "pointercancel"]) {
+  document.addEventListener(end, () => {
+    pressing.now = false;
+    const missed = [...pressing.missed];
+    pressing.missed.clear();
+    setTimeout(() => { for (const part of missed) window.htmx?.trigger(part, "sse:changed"); });
+  }, true);
+}
+
 const before = { focused: "", opened: [], ticked: [], scrolled: [] };
 document.addEventListener("htmx:beforeSwap", (event) => {
   const asked = event.detail.requestConfig?.elt;
-  if (asked?.matches("[data-live]") && isWriting(asked)) event.detail.shouldSwap = false;
+  if (asked?.matches("[data-live]") && (pressing.now || isWriting(asked))) event.detail.shouldSwap = false;
+  if (asked?.matches("[data-live]") && pressing.now) pressing.missed.add(asked);
   const part = event.detail.target;
   if (!part.matches("[data-live]")) return;
   const active = document.activeElement;
