@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.person import MILLISECONDS, person
 from tests.forked import forked_command
 from tests.integration.gateway.harness import BEARER, House
+from tests.integration.mcp.support import free_port
 
 SLOW = "One two three four five six seven eight nine ten eleven twelve."
 WRITES = {"operation": "write", "arguments": {"path": "notes.md", "text": "Call Ada."}}
@@ -73,9 +73,7 @@ class ServedHome:
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedHome]:
     house = House(tmp_path_factory.mktemp("chat") / "home").furnish()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     house.configure(
         gateway={**house.settings["gateway"], "port": port},
         agents={"defaults": {"model": {"primary": "script/play.yaml"}}},

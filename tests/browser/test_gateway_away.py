@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import socket
 import subprocess
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from playwright.sync_api import Browser, expect
 from tests.acceptance.test_serve import start
 from tests.browser.person import MILLISECONDS, person
 from tests.integration.gateway.harness import House
+from tests.integration.mcp.support import free_port
 from tests.waiting_inbox import fill_inbox
 
 
@@ -24,9 +24,7 @@ def listening(house: House, port: int) -> subprocess.Popen[str]:
 
 def test_killed_and_back(browser: Browser, tmp_path: Path) -> None:
     house = House(tmp_path / "home").furnish()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     child = listening(house, port)
     try:
         with person(browser, f"http://127.0.0.1:{port}") as page:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -98,9 +99,12 @@ def zombies() -> list[int]:
 
 
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    """None of those that the system gives to whoever asks for any: it would be somebody else's soon."""
+    while True:
+        port = 15_000 + secrets.randbelow(17_000)
+        with contextlib.suppress(OSError), socket.socket() as found:
+            found.bind(("127.0.0.1", port))
+            return port
 
 
 @contextlib.contextmanager
