@@ -51,7 +51,7 @@ document.addEventListener("htmx:beforeRequest", (event) => {
 // Nor is what somebody is pressing: a click counts only where it began. The part loads again when it is over.
 const pressing = { now: false, missed: new Set() };
 document.addEventListener("pointerdown", () => { pressing.now = true; }, true);
-for (const end of ["pointerup", "pointercancel"]) {
+for (const end of ["pointerup", "pointercancel", "contextmenu"]) { // a menu may swallow the release
   document.addEventListener(end, () => {
     pressing.now = false;
     const missed = [...pressing.missed];
@@ -63,8 +63,9 @@ for (const end of ["pointerup", "pointercancel"]) {
 const before = { focused: "", opened: [], ticked: [], scrolled: [] };
 document.addEventListener("htmx:beforeSwap", (event) => {
   const asked = event.detail.requestConfig?.elt;
-  if (asked?.matches("[data-live]") && (pressing.now || isWriting(asked))) event.detail.shouldSwap = false;
-  if (asked?.matches("[data-live]") && pressing.now) pressing.missed.add(asked);
+  const live = asked?.matches("[data-live]");
+  if (live && pressing.now) pressing.missed.add(asked);
+  if (live && (pressing.now || isWriting(asked))) event.detail.shouldSwap = false;
   const part = event.detail.target;
   if (!part.matches("[data-live]")) return;
   const active = document.activeElement;
