@@ -238,7 +238,8 @@ class Chat:
                     pause = SHORTEST_LOOK
                     continue
                 await self._show_items()
-                self.screen.busy("")
+                if not self._news.is_set():  # else a turn may have begun since the session was looked at
+                    self.screen.busy("")
                 if self._trouble:
                     self.screen.line(f"  {TICK} it answers again", "green")
                 self._trouble = ""
