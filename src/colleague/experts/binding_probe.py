@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import shlex
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 _LISTING_SECONDS = 30.0
 _SETTLING_SECONDS = 0.25
+_LOOK_SECONDS = 0.05
 _MOST_DIFFERENCES = 10
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./:-]{0,127}")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
@@ -65,17 +67,18 @@ async def probe_bindings(
     seconds: float = 60.0,
     tell: Callable[[Probed], None] = lambda _: None,
     skills: BoundSkills = NO_SKILLS_BOUND,
+    settling: float = _SETTLING_SECONDS,
 ) -> list[Probed]:
     """Asks every bound server for its tools, all at once, and compares them with the package's operations.
 
     `name` is the expert's, where it is not its package's. `tell` hears of each server as it is done, which is
     after `seconds` at the latest. A server that is not configured is left to `check_bindings`. `skills` are
-    those that tools are bound to.
+    those that tools are bound to. A server that ends within `settling` seconds after its answer is of no use.
     """
     known = {status.name for status in await servers.status()}
     asked = [server for server in bound_servers(bindings, skills) if server in known]
     answers = await asyncio.gather(*(_probe(servers, server, seconds, tell) for server in asked))
-    probed = await _settled(servers, answers)
+    probed = await _settled(servers, answers, settling)
     for each in probed:
         users = {
             tool: bound
@@ -147,11 +150,17 @@ def _failed(name: str, what: str) -> Probed:
     return Probed(name, "", 0.0, error=f"MCP server {name} {what}", hint=hint)
 
 
-async def _settled(servers: Servers, probed: list[Probed]) -> list[Probed]:
+async def _settled(servers: Servers, probed: list[Probed], seconds: float) -> list[Probed]:
     """A server may answer once and end; it is given the time to."""
-    await asyncio.sleep(_SETTLING_SECONDS if any(each.ok for each in probed) else 0)
-    up = {status.name for status in await servers.status() if status.state == "up"}
+    answered = {each.name for each in probed if each.ok}
+    deadline = time.monotonic() + (seconds if answered else 0)
+    while answered <= (up := await _up(servers)) and time.monotonic() < deadline:
+        await asyncio.sleep(_LOOK_SECONDS)
     return [each if not each.ok or each.name in up else _ended(each) for each in probed]
+
+
+async def _up(servers: Servers) -> set[str]:
+    return {status.name for status in await servers.status() if status.state == "up"}
 
 
 def _ended(probed: Probed) -> Probed:

@@ -269,7 +269,7 @@ def test_a_server_with_a_limit_of_its_own_is_told_of_by_that(desk: Desk) -> None
 
 def test_a_server_that_dies_after_it_listed_its_tools(desk: Desk) -> None:
     desk.shelf(BOTH, "--dies")
-    finding = desk.only()
+    finding = desk.only(settling=120)
     assert finding.code == "server-unreachable"
     assert finding.message == "crm: MCP server shelf ended by itself after it had listed its tools"
     assert finding.hint == "read logs/mcp-shelf.log in the home to see why"
