@@ -208,6 +208,18 @@ def test_doctor_tries_it(colleague: Colleague) -> None:
     assert "apt-get install bubblewrap" in said.out + said.err
 
 
+def test_a_kernel_that_forbids_it_is_no_missing_package(colleague: Colleague, tmp_path: Path) -> None:
+    turn(colleague, run("pwd"), mode="all")
+    forbidden = tmp_path / "bin/bwrap"
+    forbidden.parent.mkdir()
+    forbidden.write_text("#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n")
+    forbidden.chmod(0o755)
+    said = colleague("doctor", PATH=f"{forbidden.parent}:/usr/bin:/bin")
+    assert "bubblewrap make a sandbox: bwrap: No permissions to create new namespace" in said.out
+    assert "kernel.unprivileged_userns_clone=1" in said.out + said.err
+    assert "apt-get" not in said.out + said.err
+
+
 def test_explain_says_what_and_why(colleague: Colleague) -> None:
     turn(colleague, run("pwd"), mode="non-main", workspaceAccess="ro")
     assert "sandbox.mode is non-main, and this is the main session" in colleague.ok("sandbox", "explain").out

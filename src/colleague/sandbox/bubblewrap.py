@@ -18,7 +18,11 @@ from colleague.sandbox.backend import (
 )
 from colleague.sandbox.session_sandbox import SessionSandbox
 
-INSTALL = "install the package bubblewrap (apt-get install bubblewrap), or set sandbox.mode to off"
+INSTALL = "install the package bubblewrap (apt-get install bubblewrap)"
+ALLOW = (
+    "let ordinary users make user namespaces (sysctl kernel.unprivileged_userns_clone=1; on Ubuntu"
+    " kernel.apparmor_restrict_unprivileged_userns=0)"
+)
 _PROGRAMS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _SETTINGS = ("ld.so.cache", "alternatives", "localtime", "ssl", "ca-certificates", "passwd", "group")
 _NETWORK = ("resolv.conf", "hosts", "nsswitch.conf")
@@ -32,7 +36,10 @@ class Bubblewrap:
     """Each command gets a sandbox of its own around the session's folder. The limits hold for a process."""
 
     name = "bubblewrap"
-    cure = INSTALL
+
+    @property
+    def cure(self) -> str:
+        return f"{bubblewrap_cure()}, or set sandbox.mode to off"
 
     def problem(self) -> str:
         return bubblewrap_problem()
@@ -122,3 +129,8 @@ def bubblewrap_problem() -> str:
         return ""
     said = done.stderr.strip().splitlines()
     return f"this machine does not let bubblewrap make a sandbox: {said[-1] if said else done.returncode}"
+
+
+def bubblewrap_cure() -> str:
+    """What a person does when there is a problem."""
+    return ALLOW if shutil.which("bwrap") else INSTALL

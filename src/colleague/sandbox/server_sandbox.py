@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 
 from colleague.errors import ConfigError
 from colleague.sandbox.backend import INSIDE
-from colleague.sandbox.bubblewrap import bubblewrap_problem, isolation
+from colleague.sandbox.bubblewrap import bubblewrap_cure, bubblewrap_problem, isolation
 
 if TYPE_CHECKING:
     from colleague.config.settings import McpSandbox
-
-INSTALL = "apt-get install bubblewrap, or remove the key sandbox: the server then runs unconfined"
 
 
 @dataclass(frozen=True)
@@ -28,7 +26,8 @@ class ServerSandbox:
     def wrapped(self, command: Sequence[str], path: str | None, cwd: Path | None) -> list[str]:
         """The command line to start instead. Raises ConfigError."""
         if problem := bubblewrap_problem():
-            raise ConfigError(f"it is to run in a sandbox, and {problem}", hint=INSTALL)
+            hint = f"{bubblewrap_cure()}, or remove the key sandbox: the server then runs unconfined"
+            raise ConfigError(f"it is to run in a sandbox, and {problem}", hint=hint)
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         options = [
             *isolation(network=self.settings.network),
