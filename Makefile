@@ -1,4 +1,4 @@
-.PHONY: install venv dev browser mcp-servers bubblewrap demo test types suite test-long bench lint format docs site pictures
+.PHONY: install venv dev programs mcp-servers demo test types suite test-long bench lint format docs site pictures
 
 install: venv ## .venv with the colleague command, without the tools for development
 	@echo 'Next: make demo, or type .venv/bin/colleague init'
@@ -27,21 +27,18 @@ test: lint ## everything that must pass before a change lands
 types: dev
 	.venv/bin/mypy
 
-browser: dev
-	@scripts/browser
+programs: dev
+	@scripts/programs
 
 mcp-servers: dev
 	@scripts/mcp-servers
 
-bubblewrap: dev
-	@scripts/bubblewrap
-
 # Collected once before, with what Python and pytest compile kept: else each worker would do that anew.
-suite: browser mcp-servers bubblewrap
+suite: programs mcp-servers
 	@PYTHONDONTWRITEBYTECODE= .venv/bin/pytest --collect-only -qq >/dev/null || true
 	$(PYTEST)
 
-test-long: browser mcp-servers bubblewrap ## the long loops
+test-long: programs mcp-servers ## the long loops
 	COLLEAGUE_LONG=1 $(PYTEST)
 
 # Every benchmark runs, whatever becomes of the others. AgentDojo has an environment of its own; where it cannot be
@@ -58,7 +55,7 @@ format: dev
 site: dev ## the documentation as HTML files, in build/site
 	.venv/bin/python scripts/site.py
 
-pictures: browser ## write docs/images with the browser tests
+pictures: programs ## write docs/images with the browser tests
 	COLLEAGUE_PICTURES=docs/images .venv/bin/pytest -q tests/browser/test_first_visit.py
 
 docs: dev ## write docs/reference from the code

@@ -40,7 +40,7 @@ def chromium() -> str:
         return found
     missing = "libatomic1" if found else "chromium"
     if os.geteuid() == 0:
-        pytest.fail(f"the package {missing} is missing: scripts/browser installs it")
+        pytest.fail(f"the package {missing} is missing: scripts/programs installs it")
     pytest.skip(f"install the package {missing}")
 
 
