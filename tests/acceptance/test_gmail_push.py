@@ -25,10 +25,9 @@ def sales(colleague: Colleague) -> ServedOffice:
 
 
 def mails(sales: ServedOffice) -> list[str]:
-    """Of each run so far the mail it is about."""
-    return sorted(
-        sales.get(f"/api/runs/{each['id']}")["inputs"]["message_id"] for each in sales.get("/api/runs")
-    )
+    """Of each run so far the mail it is about; the schedule of the package may have made others."""
+    found = [sales.get(f"/api/runs/{each['id']}")["inputs"] for each in sales.get("/api/runs")]
+    return sorted(each["message_id"] for each in found if "message_id" in each)
 
 
 def test_each_mail_once_over_pushes_that_come_again_and_out_of_order(sales: ServedOffice) -> None:
@@ -68,7 +67,7 @@ def test_a_mailbox_that_nobody_knows_is_seen_while_it_is_tried_again(sales: Serv
             f"Not looked up yet: event {accepted['event_id'][-8:]} of {SALES}: " in sales.type("status").out
         )
         assert told in sales.type("event", "list").out
-        assert sales.get("/api/runs") == []
+        assert mails(sales) == []
         assert sales.resolved(push("5", 1001))["outcome"] == "completed", "it holds up no other"
 
 

@@ -37,7 +37,7 @@ def clerk(colleague: Colleague, tmp_path: Path) -> Colleague:
     install_expert(home, home.workspace, Source("folder", str(folder)), name=CLERK, progress=lambda _: None)
     (colleague.home / "play.yaml").write_text('{"replies": [{"text": "It is done."}]}')
     settings = {
-        "gateway": {"auth": {"token": "a-gateway-token"}},
+        "gateway": {"port": free_port(), "auth": {"token": "a-gateway-token"}},
         "experts": {"model": "script/play.yaml"},
         "agents": {"defaults": {"model": "script/play.yaml"}},
     }
