@@ -9,7 +9,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Notice:
     """Lines for the person alone; `problem` when something did not work. `goes_to` is where to go on.
-    `passing`: it holds until the next answer."""
+    `passing`: it goes after the next answer."""
 
     lines: Sequence[str] = ()
     problem: bool = False

@@ -7,8 +7,10 @@ const form = document.getElementById("say");
 const box = document.getElementById("text");
 const notice = document.getElementById("notice");
 const kept = place ? `draft ${new URL(place.dataset.events, window.location).pathname}` : "";
+const READING = 4000; // milliseconds: what passes can be read before it goes
 let last = "";
 let sending = "";
+let newestBefore = 0;
 
 function nearEnd() {
   return window.innerHeight + window.scrollY >= document.documentElement.scrollHeight - 160;
@@ -55,6 +57,20 @@ function asks(item) {
   return item.querySelector(".question form") !== null;
 }
 
+function position(item) {
+  return Number(item?.id.slice(5) ?? 0);
+}
+
+function newest() {
+  return position([...items.querySelectorAll(".item:not(.event)")].at(-1));
+}
+
+// What passes goes when something newer was said, which may be there before it, and once it could be read.
+function letPass() {
+  const passing = notice?.querySelector("[data-passing]");
+  if (passing && newest() > newestBefore) window.setTimeout(() => passing.remove(), READING);
+}
+
 function putItem(html) {
   const fresh = fragment(html).firstElementChild;
   const old = document.getElementById(fresh.id);
@@ -66,11 +82,10 @@ function putItem(html) {
     return;
   }
   items.querySelector(".nothing")?.remove();
-  if (!fresh.matches(".event")) notice?.querySelector("[data-passing]")?.remove();
-  const number = (each) => Number(each.id.slice(5));
-  const after = [...items.children].find((each) => number(each) > number(fresh));
+  const after = [...items.children].find((each) => position(each) > position(fresh));
   items.insertBefore(fresh, after ?? null);
   window.htmx?.process(fresh);
+  letPass();
 }
 
 // Questions come and go one by one, so that nothing that somebody writes is lost.
@@ -181,7 +196,12 @@ if (form) {
     toEnd();
   });
 }
-document.body.addEventListener("htmx:afterSwap", (event) => { if (event.detail.target === notice) toEnd(); });
+document.body.addEventListener("htmx:beforeRequest", () => { newestBefore = newest(); });
+document.body.addEventListener("htmx:afterSwap", (event) => {
+  if (event.detail.target !== notice) return;
+  letPass();
+  toEnd();
+});
 document.body.addEventListener("htmx:sendError", () => say("The gateway does not answer. What you wrote is still here; send it again.", true));
 document.body.addEventListener("htmx:responseError", (event) => {
   const told = new DOMParser().parseFromString(event.detail.xhr.responseText, "text/html");
@@ -194,10 +214,11 @@ place?.addEventListener("submit", async (event) => {
   if (!sent.closest(".question")) return;
   event.preventDefault();
   const fields = new URLSearchParams(new FormData(sent, event.submitter));
+  newestBefore = newest();
   try {
     const told = await fetch(sent.action, { method: "POST", body: fields, headers: { "HX-Request": "true" } });
     const text = await told.text();
-    if (told.ok) put(notice, text);
+    if (told.ok) { put(notice, text); letPass(); }
     else say(new DOMParser().parseFromString(text, "text/html").querySelector(".problem")?.textContent ?? "This did not work.", true);
   } catch {
     say("The gateway does not answer, and nothing was decided.", true);
