@@ -34,7 +34,7 @@ class NotFound(ColleagueError):
     code = "not-found"
 
 
-UNSET_CURE = " and start again"
+UNSET_CURE = " in the environment or in the home's .env, and start again"
 """After "set NAME": a process sees only the variables that it was started with."""
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from colleague.files import locked
 
 LOCK_SECONDS = 3.0
+HOME_VARIABLE = "OPENCLAW_STATE_DIR"
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Home:
     @classmethod
     def find(cls, given: Path | None = None) -> Home:
         """The home named on the command line, else OPENCLAW_STATE_DIR, else ~/.openclaw."""
-        named = given or os.environ.get("OPENCLAW_STATE_DIR") or Path.home() / ".openclaw"
+        named = given or os.environ.get(HOME_VARIABLE) or Path.home() / ".openclaw"
         return cls(Path(named).expanduser().absolute())
 
     @property
@@ -32,6 +33,10 @@ class Home:
     @property
     def openclaw_file(self) -> Path:
         return self.root / "openclaw.json"
+
+    @property
+    def env_file(self) -> Path:
+        return self.root / ".env"
 
     @property
     def experts(self) -> Path:

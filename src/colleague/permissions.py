@@ -13,8 +13,8 @@ OTHERS = 0o077
 
 
 def open_to_others(home: Home) -> list[Path]:
-    """The home, its settings, and all of state/, logs/ and experts/ that is not its owner's alone."""
-    single = (home.root, home.settings_file)
+    """The home, its settings and variables, and all of state/, logs/ and experts/ that others may read."""
+    single = (home.root, home.settings_file, home.env_file)
     below = (path for folder in (home.state, home.logs, home.experts) for path in _walk(folder))
     return [path for path in (*single, *below) if _is_open(path)]
 

@@ -19,8 +19,8 @@ FileId = tuple[int, int]
 
 
 def protected_paths(home: Home, settings: Settings) -> tuple[Path, ...]:
-    """The settings files with what they include, and the folders that decide what runs."""
-    files = (home.settings_file, home.openclaw_file, *settings.files)
+    """The settings files with what they include, the variables, and the folders that decide what runs."""
+    files = (home.settings_file, home.openclaw_file, home.env_file, *settings.files)
     return tuple(dict.fromkeys((*_folders(home), *files)))
 
 

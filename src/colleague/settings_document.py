@@ -8,6 +8,8 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
+KeyState = Literal["set", "missing", "not needed", "unknown"]
+
 
 class OfferedModel(TypedDict):
     """A model that can be named. `problem` says why it cannot be asked."""
@@ -15,7 +17,7 @@ class OfferedModel(TypedDict):
     name: str
     default: bool
     origin: str
-    key: str
+    key: KeyState
     key_source: str
     api: str
     context_window: int | None

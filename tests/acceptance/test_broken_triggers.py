@@ -176,3 +176,28 @@ def test_mail_that_its_server_cannot_list(sales: Colleague) -> None:
     assert said.code == 1
     assert "the MCP server 'office' has no operation that lists messages [trigger-mail-lookup]" in said.out
     assert f"colleague expert bind {SALES} email SERVER --operation list_history=TOOL" in said.out
+
+
+def test_doctor_and_lists_say_what_the_gateway_has(sales: Colleague) -> None:
+    """Its key of a model and its variable of a server where the shell has neither, and vice versa."""
+    lab = ("--provider", "openai-compatible", "--base-url", "http://127.0.0.1:9/v1", "--model", "m1")
+    sales.ok("model", "add", "lab", *lab, "--api-key-env", "LAB_KEY", "--default")
+    office = forked_command(str(SERVER), "--database", str(sales.home.parent / "other.sqlite"))
+    sales.ok("mcp", "add", "other", "--env", "KEY=${OTHER_KEY}", "--", *office)
+
+    def found(**environment: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        listed = {each["name"]: each for each in sales.ok("model", "list", "--json", **environment).json}
+        return {each["about"]: each for each in sales("doctor", "--json", **environment).json}, listed
+
+    with serving(sales, LAB_KEY="a-key", OTHER_KEY="x"):
+        checks, models = found()
+        assert models["lab/m1"]["key"] == "set"
+        assert checks["model"]["level"] == checks["MCP server other"]["level"] == "ok"
+        assert checks["MCP server other"]["message"].endswith("tools, in the gateway")
+    with serving(sales):
+        checks, models = found(LAB_KEY="a-key")
+        assert models["lab/m1"]["key"] == "missing"
+        assert checks["model"]["level"] == "error"
+        assert checks["model"]["message"].startswith("the gateway says: models.providers.lab.apiKey")
+    checks, models = found(LAB_KEY="a-key")
+    assert (models["lab/m1"]["key"], checks["model"]["level"]) == ("set", "ok")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 from colleague import __version__
@@ -60,8 +61,10 @@ def test_without_a_gateway_there_is_nothing_to_restart(colleague: Colleague) -> 
 
 
 def test_a_gateway_restarts_after_a_yes_and_goes_on(colleague: Colleague) -> None:
-    """The same process id, another start; what waited is still there, and the next message is answered."""
+    """The same process id, another start that reads `.env` anew; what waited is still there, and the next
+    message is answered."""
     colleague.ok("init")
+    (colleague.home / ".env").write_text("OF_THE_FILE=1\n")
     with serving(colleague):
         assert turn(colleague, "restart").code == 4
         before = json.loads((colleague.home / "state/gateway.json").read_text())
@@ -77,6 +80,7 @@ def test_a_gateway_restarts_after_a_yes_and_goes_on(colleague: Colleague) -> Non
             assert time.monotonic() < deadline
             time.sleep(0.1)
         assert after["pid"] == before["pid"]
+        assert b"OF_THE_FILE" not in Path(f"/proc/{after['pid']}/environ").read_bytes()
         assert "restarts as soon as this turn is over" in last_call(colleague)["result"]["text"]
         colleague.ok("session", "reset", "main")
         assert turn(colleague, "status").code == 0

@@ -13,6 +13,7 @@ from colleague import __version__
 from colleague.cli.examples import EXAMPLES, START, help_text
 from colleague.cli.options import HomeOption
 from colleague.cli.output import say
+from colleague.home import HOME_VARIABLE
 
 PANELS = {
     "Work": ("expert", "chat", "agent", "trigger", "session", "canvas", "prompt", "tool", "skill", "state"),
@@ -118,4 +119,4 @@ def root(
 ) -> None:
     """Run AI experts that never lose work in silence."""
     if home is not None:
-        os.environ["OPENCLAW_STATE_DIR"] = str(home)
+        os.environ[HOME_VARIABLE] = str(home)

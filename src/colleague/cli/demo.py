@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from colleague.cli.options import YesOption
+from colleague.home import HOME_VARIABLE
 
 EXPERT = "radiant-sales-expert"
 MESSAGE = "m-acme-pricing"
@@ -238,7 +239,7 @@ class DemoHome:
         import subprocess
 
         command = [sys.executable, "-m", "colleague", *arguments]
-        environment = os.environ | {"OPENCLAW_STATE_DIR": str(self.root / "home"), SECRET: self.secret}
+        environment = os.environ | {HOME_VARIABLE: str(self.root / "home"), SECRET: self.secret}
         return subprocess.run(command, capture_output=capture, text=True, check=False, env=environment)
 
 

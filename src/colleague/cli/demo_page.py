@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from colleague.cli.demo import EXPERT, SECRET, DemoHome
 from colleague.cli.output import progress, say
 from colleague.errors import ColleagueError
+from colleague.home import HOME_VARIABLE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -110,7 +111,7 @@ class PageDemo(DemoHome):
 
     @property
     def _environ(self) -> dict[str, str]:
-        return os.environ | {"OPENCLAW_STATE_DIR": str(self.root / "home"), SECRET: self.secret}
+        return os.environ | {HOME_VARIABLE: str(self.root / "home"), SECRET: self.secret}
 
     def _address(self, gateway: subprocess.Popen[str]) -> str:
         """With a link that signs in once, so that nobody types a token."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from colleague.config import Settings
     from colleague.experts.expert import Expert
     from colleague.home import Home
+    from colleague.mcp.errors import McpError
+    from colleague.settings_document import OfferedModel
     from colleague.store.tx import Tx
 
 Level = Literal["ok", "warning", "error"]
@@ -84,7 +86,13 @@ async def _collect(given: object, tell: object) -> list[DoctorCheck]:
         settings = load_settings(place)
     except ColleagueError as error:
         return [*found, DoctorCheck("settings", "error", error.message, error.hint)]
-    found += [*_clock(place), *_settings(place, settings), *_web(settings), *_traces(place)]
+    found += [
+        *_variables(place),
+        *_clock(place),
+        *_settings(place, settings),
+        *_web(settings),
+        *_traces(place),
+    ]
     found += [*_sandbox(place, settings), *_plugins(place, settings), *_skills(place, settings)]
     for part in (_database, _model, _servers, _experts, _gateway):
         if callable(tell):
@@ -107,6 +115,18 @@ def _home(home: Home) -> Iterator[DoctorCheck]:
         yield DoctorCheck(
             "disk", "error", f"only {free // 1_000_000} MB are free", "make room; nothing is accepted without"
         )
+
+
+def _variables(home: Home) -> Iterator[DoctorCheck]:
+    """What `.env` adds; it was read when this command began."""
+    from colleague.env_file import overridden, read_env_file
+
+    found = read_env_file(home.env_file)
+    if found:
+        yield DoctorCheck("variables", "ok", f"{len(found)} in {home.env_file}")
+    for name in overridden(found):
+        message = f"{name} is set where this command was started, too, and that counts, not {home.env_file}"
+        yield DoctorCheck("variables", "warning", message, f"unset {name}, if it is the old one")
 
 
 def _permissions(home: Home) -> Iterator[DoctorCheck]:
@@ -332,15 +352,35 @@ async def _model(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]:
     import os
 
     from colleague.agent.models.resolve import resolve_model
-    from colleague.cli.typed import with_home
+    from colleague.cli.gateway_answer import gateway_answer
     from colleague.errors import ColleagueError
 
+    offered = await gateway_answer(home, lambda gateway: gateway.models())
+    if offered is not None:
+        yield _model_at_gateway(home, offered)
+        return
     try:
-        model = resolve_model(settings, os.environ, folder=home.root)
+        yield _usable(resolve_model(settings, os.environ, folder=home.root).name)
     except ColleagueError as error:
         yield DoctorCheck("model", "error", error.message, error.hint)
-        return
-    yield DoctorCheck("model", "ok", f"{model.name} ({with_home('ask it with: colleague model probe')})")
+
+
+def _model_at_gateway(home: Home, offered: Sequence[OfferedModel]) -> DoctorCheck:
+    from colleague.agent.models.resolve import NoModel
+
+    default = next((each for each in offered if each["default"]), None)
+    if default is None:
+        return DoctorCheck("model", "error", f"the gateway says: {NoModel().message}", NoModel().hint)
+    if default["problem"]:
+        cure = f"mend it where colleague serve is started, or in {home.env_file}, and start it again"
+        return DoctorCheck("model", "error", f"the gateway says: {default['problem']}", cure)
+    return _usable(default["name"])
+
+
+def _usable(name: str) -> DoctorCheck:
+    from colleague.cli.typed import with_home
+
+    return DoctorCheck("model", "ok", f"{name} ({with_home('ask it with: colleague model probe')})")
 
 
 async def _servers(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]:
@@ -364,7 +404,7 @@ async def _servers(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]
     changes = {each.name: each.changes for each in found}
     for name, answer in zip(names, answers, strict=True):
         if isinstance(answer, McpError):
-            yield DoctorCheck(f"MCP server {name}", "error", answer.message, answer.hint)
+            yield await _server_at_gateway(home, name, answer)
         elif isinstance(answer, BaseException):
             yield DoctorCheck(f"MCP server {name}", "error", str(answer), f"colleague mcp probe {name}")
         else:
@@ -374,6 +414,16 @@ async def _servers(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]
             for change in changes[name]:
                 message = f"{change}, since you accepted its tools"
                 yield DoctorCheck(f"MCP server {name}", "warning", message, f"colleague mcp accept {name}")
+
+
+async def _server_at_gateway(home: Home, name: str, failure: McpError) -> DoctorCheck:
+    """A server that does not start here may do so in the gateway, which has other variables."""
+    from colleague.cli.gateway_answer import gateway_answer
+
+    probed = await gateway_answer(home, lambda gateway: gateway.probe_server(name))
+    if probed is not None and probed["ok"]:
+        return DoctorCheck(f"MCP server {name}", "ok", f"{len(probed['tools'])} tools, in the gateway")
+    return DoctorCheck(f"MCP server {name}", "error", failure.message, failure.hint)
 
 
 async def _experts(home: Home, settings: Settings) -> AsyncIterator[DoctorCheck]:

@@ -13,15 +13,10 @@ Problems = list[dict[str, str]]
 
 async def problems_at_gateway(home: Home) -> dict[tuple[str, str], Problems] | None:
     """By expert and trigger. None without a gateway, or when it does not answer us."""
-    from colleague.errors import ColleagueError
-    from colleague.runtime.gateway_file import gateway_runs
-    from colleague.runtime.remote_service import RemoteService
+    from colleague.cli.gateway_answer import gateway_answer
 
-    if not gateway_runs(home):
-        return None
-    try:
-        found = await RemoteService(home).triggers()
-    except ColleagueError:
+    found = await gateway_answer(home, lambda gateway: gateway.triggers())
+    if found is None:
         return None
     return {(each["expert"], each["trigger"]): each["problems"] for each in found}
 

@@ -32,12 +32,15 @@ def main() -> NoReturn:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # else it looks into each installed package
     from colleague.cli.app import COMMANDS, GROUPS, build_app
     from colleague.cli.output import say_error, say_failure
-    from colleague.cli.typed import remember, require_home
+    from colleague.cli.typed import home_of, remember, require_home
+    from colleague.env_file import load_env_file
 
     typed = remember(arguments, (*GROUPS, *COMMANDS))
     completing = any(name.endswith("_COMPLETE") for name in os.environ)
     try:
         require_home(typed)
+        if typed.command:
+            load_env_file(home_of(typed))
         app = build_app() if completing else build_app(typed.command, typed.verb)
         code = _run_for_json(app, arguments) if typed.as_json else app(arguments, prog_name="colleague")
     except (ColleagueError, DatabaseUnavailable) as error:
@@ -95,9 +98,6 @@ def _error_texts(error: Exception) -> tuple[str, str]:
 
 
 def _home_root() -> str:
-    from pathlib import Path
+    from colleague.cli.typed import home_of, typed
 
-    from colleague.cli.typed import typed
-    from colleague.home import Home
-
-    return str(Home.find(Path(typed().home) if typed().home else None).root)
+    return str(home_of(typed()).root)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from colleague.agent.models.reply import Reply
     from colleague.agent.models.resolved import ResolvedModel
     from colleague.errors import ColleagueError
+    from colleague.home import Home
+    from colleague.settings_document import OfferedModel
 
 app = typer.Typer(no_args_is_help=True, help="Add, see and try the models.")
 app.add_typer(auth, name="auth")
@@ -33,7 +35,7 @@ def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
     from colleague.home import Home
 
     place = Home.find(home)
-    models = list_models(loaded(place), os.environ, folder=place.root)
+    models = _as_the_gateway_says(place, list_models(loaded(place), os.environ, folder=place.root))
     if as_json:
         say_json([asdict(model) for model in models])
         return
@@ -43,6 +45,24 @@ def list_(home: HomeOption = None, as_json: JsonOption = False) -> None:
             note(f"{model.name}: {model.problem}")
     if not any(model.default for model in models):
         note(f"{NoModel().message}: {NoModel().hint}")
+
+
+def _as_the_gateway_says(home: Home, models: list[ListedModel]) -> list[ListedModel]:
+    """With the keys that the running gateway has, which may be others than those of this shell."""
+    import asyncio
+
+    from colleague.cli.gateway_answer import gateway_answer
+
+    offered = asyncio.run(gateway_answer(home, lambda gateway: gateway.models())) or []
+    known = {each["name"]: each for each in offered}
+    return [_with_key(model, known[model.name]) if model.name in known else model for model in models]
+
+
+def _with_key(model: ListedModel, said: OfferedModel) -> ListedModel:
+    from dataclasses import replace
+
+    key, source = said["key"], said["key_source"]
+    return replace(model, default=said["default"], problem=said["problem"], key=key, key_source=source)
 
 
 def _row(model: ListedModel) -> tuple[str, ...]:
@@ -104,7 +124,7 @@ def add(
     if key:
         note(f"warning: the key stands in {place.settings_file} in plain text")
     if new.variable and not os.environ.get(new.variable):
-        note(f"{new.variable} is not set yet: export {new.variable}=...")
+        note(f"{new.variable} is not set yet: add {new.variable}=... to {place.env_file}, or export it")
     if gateway_runs(place):
         note("The gateway takes it over when it is started again.")
     say_hint(f"Next: colleague model probe {new.full_name}")

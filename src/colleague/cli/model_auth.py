@@ -110,7 +110,7 @@ def add(
     if key:
         note(f"warning: the key stands in {place.settings_file} in plain text")
     if new.variable and not os.environ.get(new.variable):
-        note(f"{new.variable} is not set yet: export {new.variable}=...")
+        note(f"{new.variable} is not set yet: add {new.variable}=... to {place.env_file}, or export it")
     elif problem := _problem_in_gateway(place, new.name):
         note(problem)
 

@@ -46,9 +46,13 @@ def require_home(called: Typed) -> None:
     """A home that was typed and is not there is a slip of the fingers. Raises NotFound."""
     if not called.home or not {called.command, called.verb} & {*_DECIDING, *_LOOKING}:
         return
-    root = Home.find(Path(called.home)).root
+    root = home_of(called).root
     if not root.exists():
         raise NotFound(f"there is no home {root}", hint="correct --home; colleague init makes one there")
+
+
+def home_of(called: Typed) -> Home:
+    return Home.find(Path(called.home) if called.home else None)
 
 
 def typed() -> Typed:

@@ -328,8 +328,8 @@ _DEFAULT_TEXT = """\
 // An openclaw.json beside this file is read first (agents, models, auth, tools, mcp, session, messages,
 // skills, channels) and never written; what stands here wins.
 //
-// Secrets: write "${NAME}" and set the environment variable NAME; the text itself works too, but then this
-// file must be readable by you alone (chmod 600).
+// Secrets: write "${NAME}" and set the variable NAME, in the file .env beside this one or in the environment;
+// the text itself works too, but then this file must be readable by you alone (chmod 600).
 {
   // Agents: what they think with, how long, and how much they may read.
   agents: {

@@ -52,6 +52,8 @@ class LiveSettings:
     on_unenforced: Callable[[bool], None] = lambda _: None
     listeners: list[Callable[[Settings, Held], None]] = field(default_factory=list)
     _stamps: Stamps = ()
+    _variables: FileStamp | None = None
+    """Of `.env` when the process read it."""
     _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @classmethod
@@ -59,9 +61,9 @@ class LiveSettings:
         cls, home: Home, settings: Settings, environ: Mapping[str, str], listening: Listening
     ) -> LiveSettings:
         """Raises ConfigError when these settings would leave the gateway open."""
-        stamps = _stamps(home)
+        stamps, variables = _stamps(home), file_stamp(home.env_file)
         keys = keys_of(home, settings, environ, listening)
-        return cls(home, environ, listening, settings, settings, keys, _stamps=stamps)
+        return cls(home, environ, listening, settings, settings, keys, _stamps=stamps, _variables=variables)
 
     async def run(self, every: float = 2.0) -> None:
         while True:
@@ -97,6 +99,7 @@ class LiveSettings:
         for warning in fresh.warnings[:MOST_WARNINGS]:
             log.warning("%s", warning)
         settings, waiting = effective_settings(self.started, fresh)
+        waiting += [self.home.env_file.name] if file_stamp(self.home.env_file) != self._variables else []
         await self._use(settings)
         self._stamps = stamps
         self.problem = f"start the gateway again for {', '.join(waiting)} to count" if waiting else ""
@@ -135,4 +138,4 @@ def held_text(name: str) -> str:
 
 
 def _stamps(home: Home) -> Stamps:
-    return tuple(file_stamp(file) for file in (home.settings_file, home.openclaw_file))
+    return tuple(file_stamp(file) for file in (home.settings_file, home.openclaw_file, home.env_file))

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from colleague.env_file import environment_before
+
 NO_GATEWAY = "no gateway runs in this process: a person starts one with colleague serve"
 SECONDS_BEFORE = 1.0
 """Until it begins to stop: whoever asked for it is answered first."""
@@ -38,4 +40,5 @@ def execute_again(arguments: Sequence[str] | None = None) -> None:
     kept = [each for each in given if each not in _ONCE]
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execv(sys.executable, [sys.executable, "-m", "colleague", *kept])  # noqa: S606
+    command = [sys.executable, "-m", "colleague", *kept]
+    os.execve(sys.executable, command, environment_before())  # noqa: S606

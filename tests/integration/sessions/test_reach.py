@@ -34,6 +34,7 @@ class TestFiles:
             using("read", "read", path=str(there)),
             using("edit", "change", path=str(there), edits=[{"old": "north", "new": "south"}]),
             using("read", "secret", path=str(tmp_path / "home/colleague.json")),
+            using("read", "variables", path=str(tmp_path / "home/.env")),
             **EVERYWHERE,
         )
 
@@ -47,6 +48,8 @@ class TestFiles:
             await room.work_all()
             assert there.read_text() == "Go south.\n"
             assert "none of your files" in await result(room, "secret")
+            (tmp_path / "home/.env").write_text("KEY=hidden\n")
+            assert "none of your files" in await result(room, "variables")
 
         acting(place, acts)
 

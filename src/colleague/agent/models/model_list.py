@@ -15,9 +15,9 @@ from colleague.agent.models.resolve import NoModel, default_model, full_name, re
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.config import Settings
 from colleague.errors import ColleagueError
+from colleague.settings_document import KeyState
 
 Origin = Literal["settings", "built-in"]
-KeyState = Literal["set", "missing", "not needed", "unknown"]
 
 
 @dataclass(frozen=True)
