@@ -1,4 +1,4 @@
-"""Thread pools whose threads are there from the start."""
+"""Threads that are there before they are needed: a machine may have no more."""
 
 from __future__ import annotations
 
@@ -20,3 +20,9 @@ def started_pool(count: int, name: str) -> ThreadPoolExecutor:
         pool.shutdown(wait=False)
         raise
     return pool
+
+
+def require_thread() -> None:
+    """Raises RuntimeError when no thread can be started. asyncio starts one for each process, which waits for
+    its end, and only after the process: without it that process would be nobody's."""
+    threading.Thread(target=lambda: None, daemon=True).start()

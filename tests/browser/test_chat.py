@@ -109,7 +109,7 @@ NOTICES = """() => {
 
 
 def notice_seconds(page: Page, text: str) -> float:
-    """For how long a notice with that text stood there, since NOTICES was evaluated. It waits until it is gone."""
+    """For how long such a notice stood there, once it is gone. NOTICES is evaluated before."""
     gone = "(text) => { const at = notices.findIndex((each) => each.text.includes(text));"
     gone += " return at >= 0 && at + 1 < notices.length ? notices[at + 1].at - notices[at].at : null; }"
     return float(page.wait_for_function(gone, arg=text).json_value()) / 1000

@@ -23,6 +23,7 @@ from colleague.mcp.launch import Launch
 from colleague.mcp.log import ServerLog
 from colleague.mcp.pid_file import PidFile
 from colleague.mcp.process import MARK, Family, ProcessId, identify
+from colleague.threads import require_thread
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
@@ -101,6 +102,7 @@ class StdioServer:
                 await self._end()
 
     async def _spawn(self) -> Process:
+        require_thread()
         self._log.forget_tail()
         self._log.note(f"starting {self._launch.where}")
         self._records.note(self._launch.name, self._mark)

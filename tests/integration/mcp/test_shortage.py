@@ -77,6 +77,19 @@ def test_a_start_that_fails_for_want_of_something_ends_and_is_made_good(bench: B
     run(bench, work)
 
 
+def test_without_a_thread_no_process_is_begun(bench: Bench) -> None:
+    """It could be waited for by nobody."""
+    bench.stdio("desk", BARE)
+
+    async def work(servers: Servers) -> None:
+        with no_threads(), pytest.raises(ServerDown, match="can't start new thread"):
+            await servers.tools("desk")
+        assert await answered(servers) == "here"
+        assert bench.log("desk").count("starting") == 1
+
+    run(bench, work)
+
+
 def test_a_server_that_dies_then_comes_back_afterwards(bench: Bench) -> None:
     bench.stdio("desk", BARE)
 

@@ -21,6 +21,7 @@ from colleague.agent.commands.order import CommandOrder
 from colleague.agent.commands.output import CommandOutput
 from colleague.errors import ColleagueError
 from colleague.mcp.process import Family, ProcessId, identify
+from colleague.threads import require_thread
 
 MARK = "COLLEAGUE_COMMAND"
 """In the environment of all that a command starts: by it, what got away is found."""
@@ -69,6 +70,7 @@ class RunningCommand:
     async def prepare(self, *, terminal: bool, takes_input: bool) -> None:
         """Starts the supervisor, which waits for its order. What it would run has not begun."""
         self._has_terminal = terminal
+        require_thread()
         reads, self._control = os.pipe()
         self._status, writes = os.pipe()
         output, stdin, stdout = self._streams(terminal, takes_input)
