@@ -24,7 +24,7 @@ SLOW = "One two three four five six seven eight nine ten eleven twelve."
 WRITES = {"operation": "write", "arguments": {"path": "notes.md", "text": "Call Ada."}}
 REPLIES = (
     *({"text": f"Answer {number}.", "thinking": "Hm."} for number in range(1, 20)),
-    {"when": "slowly", "text": SLOW, "pace": 0.4},
+    {"when": "slowly", "text": SLOW, "pace": 1.0},
     {"when": "please write", "calls": [WRITES]},
 )
 
@@ -160,10 +160,11 @@ def test_the_gateway_is_killed_and_comes_back(browser: Browser, served: ServedHo
         served.start()
         expect(page.locator("#lost")).to_be_hidden(timeout=MILLISECONDS)
         page.get_by_role("button", name="Send").click()
-        expect(page.locator("#items")).to_contain_text("Are you there?", timeout=MILLISECONDS)
+        asked = page.locator("#items > article.user", has_text="Are you there?")
+        expect(asked.locator("~ article.assistant").last).to_be_visible(timeout=MILLISECONDS)
         expect(page.locator(".dot")).to_have_count(0, timeout=MILLISECONDS)
-        shown = page.locator("#items > article").count()
-        assert shown == len(served.said()), "everything, and nothing twice"
+        everything = len(served.said())
+        expect(page.locator("#items > article")).to_have_count(everything, timeout=MILLISECONDS)
         expect(page.get_by_text("Once more slowly")).to_have_count(1)
 
 
