@@ -38,7 +38,8 @@ class NoModel(ColleagueError):
         super().__init__(
             "no model configured",
             hint="add one with: colleague model add NAME --provider PROVIDER --default; or set "
-            f"agents.defaults.model.primary, or one of these in the environment: {_VARIABLES}",
+            "agents.defaults.model.primary, or one of these in the environment or in the home's .env: "
+            f"{_VARIABLES}",
         )
 
 
