@@ -16,6 +16,7 @@ from colleague.home import Home
 from colleague.settings_document import DoctorFinding
 
 SECONDS = 120.0
+_CURE = "type it in a terminal"
 
 
 class DoctorFailed(ColleagueError):
@@ -27,17 +28,28 @@ async def run_doctor(home: Home, environ: Mapping[str, str]) -> list[DoctorFindi
     command = (sys.executable, "-m", "colleague", "doctor", "--json", "--home", str(home.root))
     pipe, nothing = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
     child = await asyncio.create_subprocess_exec(
-        *command, stdin=nothing, stdout=pipe, stderr=nothing, env=dict(environ)
+        *command, stdin=nothing, stdout=pipe, stderr=pipe, env=dict(environ)
     )
     try:
         async with asyncio.timeout(SECONDS):
-            written, _ = await child.communicate()
+            written, said = await child.communicate()
         found: list[DoctorFinding] = json.loads(written)
-    except (TimeoutError, ValueError):
-        raise DoctorFailed("colleague doctor gave no answer", hint="type it in a terminal") from None
+    except TimeoutError:
+        raise DoctorFailed(f"colleague doctor gave no answer in {SECONDS:.0f} s", hint=_CURE) from None
+    except ValueError:
+        raise _failure(said) from None
     finally:
         if child.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 child.kill()
             await child.wait()
     return found
+
+
+def _failure(said: bytes) -> DoctorFailed:
+    """What stopped it, from the line that it wrote about it."""
+    try:
+        error = json.loads(said)["error"]
+        return DoctorFailed(error["message"], hint=error["hint"])
+    except (ValueError, LookupError, TypeError):
+        return DoctorFailed("colleague doctor gave no answer", hint=_CURE)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
-from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -20,6 +18,7 @@ from colleague.config.status import require_enforced, without_effect
 from colleague.errors import ColleagueError, UsageError
 from colleague.home import Home
 from colleague.plugins.report import served_channels
+from colleague.runtime.doctor_process import DoctorFailed, run_doctor
 from colleague.runtime.gateway_file import running_gateway
 from colleague.runtime.process_restart import ProcessRestart
 from colleague.session_key import SessionKey
@@ -42,7 +41,6 @@ _DESCRIPTION = (
     "asks a person, then ends what is under way in order and starts again, where everything goes on."
 )
 _ACTIONS = ("status", "doctor", "restart")
-_DOCTOR_SECONDS = 120
 
 
 def gateway_verdict(arguments: dict[str, Any]) -> Verdict:
@@ -108,22 +106,11 @@ class GatewayTool:
         )
 
     async def _doctor(self) -> ToolOutput:
-        """The same check that a person runs, in a process of its own."""
-        line = [sys.executable, "-m", "colleague", "doctor", "--json", "--home", str(self.home.root)]
-        process = await asyncio.create_subprocess_exec(
-            *line, stdin=DEVNULL, stdout=PIPE, stderr=PIPE, env=dict(self.environ)
-        )
         try:
-            async with asyncio.timeout(_DOCTOR_SECONDS):
-                out, err = await process.communicate()
-        except TimeoutError:
-            return refused(UsageError("the check took too long", hint="a person runs: colleague doctor"))
-        finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
-        text = (out or err).decode(errors="replace").strip()
-        return ToolOutput(text, is_error=not out, source="gateway")
+            found = await run_doctor(self.home, self.environ)
+        except DoctorFailed as error:
+            return refused(error)
+        return ToolOutput(json.dumps(found, ensure_ascii=False, indent=1), source="gateway")
 
     async def _status(self) -> ToolOutput:
         running = await asyncio.to_thread(running_gateway, self.home)

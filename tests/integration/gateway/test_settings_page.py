@@ -209,6 +209,15 @@ class TestModelsAndServers:
         assert "Look around again" in shown
         assert "never shown" not in shown
 
+    def test_what_stops_doctor_is_said(self, admin: Browser) -> None:
+        variables = admin.gateway.home.env_file
+        variables.write_text("ONE=1\nno name\n")
+        try:
+            shown = admin.post("/settings").text
+        finally:
+            variables.unlink()
+        assert f"{variables}:2" in shown
+
 
 class TestPeople:
     def test_from_a_link_to_nobody(self, admin: Browser) -> None:
