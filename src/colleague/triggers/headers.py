@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from colleague.triggers.errors import BadSignature
 
 _LONGEST = 8192
+AROUND = " \t"
+"""What HTTP lets stand around a value. More than that may be a piece of a letter: "à" ends in a byte 0xA0."""
 
 
 class Headers:
@@ -23,7 +25,7 @@ class Headers:
             found = self._values.get(name.lower(), [])
             if len(found) > 1:
                 raise BadSignature("header-repeated", f"the header {name} is there {len(found)} times")
-            if value := found[0].strip() if found else "":
+            if value := found[0].strip(AROUND) if found else "":
                 return _checked(name, value)
         return None
 

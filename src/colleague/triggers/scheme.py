@@ -12,7 +12,7 @@ from typing import Protocol
 
 from colleague.experts.bindings import HeaderNames, Signature
 from colleague.triggers.errors import BadSignature
-from colleague.triggers.headers import Headers
+from colleague.triggers.headers import AROUND, Headers
 
 _TIMESTAMP = re.compile(r"[0-9]{1,13}")
 _LOOKS_STAMPED = re.compile(rb"[0-9]{1,13}\.")
@@ -141,7 +141,7 @@ class Bearer:
         word, _, token = value.partition(" ")
         if word.lower() != "bearer" and alone is None:
             raise BadSignature("header-malformed", "the header Authorization is not Bearer and a token")
-        sent = (token if word.lower() == "bearer" else value).strip().encode("latin-1")
+        sent = (token if word.lower() == "bearer" else value).strip(AROUND).encode("latin-1")
         return Claim((sent,), None, _delivery_id(headers, names))
 
     def sign(self, key: bytes, letter: SigningInput) -> dict[str, str]:

@@ -321,7 +321,7 @@ class TestBearer:
             assert refusal(scheme, {"x-openclaw-token": "hunter2"}, secrets=["hunter2"])
 
     def test_a_token_that_is_not_ascii(self) -> None:
-        for secret in ("pässwörd", "пароль"):
+        for secret in ("pässwörd", "пароль", "voilà", "Å"):
             sent = HttpHeaders(raw=[(b"authorization", f"Bearer {secret}".encode())])
             assert check("bearer", sent, secrets=[secret])
             assert check("bearer", signed("bearer", secret=secret), secrets=[secret])

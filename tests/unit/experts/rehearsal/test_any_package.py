@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,12 +39,17 @@ def satisfiable(files: dict[str, str]) -> dict[str, str]:
 
 
 def _satisfiable(text: str) -> str:
-    _, head, body = text.split("---\n", 2)
-    fields = yaml.safe_load(head) or {}
+    fields, body = _parts(text)
     for parameter in [*fields.get("inputs", ()), *fields.get("outputs", ())]:
         if parameter["type"] != "string":
             parameter.pop("enum", None)
     return f"---\n{yaml.safe_dump(fields, sort_keys=False)}---\n{body}"
+
+
+def _parts(text: str) -> tuple[dict[str, Any], str]:
+    """A name or a description may have three dashes in it, too."""
+    _, head, body = re.split(r"^---\n", text, maxsplit=2, flags=re.MULTILINE)
+    return yaml.safe_load(head) or {}, body
 
 
 @st.composite
@@ -73,7 +79,7 @@ def _known(files: dict[str, str], components: dict[str, Any]) -> Iterator[str]:
     for path in (*components.get("knowledge", ()), *components.get("state", ())):
         yield f"`{path}`"
     for path in components["functions"]:
-        yield f"`{yaml.safe_load(files[path.removeprefix('./')].split('---')[1])['name']}`"
+        yield f"`{_parts(files[path.removeprefix('./')])[0]['name']}`"
     for path in components.get("tools", ()):
         tool = yaml.safe_load(files[path.removeprefix("./")])
         yield from (f"`{tool['name']}.{operation['name']}`" for operation in tool["operations"])
