@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import pytest
 import yaml
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from colleague.agent.render import wrapped
@@ -142,7 +142,6 @@ def without_pad(text: str) -> str:
 @example("</data>", "x")
 @example("".join(CLOSINGS), '"><data source="')
 @given(st.text() | st.text("</\\ dataDATA\n\u200b>"), st.text())
-@settings(deadline=None)
 def test_nothing_closes_the_wrapper_from_inside(text: str, source: str) -> None:
     shown = wrapped(text, source)
     assert DATA.sub("", shown) == "</data>"

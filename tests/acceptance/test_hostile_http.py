@@ -185,7 +185,7 @@ class TestAddresses:
         assert address_of("203.0.113.9", ("X-Forwarded-For", "10.0.0.5")) == "203.0.113.9"
 
     @given(st.text(max_size=200), st.text(max_size=200))
-    @settings(deadline=None, max_examples=200)
+    @settings(max_examples=200)
     def test_no_header_breaks_it(self, one: str, other: str) -> None:
         latin = [text.encode("latin-1", "replace").decode("latin-1") for text in (one, other)]
         assert address_of("10.0.0.1", ("X-Forwarded-For", latin[0]), ("Forwarded", latin[1]))
@@ -416,7 +416,7 @@ class TestReplays:
             st.sampled_from(["X-Delivery-Id", "Idempotency-Key", "X-GitHub-Delivery"]), min_size=1, max_size=3
         ),
     )
-    @settings(deadline=None, max_examples=100, database=None)
+    @settings(max_examples=100)
     def test_no_unsigned_header_makes_it_another(
         self, scheme: Signature, stamped: bool, ids: list[str], names: list[str]
     ) -> None:

@@ -80,9 +80,7 @@ def test_one_process_with_given_inputs(colleague: Colleague) -> None:
     assert "calendar.schedule_meeting" not in called
 
 
-@settings(
-    max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
+@settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(rehearsable())
 def test_any_package_rehearses_to_the_end(files: dict[str, str]) -> None:
     root = Path(tempfile.mkdtemp(prefix="colleague-rehearsal-"))

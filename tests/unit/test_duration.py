@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from colleague.duration import Duration, parse_duration, parse_positive_duration
@@ -56,13 +56,11 @@ def test_no_time_at_all_is_refused_where_it_makes_no_sense(text: str) -> None:
 
 
 @given(number=st.integers(1, 999_999_999), unit=st.sampled_from(list(UNITS)))
-@settings(database=None, derandomize=True)
 def test_number_times_unit(number: int, unit: str) -> None:
     assert parse_duration(f"{number}{unit}").seconds == number * UNITS[unit]
 
 
 @given(st.text(max_size=20))
-@settings(database=None, derandomize=True)
 def test_any_text_is_a_duration_or_a_value_error(text: str) -> None:
     try:
         duration = parse_duration(text)

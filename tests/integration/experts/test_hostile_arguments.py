@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_ai.models import Model
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
@@ -89,7 +89,6 @@ def test_of_two_arguments_with_one_name_the_same_one_is_judged_and_sent(tmp_path
 
 
 @given(st.text() | st.recursive(st.none() | st.text(), lambda each: st.lists(each)).map(json.dumps))
-@settings(deadline=None)
 def test_whatever_is_taken_can_be_stored(raw: str) -> None:
     try:
         arguments = checked_arguments(ToolSpec("tool", "", {"type": "object"}), raw)

@@ -322,7 +322,7 @@ HEADER = st.text(
 
 
 class TestAnything:
-    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(
         body=st.binary(max_size=200) | JSON.map(lambda value: json.dumps(value).encode()),
         kind=st.sampled_from(["application/json", "text/plain", "", "application/x-www-form-urlencoded"]),
@@ -336,7 +336,7 @@ class TestAnything:
         )
         assert answer.status_code in (200, 202, 400), answer.text
 
-    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(st.dictionaries(st.sampled_from(["X-Signature", "X-Timestamp", "Idempotency-Key"]), HEADER))
     def test_no_header_breaks_a_signed_hook(self, shared: Running, headers: dict[str, str]) -> None:
         raw = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]

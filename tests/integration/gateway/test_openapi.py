@@ -46,10 +46,8 @@ def sent(shared: Running, operation: Any, mode: GenerationMode, deadline: float)
 
     @settings(
         max_examples=4,
-        deadline=None,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
-        database=None,
     )
     @given(case=operation.as_strategy(generation_mode=mode))
     def keeps(case: Any) -> None:

@@ -62,7 +62,7 @@ def assert_paired(messages: Sequence[Any]) -> None:
 
 
 @given(turns(), st.integers(0, 4000))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_a_cut_parts_no_call_from_its_result_and_keeps_recent_turns_whole(
     made: list[list[Unit]], keep: int
 ) -> None:
@@ -86,7 +86,7 @@ def test_a_cut_parts_no_call_from_its_result_and_keeps_recent_turns_whole(
 
 
 @given(turns(), st.data())
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_whatever_is_missing_each_call_has_a_result(made: list[list[Unit]], data: Any) -> None:
     messages = [message for unit in flat(made) for message in unit.messages]
     kept = [message for message in messages if data.draw(st.booleans())]
@@ -103,7 +103,7 @@ def test_a_transcript_that_ends_with_a_call_is_shown_with_a_sentence() -> None:
 
 
 @given(turns(), st.integers(50, 3000))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_a_record_is_made_short_enough_and_always_in_the_same_way(made: list[list[Unit]], most: int) -> None:
     entries = record_of(flat(made))
     fitted = fitted_record(entries, most)
@@ -132,7 +132,6 @@ VALUES = st.sampled_from(
 
 
 @given(st.lists(VALUES, min_size=1, max_size=8), st.sampled_from(["person", "agent", "call", "result"]))
-@settings(deadline=None)
 def test_values_are_kept_letter_by_letter(values: list[str], origin: Any) -> None:
     said = [SaidText(origin, f"about {value}, please") for value in values]
     kept = str(literals_of(said, "A summary.", Literals(), 1000))
@@ -144,7 +143,6 @@ def test_values_are_kept_letter_by_letter(values: list[str], origin: Any) -> Non
 
 
 @given(st.lists(VALUES, max_size=200), st.integers(0, 60))
-@settings(deadline=None)
 def test_values_never_grow_past_their_limit(values: list[str], most: int) -> None:
     from colleague.agent.context.tokens import text_tokens
 

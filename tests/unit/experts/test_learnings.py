@@ -230,7 +230,7 @@ class TestHostileTexts:
     @given(
         st.lists(st.text(max_size=60) | st.sampled_from(HOSTILE), min_size=5, max_size=5), st.text(min_size=1)
     )
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=30)
     def test_whatever_is_written_is_read(self, texts: list[str], scope: str) -> None:
         title, date, source, observation, correction = texts
         entry = LearningEntry("id 1/<&>", scope, title, date, source, observation, correction, "low")

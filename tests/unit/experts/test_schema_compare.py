@@ -369,7 +369,7 @@ schemas = st.recursive(
 
 
 @given(declared, schemas, st.booleans(), st.booleans())
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 def test_what_is_told_of_an_argument_is_true(ours: Any, theirs: Any, required: bool, closed: bool) -> None:
     """Checked against a validator: a type that is refused is refused with each of its values, and so on."""
     schema: dict[str, Any] = {
@@ -430,7 +430,7 @@ def optional(schema: Any) -> Any:
 
 
 @given(inputs, inputs)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_a_server_that_says_the_same_in_any_way_fits(ours: Any, answer: Any) -> None:
     op = operation(ours, answer)
     assert compare("crm", op, served(ours, answer)) == []
@@ -453,7 +453,7 @@ json_values = st.recursive(
 
 
 @given(inputs, st.dictionaries(words, json_values, max_size=6))
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=250)
 def test_any_json_at_all_can_be_compared_and_is_not_changed(ours: Any, theirs: Any) -> None:
     before = copy.deepcopy(theirs)
     op = operation(ours, ours)

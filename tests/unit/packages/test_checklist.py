@@ -175,7 +175,7 @@ MARKDOWNISH = st.lists(
 
 
 @given(MARKDOWNISH)
-@settings(database=None, derandomize=True, max_examples=500)
+@settings(max_examples=500)
 def test_any_markdown_gives_steps_on_lines_that_have_a_box(body: str) -> None:
     lines = body.split("\n")
     found = steps(body)

@@ -205,7 +205,7 @@ FIELD = st.text("0123456789*/-,#LW?MONJAN ", max_size=8)
 
 
 @given(st.lists(FIELD, min_size=5, max_size=6).map(" ".join))
-@settings(database=None, derandomize=True, max_examples=200, deadline=2000)
+@settings(max_examples=200)
 def test_any_text_is_a_schedule_or_a_value_error(text: str) -> None:
     try:
         cron = parse_cron(text)
@@ -215,7 +215,6 @@ def test_any_text_is_a_schedule_or_a_value_error(text: str) -> None:
 
 
 @given(st.text(max_size=30))
-@settings(database=None, derandomize=True)
 def test_any_text_is_a_zone_or_a_value_error(zone: str) -> None:
     try:
         check_zone(zone)

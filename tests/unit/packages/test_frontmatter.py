@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from colleague.packages.frontmatter import MarkdownDocument, split_frontmatter
@@ -48,7 +48,6 @@ def test_what_never_ends(text: str) -> None:
 
 
 @given(st.text("-. a:\n", max_size=40))
-@settings(database=None, derandomize=True)
 def test_nothing_is_lost(text: str) -> None:
     document = split_frontmatter(text)
     lines = text.split("\n")

@@ -99,7 +99,7 @@ def head(fields: dict[str, Any]) -> str:
 
 
 @given(PARTS, PARTS)
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_nothing_loosens(accepted_parts: dict[str, Any], current_parts: dict[str, Any]) -> None:
     accepted, current = written(accepted_parts), written(current_parts)
     made = limited(current, accepted)
@@ -110,7 +110,7 @@ def test_nothing_loosens(accepted_parts: dict[str, Any], current_parts: dict[str
 
 
 @given(PARTS)
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_what_was_accepted_is_not_limited(parts: dict[str, Any]) -> None:
     package = written(parts)
     assert changes(package, limited(package, package)) == []

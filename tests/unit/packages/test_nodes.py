@@ -342,7 +342,7 @@ YAMLISH = st.text("ab:-[]{}&*!|>'\"%@`#,? \n\t\r\0~<é\u2028\x85\U0001f600", max
 
 
 @given(YAMLISH)
-@settings(database=None, derandomize=True, max_examples=500)
+@settings(max_examples=500)
 def test_any_text_is_a_tree_or_a_node_error(text: str) -> None:
     try:
         node = parse(text, FILE)

@@ -65,7 +65,7 @@ def test_a_very_long_path_is_refused() -> None:
 
 @pytest.mark.filterwarnings("ignore:deprecated string literal syntax")
 @given(st.text("abc.[]0*'\"`|&!@()-:,{} é", max_size=40))
-@settings(database=None, derandomize=True, max_examples=300)
+@settings(max_examples=300)
 def test_any_text_is_a_path_or_a_value_error(text: str) -> None:
     try:
         path = parse_payload_path(text)

@@ -302,9 +302,6 @@ def read(files: dict[str, str], encoding: str, newline: str) -> Reading:
     newline=st.sampled_from(["\n", "\r\n"]),
 )
 @settings(
-    database=None,
-    derandomize=True,
-    deadline=None,
     max_examples=40,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -74,7 +74,7 @@ def test_none_to_be_had(text: object) -> None:
 
 
 @given(st.one_of(st.text(max_size=60), st.text('ab@.<>()"\\,;:[] \n', max_size=60)))
-@settings(database=None, derandomize=True, max_examples=600)
+@settings(max_examples=600)
 def test_any_text_is_one_address_or_none(text: str) -> None:
     address = bare_address(text)
     if address is not None:
@@ -85,7 +85,7 @@ def test_any_text_is_one_address_or_none(text: str) -> None:
 
 
 @given(st.text(max_size=40), st.from_regex(r"[a-z0-9+._-]{1,20}@[a-z0-9-]{1,20}\.[a-z]{2,5}", fullmatch=True))
-@settings(database=None, derandomize=True, max_examples=300)
+@settings(max_examples=300)
 def test_no_quoted_name_hides_the_address(name: str, address: str) -> None:
     quoted = name.replace("\\", "\\\\").replace('"', '\\"')
     assert bare_address(f'"{quoted}" <{address}>') in (address, None)

@@ -60,13 +60,13 @@ VALUES = st.one_of(
 
 
 @given(VALUES, VALUES)
-@settings(database=None, derandomize=True, max_examples=400)
+@settings(max_examples=400)
 def test_no_two_texts_share_one(one: str, other: str) -> None:
     assert (key_text(one) == key_text(other)) == (one == other)
 
 
 @given(st.one_of(VALUES, st.integers(), st.floats(), st.booleans()))
-@settings(database=None, derandomize=True, max_examples=400)
+@settings(max_examples=400)
 def test_every_database_takes_it(value: Any) -> None:
     text = key_text(value)
     if text is None:

@@ -145,7 +145,7 @@ TEXTS = st.text('ab/%"_ \x00', min_size=1, max_size=6)
 
 
 @given(NAMES, TEXTS, NAMES, TEXTS)
-@settings(database=None, derandomize=True, max_examples=300)
+@settings(max_examples=300)
 def test_no_two_keys_share_a_lane(path: str, value: str, other_path: str, other: str) -> None:
     one = lane_of("s", per_key(path), {path: value}).name
     two = lane_of("s", per_key(other_path), {other_path: other}).name

@@ -81,7 +81,7 @@ JSON = st.recursive(
 
 
 @given(JSON)
-@settings(database=None, derandomize=True, max_examples=300)
+@settings(max_examples=300)
 def test_any_json_is_payloads_or_a_refusal(payload: Any) -> None:
     try:
         found = gmail_payloads(payload)

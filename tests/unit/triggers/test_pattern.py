@@ -112,7 +112,7 @@ FLAGS = st.sampled_from(["", "(?i)", "(?m)", "(?s)", "(?ims)"])
 
 
 @given(FLAGS, EXPRESSION, st.lists(st.text("abAB .\n", max_size=8), min_size=1, max_size=4))
-@settings(database=None, derandomize=True, max_examples=500, deadline=None)
+@settings(max_examples=500)
 def test_common_patterns_find_what_python_finds(flags: str, expression: str, texts: list[str]) -> None:
     pattern = parse_pattern(flags + expression)
     for text in texts:
@@ -120,7 +120,7 @@ def test_common_patterns_find_what_python_finds(flags: str, expression: str, tex
 
 
 @given(st.text("ab.*+?{}2,0()[]|^$\\wdZ-:P<>=!#i ", max_size=20) | st.text(max_size=20), st.text(max_size=6))
-@settings(database=None, derandomize=True, max_examples=800, deadline=None)
+@settings(max_examples=800)
 def test_any_text_is_a_pattern_or_a_value_error(expression: str, text: str) -> None:
     try:
         pattern = parse_pattern(expression)

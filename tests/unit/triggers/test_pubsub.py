@@ -106,7 +106,7 @@ SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_
 
 
 @given(st.one_of(st.binary(max_size=60), SCALARS.map(encoded)), SCALARS, SCALARS)
-@settings(database=None, derandomize=True, max_examples=400)
+@settings(max_examples=400)
 def test_anything_is_a_push_or_a_refusal(data: Any, message_id: Any, subscription: Any) -> None:
     text = data if isinstance(data, str) else data.decode("latin-1")
     payload = {"message": {"data": text, "messageId": message_id}, "subscription": subscription}

@@ -66,7 +66,7 @@ MOMENTS = st.integers(0, 365 * 86_400).map(lambda seconds: YEAR + timedelta(seco
 
 class TestSlots:
     @given(EXPRESSIONS, st.sampled_from(ZONES), MOMENTS)
-    @settings(database=None, derandomize=True, max_examples=100, deadline=None)
+    @settings(max_examples=100)
     def test_they_are_cronsims(self, expression: str, zone: str, start: datetime) -> None:
         end = YEAR + timedelta(days=365)
         times = (each.timestamp() for each in CronSim(expression, start.astimezone(ZoneInfo(zone))))
@@ -93,7 +93,7 @@ class TestSlots:
         assert len(found) > 11
 
     @given(EXPRESSIONS, st.sampled_from(ZONES), MOMENTS, st.integers(0, 3 * DAY))
-    @settings(database=None, derandomize=True, max_examples=150, deadline=None)
+    @settings(max_examples=150)
     def test_it_does_not_matter_where_one_begins(
         self, expression: str, zone: str, start: datetime, offset: int
     ) -> None:
@@ -270,7 +270,7 @@ class TestDue:
         st.sampled_from(["once", "all", "skip"]),
         st.sampled_from(["1s", "10m", "1h", "1d", "30d"]),
     )
-    @settings(database=None, derandomize=True, max_examples=120, deadline=None)
+    @settings(max_examples=120)
     def test_every_slot_has_exactly_one_fate(
         self, expression: str, zone: str, start: datetime, asleep: int, name: CatchUpPolicy, window: str
     ) -> None:

@@ -124,7 +124,7 @@ class TestStandardWebhooks:
         st.text(max_size=40),
         st.from_regex(r"[\w-]{1,20}", fullmatch=True),
     )
-    @settings(database=None, derandomize=True, max_examples=100, deadline=None)
+    @settings(max_examples=100)
     def test_the_library_accepts_what_we_sign(self, key: bytes, text: str, name: str) -> None:
         name = name.encode("ascii", "ignore").decode() or "id"
         body, now = json.dumps({"text": text}).encode(), time.time_ns() // 1_000_000
@@ -133,7 +133,7 @@ class TestStandardWebhooks:
             assert Webhook(secret).verify(body, headers) == {"text": text}
 
     @given(st.binary(min_size=1, max_size=64), st.text(st.characters(codec="utf-8"), max_size=40))
-    @settings(database=None, derandomize=True, max_examples=100, deadline=None)
+    @settings(max_examples=100)
     def test_we_accept_what_the_library_signs(self, key: bytes, text: str) -> None:
         moment = datetime.fromtimestamp(NOW / 1000, UTC)
         for secret in ("whsec_" + base64.b64encode(key).decode(), base64.b64encode(key).decode().rstrip("=")):
@@ -380,7 +380,7 @@ class TestHostileHeaders:
         ),
         st.binary(max_size=20),
     )
-    @settings(database=None, derandomize=True, max_examples=400)
+    @settings(max_examples=400)
     def test_nothing_but_a_refusal_ever_comes_of_it(
         self, scheme: Signature, headers: dict[str, str], body: bytes
     ) -> None:
@@ -415,7 +415,7 @@ NAMES = HeaderNames("X-Sig", "X-When", "X-Which")
     st.sampled_from([HeaderNames(), NAMES, HeaderNames(signature="X-Sig")]),
     st.integers(-WINDOW + 1000, WINDOW),
 )
-@settings(database=None, derandomize=True, max_examples=250)
+@settings(max_examples=250)
 def test_whatever_is_signed_is_accepted_and_nothing_next_to_it(
     scheme: Signature, secret: str, body: bytes, names: HeaderNames, offset: int
 ) -> None:

@@ -130,9 +130,6 @@ def rehearse(package: Package, process: Process, faults: list[bool]) -> Stage:
 
 @given(files=rehearsable(), faults=FAULTS)
 @settings(
-    database=None,
-    derandomize=True,
-    deadline=None,
     max_examples=14,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

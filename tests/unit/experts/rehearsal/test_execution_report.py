@@ -293,7 +293,7 @@ STEPS = st.fixed_dictionaries(
 
 
 @given(calls=st.lists(CALLS, max_size=5), steps=st.lists(STEPS, max_size=3), outputs=ANYTHING)
-@settings(database=None, derandomize=True, deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_any_document_gives_a_report(calls: list[Any], steps: list[Any], outputs: Any) -> None:
     package = example()
     report = execution_report(

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_ai.messages import (
     ModelMessage,
@@ -125,7 +125,6 @@ DOCUMENTS = st.recursive(
 
 
 @given(DOCUMENTS)
-@settings(database=None, derandomize=True, deadline=None)
 def test_the_wrapper_never_changes_a_document(document: Any) -> None:
     assert made(wrapped(json.dumps(document), "mcp:a/b")).document == document
 

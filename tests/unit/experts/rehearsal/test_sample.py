@@ -310,7 +310,7 @@ def grown(part: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 @given(
     schema=st.recursive(BASE, grown, max_leaves=8), shared=BASE.filter(lambda each: "$ref" not in str(each))
 )
-@settings(database=None, derandomize=True, deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_any_schema_that_can_be_met_is_met(schema: Any, shared: Any) -> None:
     document = {"$defs": {"shared": shared}, "allOf": [schema]}
     jsonschema_rs.validator_for(document).validate(sample(document, "thing"))

@@ -228,7 +228,7 @@ SCHEMAS = [
     names=st.lists(st.sampled_from(["id", "deal_id", "email", "stage", "from", "to", ""]), unique=True),
     parts=st.lists(st.sampled_from(SCHEMAS), min_size=7, max_size=7),
 )
-@settings(database=None, derandomize=True, deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_whatever_is_known_the_arguments_fit(
     documents: list[Any], inputs: Any, names: list[str], parts: list[Any]
 ) -> None:
