@@ -33,6 +33,10 @@ PAYLOADS = (
     "\u202egpj.exe",
 )
 UNFOLD = "() => document.querySelectorAll('details').forEach(each => (each.open = true))"
+WRITE = """() => document.querySelectorAll("[name='field:amount']").forEach(each => {
+    each.value = "-5";
+    each.dispatchEvent(new Event("input", {bubbles: true}));
+})"""
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +128,13 @@ def test_a_question_of_a_server_is_a_form(inbox: Page, full: Running) -> None:
     expect(shown.locator(".check")).to_have_text("", timeout=MILLISECONDS)
     shown.get_by_role("button", name="Send this").click()
     assert '"Oslo"' in decision(full, asked)["answer"]
+
+
+def test_what_was_written_before_the_form_was_ready_is_checked(inbox: Page, full: Running) -> None:
+    shown = card(inbox, waiting(full, "confirm"))
+    inbox.evaluate(f"document.addEventListener('htmx:afterSwap', {WRITE})")
+    shown.get_by_text("Change it first").click(timeout=MILLISECONDS)
+    expect(shown.get_by_text("less than the minimum of 1")).to_be_visible(timeout=MILLISECONDS)
 
 
 def test_fields_are_checked_as_somebody_types(inbox: Page, full: Running) -> None:

@@ -83,8 +83,9 @@ def _templates() -> Environment:
 def _checks(each: ApprovalDocument, field: ReadableField) -> Markup:
     """The attributes of a field of a form that is checked while somebody types."""
     return Markup(
-        'hx-post="/inbox/{}/check" hx-trigger="input changed delay:300ms" hx-include="closest form" '
-        'hx-target="next .check" hx-swap="textContent" hx-sync="this:replace" hx-vals="{}"'
+        'hx-post="/inbox/{}/check" hx-trigger="input changed delay:300ms, check" '
+        'hx-include="closest form" hx-target="next .check" hx-swap="textContent" '
+        'hx-sync="this:replace" hx-vals="{}"'
     ).format(each["id"], json.dumps({"checked": field.name}))
 
 

@@ -101,3 +101,10 @@ function loadUnfolded(part) {
 }
 document.addEventListener("toggle", (event) => loadUnfolded(event.target), true);
 document.addEventListener("htmx:load", (event) => loadUnfolded(event.target));
+
+// What somebody wrote before htmx knew the field is checked, too.
+document.addEventListener("htmx:load", (event) => {
+  for (const field of event.target.querySelectorAll("[name^='field:'][hx-post]")) {
+    if (isTouched(field)) window.htmx?.trigger(field, "check");
+  }
+});
