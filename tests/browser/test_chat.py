@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import httpx2
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import APIResponse, Browser, Page, Route, expect
 
 from tests.browser.person import MILLISECONDS, person
 from tests.forked import forked_command
@@ -108,6 +108,17 @@ NOTICES = """() => {
 }"""
 
 
+TELL_RELOADS = """(() => {
+    const listen = EventSource.prototype.addEventListener;
+    EventSource.prototype.addEventListener = function (kind, take) {
+        listen.call(this, kind, (event) => {
+            if (kind === "reload") sessionStorage.setItem("reload", "told");
+            take(event);
+        });
+    };
+})()"""
+
+
 def notice_seconds(page: Page, text: str) -> float:
     """For how long such a notice stood there, once it is gone. NOTICES is evaluated before."""
     gone = "(text) => { const at = notices.findIndex((each) => each.text.includes(text));"
@@ -128,6 +139,34 @@ def test_an_answer_as_it_comes_and_a_word_meanwhile(browser: Browser, served: Se
         expect(page.locator("#live")).to_be_empty(timeout=MILLISECONDS)
         expect(page.get_by_text(SLOW)).to_have_count(1)
         expect(page.get_by_text("And stop at twelve")).to_have_count(1)
+
+
+def test_enter_counts_before_the_page_is_ready(browser: Browser, served: ServedHome) -> None:
+    with opened(browser, served) as page:
+        held: list[Route] = []
+        page.route("**/chat.js*", lambda route: held.append(route))
+        page.goto("/chat", wait_until="commit")
+        say(page, "An early word")
+        expect(page.get_by_label("Message", exact=True)).to_have_value("An early word")
+        page.wait_for_function("() => document.readyState === 'interactive'")
+        held[0].continue_()
+        expect(page.get_by_label("Message", exact=True)).to_be_empty()
+        expect(page.locator("#items > article.user", has_text="An early word")).to_have_count(1)
+
+
+def test_a_conversation_that_begins_anew_gives_nothing_back(browser: Browser, served: ServedHome) -> None:
+    """The page is told to load again before the answer to the command has come."""
+    with opened(browser, served) as page:
+        held: list[tuple[Route, APIResponse]] = []
+        page.route("**/messages", lambda route: held.append((route, route.fetch())))
+        page.add_init_script(TELL_RELOADS)
+        page.reload()
+        say(page, "/new")
+        page.wait_for_function("() => sessionStorage.getItem('reload')")
+        [(route, answer)] = held
+        route.fulfill(response=answer)
+        expect(page.get_by_text("Nothing was said here yet.")).to_be_visible()
+        expect(page.get_by_label("Message", exact=True)).to_be_empty()
 
 
 def test_a_question_is_decided_where_it_is_asked(browser: Browser, served: ServedHome) -> None:

@@ -196,6 +196,7 @@ def begin_transcript(tx: Tx, key: str, by: str, *, closes: bool = False) -> Arch
     _tell_ended(tx, key, entry.id, by)
     if not closes:
         _tell_begun(tx, key, fresh)
+    tx.tell_changed(key)
     return archive
 
 

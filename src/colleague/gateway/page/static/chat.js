@@ -10,6 +10,8 @@ const kept = place ? `draft ${new URL(place.dataset.events, window.location).pat
 const READING = 4000; // milliseconds: what passes can be read before it goes
 let last = "";
 let sending = "";
+let atSending = false;
+let outdated = false;
 let newestBefore = 0;
 
 function nearEnd() {
@@ -107,8 +109,13 @@ const PARTS = {
   state: (html) => put(document.getElementById("state"), html),
   tree: (html) => put(document.getElementById("tree"), html),
   questions: putQuestions,
-  reload: () => window.location.assign(window.location.pathname),
+  reload: () => { outdated = true; reload(); },
 };
+
+// Not before the answer to what was just sent: else it would come back as a draft.
+function reload() {
+  if (outdated && !atSending) window.location.assign(window.location.pathname);
+}
 
 function listen(wait) {
   const address = new URL(place.dataset.events, window.location);
@@ -166,12 +173,7 @@ localTimes(document);
 if (place) listen(1000);
 if (place && !window.location.hash) toEnd();
 
-if (form) {
-  box.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-    event.preventDefault();
-    form.requestSubmit();
-  });
+function attend() {
   box.addEventListener("input", () => { offer(); keepDraft(); });
   if (!box.value) box.value = window.sessionStorage.getItem(kept) ?? "";
   box.addEventListener("paste", (event) => {
@@ -180,12 +182,12 @@ if (form) {
     showAttached();
     event.preventDefault();
   });
-  form.classList.add("scripted");
   form.elements.files.addEventListener("change", showAttached);
   form.addEventListener("htmx:beforeRequest", (event) => {
     if (!box.value.trim() && !form.elements.files.files.length) event.preventDefault();
-    else sending = box.value;
+    else { sending = box.value; atSending = true; }
   });
+  form.addEventListener("htmx:afterRequest", () => { atSending = false; reload(); });
   document.body.addEventListener("chat-sent", (event) => {
     box.value = box.value.startsWith(sending) ? box.value.slice(sending.length).trimStart() : box.value;
     keepDraft();
@@ -195,7 +197,11 @@ if (form) {
     offer();
     toEnd();
   });
+  form.classList.add("scripted");
+  if (form.dataset.early) form.requestSubmit();
 }
+// Now htmx, which comes first, is ready, too: what is sent goes by it.
+if (form) document.addEventListener("DOMContentLoaded", attend);
 document.body.addEventListener("htmx:beforeRequest", () => { newestBefore = newest(); });
 document.body.addEventListener("htmx:afterSwap", (event) => {
   if (event.detail.target !== notice) return;
