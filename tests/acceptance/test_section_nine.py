@@ -236,7 +236,7 @@ def test_from_googles_push_to_what_the_owner_reads(colleague: Colleague, package
         assert sales.office.effects == ["update_deal_stage", "create_note"]
         assert sales.office.rows("SELECT count(*) FROM mails WHERE sent = 1") == [(0,)]
         assert "- d-acme: proposal" in (sales.office.workspace(SALES) / "state" / "pipeline.md").read_text()
-        assert not (sales.office.workspace(SALES) / PAD).exists()
+        sales.until(lambda: not (sales.office.workspace(SALES) / PAD).exists())
         [draft] = sales.get("/api/approvals")
         assert (draft["kind"], draft["arguments"]) == ("draft", DRAFT)
 
