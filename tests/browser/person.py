@@ -26,8 +26,8 @@ def person(
     scripts: bool = True,
     **more: Any,
 ) -> Iterator[Page]:
-    """Signed in by the token or by a link, at `path`. What goes wrong in the page fails the test, and so does
-    a request to any other place."""
+    """Signed in by the token or by a link, at `path`, where the scripts are ready. What goes wrong in the
+    page fails the test, and so does a request to any other place."""
     more |= {"viewport": SIZES[size], "base_url": url, "java_script_enabled": scripts}
     with browser.new_context(**more) as context:
         page = context.new_page()
@@ -38,6 +38,7 @@ def person(
             page.get_by_label("Token of the gateway").fill(TOKEN)
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_role("navigation", name="Main")).to_be_visible(timeout=MILLISECONDS)
+        page.wait_for_load_state()
         yield page
         assert problems == []
 
