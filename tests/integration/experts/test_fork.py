@@ -351,7 +351,7 @@ async def test_a_file_that_was_read_and_is_the_same_still_counts_as_read(stage: 
 @on_stage
 async def test_private_text_stays_private(stage: Stage) -> None:
     package = clerk()
-    floor = "The floor price of the blue barge is 4711 crowns."
+    floor = "The floor price of the blue barge is 4711.50 crowns."
     head = {"name": "prices", "type": "private"}
     package.files["knowledge/prices.md"] = markdown(head, f"# Prices\n\n{floor}")
     stage.install(package)
@@ -360,7 +360,7 @@ async def test_private_text_stays_private(stage: Stage) -> None:
     await stage.go_on()
     [mark, *_] = await stage.database.read(lambda tx: steps_of(tx, stage.run_id))
     assert mark.note == floor
-    assert "4711" not in json.dumps(await stage.report())
+    assert "4711.50" not in json.dumps(await stage.report())
 
 
 @on_stage

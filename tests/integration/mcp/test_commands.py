@@ -97,10 +97,10 @@ def test_wrong_usage(mcp: Mcp, arguments: list[str]) -> None:
 def test_a_secret_given_as_it_is_makes_the_file_private(mcp: Mcp) -> None:
     mcp.write({})
     mcp.file.chmod(0o644)
-    said = mcp("add", "desk", "--env", "API_KEY=abc", "--", "y")
+    said = mcp("add", "desk", "--env", "API_KEY=hush", "--", "y")
     assert "API_KEY is now in" in said.err
     assert mcp.file.stat().st_mode & 0o777 == 0o600
-    assert "abc" not in said.out + said.err
+    assert "hush" not in said.out + said.err
 
 
 def test_a_script_given_by_a_relative_path_is_found_from_anywhere(mcp: Mcp) -> None:

@@ -131,9 +131,9 @@ class TestSessions:
         place = house(tmp_path, read, tools=tools, defaults={"sandbox": sandbox})
 
         async def acts(room: Room) -> None:
-            await room.say("the code is 4711", ANN)
+            await room.say("the code is heron", ANN)
             said = await result(room, "look")
-            assert ("4711" in said) is seen
+            assert ("heron" in said) is seen
             assert ("is not visible from here" in said) is not seen
             found = await asyncio.to_thread(explain_sandbox, place.home, room.settings, MAIN, place.environ)
             assert found["sessions"] == ("all" if seen else "tree")
