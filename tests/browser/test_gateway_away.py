@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -34,7 +35,7 @@ def test_killed_and_back(browser: Browser, tmp_path: Path) -> None:
             fill_inbox(house.home)
             child = listening(house, port)
             expect(page.get_by_text("asks before it does")).to_be_visible(timeout=MILLISECONDS)
-            assert page.title().startswith("(")
+            expect(page).to_have_title(re.compile(r"^\("))
             page.locator("[data-kind=confirm]").get_by_role("button", name="Reject").click()
             expect(page.locator("[data-kind=confirm]")).to_have_count(0, timeout=MILLISECONDS)
     finally:

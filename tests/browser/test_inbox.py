@@ -61,6 +61,17 @@ def inbox(operator: Page, full: Running) -> Page:
     return operator
 
 
+@pytest.fixture
+def at_rest(full: Running) -> None:
+    """What was decided before has come to its end, and what that delivers is in the inbox."""
+
+    def is_at_rest() -> bool:
+        status = full.get("/api/status").json()
+        return set(status["runs"]) <= {"waiting"} and status["undelivered"] == 0
+
+    full.until(is_at_rest)
+
+
 def card(page: Page, approval: dict[str, Any]) -> Locator:
     return page.locator(f"#q-{approval['id']}")
 
@@ -193,6 +204,7 @@ NOTED = """() => {
 """A browser that may notify, whose window is behind others; what it shows is kept."""
 
 
+@pytest.mark.usefixtures("at_rest")
 def test_somebody_looks_elsewhere_and_is_notified(inbox: Page, full: Running) -> None:
     inbox.evaluate(NOTED)
     before = int(inbox.locator("[data-total]").get_attribute("data-total") or "")
@@ -303,6 +315,7 @@ def test_what_another_person_decides_shows_at_once(browser: Browser, inbox: Page
         expect(shown.get_by_role("alert")).to_contain_text("was approved by anna already")
 
 
+@pytest.mark.usefixtures("at_rest")
 def test_failed_runs_escalations_and_what_is_to_be_read(inbox: Page, full: Running) -> None:
     before = len(full.get("/api/deadletters").json())
     with inbox.expect_navigation(timeout=MILLISECONDS):
