@@ -473,7 +473,7 @@ def test_no_descriptor_is_left_open(hostile_desk: Desk) -> None:
                 attempt(path)
             except (PathError, OSError):
                 continue
-    assert open_descriptors() == before
+    assert open_descriptors() <= before
 
 
 def test_split_keeps_plain_names() -> None:

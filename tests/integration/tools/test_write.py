@@ -441,8 +441,8 @@ def test_two_owners_share_the_lock_of_a_file(desk: Desk) -> None:
 
 
 def test_nothing_is_left_behind(sqlite_desk: Desk) -> None:
-    before = set(Path("/proc/self/fd").iterdir())
+    before = len(list(Path("/proc/self/fd").iterdir()))
     edit(sqlite_desk, ("Ada", "Eve"))
     edit(sqlite_desk, ("Zzz", "Eve"))
-    assert len(set(Path("/proc/self/fd").iterdir())) == len(before)
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before
     assert names_in(sqlite_desk.file("state")) == ["pipeline.md"]
