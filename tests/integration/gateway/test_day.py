@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import signal
 import socket
 import sys
 import threading
 import time
 from dataclasses import astuple, dataclass
 from pathlib import Path
+
+import psutil
 
 from colleague.clock import MovableClock
 from tests.integration.experts.package import CLERK, LEDGER_TOOL, Package, process, text
@@ -38,15 +38,10 @@ class Belongings:
     def of(cls, gateway: Running) -> Belongings:
         return cls(
             len(list(Path("/proc/self/fd").iterdir())),
-            len(children()),
+            len(psutil.Process().children()),
             len(asyncio.all_tasks(gateway.loop)),
             threading.active_count(),
         )
-
-
-def children() -> list[int]:
-    found = (each.read_text().split() for each in Path("/proc/self/task").glob("*/children"))
-    return [int(pid) for pids in found for pid in pids]
 
 
 def keeper(house: House) -> None:
@@ -97,8 +92,8 @@ def hour(gateway: Running, clock: MovableClock, number: int) -> None:
 
 
 def _kill_the_server() -> None:
-    [server] = [pid for pid in children() if str(LEDGER) in Path(f"/proc/{pid}/cmdline").read_text()]
-    os.kill(server, signal.SIGKILL)
+    [server] = [each for each in psutil.Process().children() if str(LEDGER) in each.cmdline()]
+    server.kill()
 
 
 def at_rest(gateway: Running) -> Belongings:
