@@ -50,7 +50,7 @@ def providing(*answers: Page | Stream) -> Iterator[Provider]:
         loop.call_soon_threadsafe(server.close)
         asyncio.run_coroutine_threadsafe(served.hang_up(), loop).result(10)
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(10)
+        thread.join(120)
         loop.close()
 
 

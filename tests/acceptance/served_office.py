@@ -86,15 +86,15 @@ class ServedOffice:
                 yield
             finally:
                 served.terminate()
-                served.wait(30)
+                served.wait(120)
 
     def get(self, path: str) -> Any:
         headers = {"Authorization": f"Bearer {ENVIRON['GATEWAY_TOKEN']}"}
-        return httpx2.get(self.url + path, headers=headers, timeout=30).json()
+        return httpx2.get(self.url + path, headers=headers, timeout=120).json()
 
     def post(self, path: str, document: Any, **headers: str) -> httpx2.Response:
         given = headers or {"Authorization": f"Bearer {ENVIRON['HOOK_TOKEN']}"}
-        return httpx2.post(self.url + path, json=document, headers=given, timeout=30)
+        return httpx2.post(self.url + path, json=document, headers=given, timeout=120)
 
     def receive(self, sender: str, subject: str = "Hello") -> dict[str, Any]:
         """A mail arrives; the push that tells of it."""

@@ -107,11 +107,13 @@ def served(colleague: Colleague) -> tuple[list[str], Any]:
             assert process.stdout is not None
             lines = [process.stdout.readline(), process.stdout.readline()]
             url = lines[0].split()[3].rstrip(";")
-            found = httpx2.get(f"{url}/api/triggers", headers={"Authorization": "Bearer a-token"}, timeout=30)
+            found = httpx2.get(
+                f"{url}/api/triggers", headers={"Authorization": "Bearer a-token"}, timeout=120
+            )
             return lines, found.json()
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(120)
 
 
 @pytest.mark.parametrize(("value", "code"), [(None, 1), ("", 1), ("hunter2hunter2", 0)])

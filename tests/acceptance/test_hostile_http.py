@@ -63,7 +63,7 @@ def tokenless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 def raw_request(gateway: Running, request: bytes) -> tuple[int, str]:
     """Sends bytes as they are; the status and the code of the refusal, if it is one."""
-    with socket.create_connection(("127.0.0.1", gateway.port), timeout=30) as line:
+    with socket.create_connection(("127.0.0.1", gateway.port), timeout=120) as line:
         line.sendall(request)
         got = b""
         while chunk := line.recv(65536):

@@ -213,9 +213,9 @@ def test_what_would_open_the_gateway_waits_for_a_start(office: Office) -> None:
 
         victim.edit(change)
         until(lambda: "start the gateway again" in victim.log())
-        assert httpx2.get(f"{victim.url}/api/runs", timeout=30).status_code == 401
+        assert httpx2.get(f"{victim.url}/api/runs", timeout=120).status_code == 401
         hook = {"Authorization": "Bearer known-to-the-attacker"}
-        sent = httpx2.post(f"{victim.url}/hooks/{SALES}/new_email", json={}, headers=hook, timeout=30)
+        sent = httpx2.post(f"{victim.url}/hooks/{SALES}/new_email", json={}, headers=hook, timeout=120)
         assert sent.status_code in (401, 404, 409)
         shown = victim.colleague("doctor").out
         names = ["gateway.auth", "hooks.token", "agents.defaults.workspace", "models.providers.evil"]

@@ -204,7 +204,7 @@ def test_no_number_of_interruptions_counts_as_a_crash(colleague: Colleague, prov
             process.until(tries)
             process.child.send_signal(number)
             process.child.send_signal(number)
-            assert process.child.wait(30) == 128 + number
+            assert process.child.wait(120) == 128 + number
         ending = newest(colleague)["id"][-8:]
         command = ("run", "resume", ending)
         assert stalls(colleague) == [0]

@@ -92,7 +92,7 @@ def serving(colleague: Colleague) -> Iterator[str]:
             yield process.stdout.readline().split()[3].rstrip(";")
         finally:
             process.terminate()
-            assert process.wait(30) == 0
+            assert process.wait(120) == 0
 
 
 def test_http_says_the_same_and_stores_nothing(office: Office) -> None:
@@ -112,13 +112,13 @@ def test_http_says_the_same_and_stores_nothing(office: Office) -> None:
         ]
         for path, body, words in asked:
             headers = {"Authorization": f"Bearer {token}"}
-            answer = httpx2.post(f"{url}/api/{path}", json=body, headers=headers, timeout=20)
+            answer = httpx2.post(f"{url}/api/{path}", json=body, headers=headers, timeout=120)
             assert answer.status_code == 409, answer.text
             assert words in answer.json()["error"]["message"]
         assert "no model configured" in colleague("agent", "hello").err
         (colleague.expert() / "bindings.yaml").write_text("tools: [crm\n")
         body = {"task": "Look.", "model": "local/m1"}
-        answer = httpx2.post(f"{url}/api/experts/{SALES}/runs", json=body, headers=headers, timeout=20)
+        answer = httpx2.post(f"{url}/api/experts/{SALES}/runs", json=body, headers=headers, timeout=120)
         assert answer.status_code == 409, answer.text
         assert "bindings.yaml:" in answer.json()["error"]["message"]
     assert stored(colleague.home) == [0, 0]

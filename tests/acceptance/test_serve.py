@@ -32,21 +32,21 @@ class Process:
     line: str
 
     def get(self, path: str) -> Any:
-        return httpx2.get(f"{self.url}{path}", headers=BEARER, timeout=20).json()
+        return httpx2.get(f"{self.url}{path}", headers=BEARER, timeout=120).json()
 
     def hook(self, trigger: str, document: Any) -> httpx2.Response:
         url = f"{self.url}/hooks/{CLERK}/{trigger}"
-        return httpx2.post(url, json=document, headers=HOOK_BEARER, timeout=20)
+        return httpx2.post(url, json=document, headers=HOOK_BEARER, timeout=120)
 
     def ended(self, run_id: str) -> dict[str, Any]:
-        for _ in range(400):
+        for _ in range(2400):
             run: dict[str, Any] = self.get(f"/api/runs/{run_id}")
             if run["status"] == "done":
                 return run
             time.sleep(0.05)
         raise AssertionError(f"run {run_id} never ended: {run}")
 
-    def end(self, number: int = signal.SIGTERM, within: float = 20) -> int:
+    def end(self, number: int = signal.SIGTERM, within: float = 120) -> int:
         self.child.send_signal(number)
         return self.child.wait(within)
 
@@ -97,7 +97,7 @@ def test_what_was_answered_survives_a_kill(house: House) -> None:
     with serving(house) as process:
         told = [process.hook("order", {"id": f"k-{number}"}).json() for number in range(10)]
         process.child.kill()
-        process.child.wait(10)
+        process.child.wait(120)
     assert (house.home.state / "gateway.json").exists()
     with serving(house) as process:
         for each in told:
@@ -157,7 +157,7 @@ def test_a_second_signal_ends_at_once(house: House) -> None:
 def test_a_second_start_is_told_of_the_first(house: House) -> None:
     with serving(house) as process:
         second = start(house)
-        _, told = second.communicate(timeout=30)
+        _, told = second.communicate(timeout=120)
         assert second.returncode == 3
         assert f"pid {json.loads((house.root / 'state' / 'gateway.json').read_text())['pid']}" in told
         assert process.url in told
@@ -166,7 +166,7 @@ def test_a_second_start_is_told_of_the_first(house: House) -> None:
 
 def test_a_worker_of_its_own_needs_a_database_that_is_shared(house: House) -> None:
     child = start(house, "worker")
-    _, told = child.communicate(timeout=30)
+    _, told = child.communicate(timeout=120)
     assert child.returncode == 2
     assert "postgresql" in told
 

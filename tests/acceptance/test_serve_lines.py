@@ -30,7 +30,7 @@ def serving(colleague: Colleague, *options: str, **environment: str) -> Iterator
         gateway.until(lambda each: any("listens on" in line for line in each.out))
         yield gateway
         gateway.child.send_signal(signal.SIGTERM)
-        assert gateway.child.wait(30) == 0
+        assert gateway.child.wait(120) == 0
 
 
 def have_it_done(office: Office) -> None:
@@ -122,7 +122,7 @@ def test_a_gateway_that_nobody_reads_goes_on(colleague: Colleague) -> None:
         for _ in range(3):
             assert colleague("agent", "hello", "--model", model).out == "Hi.\n"
         gateway.terminate()
-        assert gateway.wait(30) == 0
+        assert gateway.wait(120) == 0
 
 
 def test_a_push_that_is_looked_up_is_not_called_held(colleague: Colleague) -> None:

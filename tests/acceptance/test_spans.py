@@ -72,7 +72,7 @@ def collecting() -> Iterator[Collector]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(10)
+        thread.join(120)
 
 
 def about(span: Span) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def serving(colleague: Colleague) -> Iterator[None]:
             yield
         finally:
             served.terminate()
-            served.wait(30)
+            served.wait(120)
 
 
 def listed(colleague: Colleague) -> dict[str, dict[str, object]]:

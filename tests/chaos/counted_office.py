@@ -46,7 +46,7 @@ class CountedOffice:
 
     def begin_anew(self) -> None:
         """As on its first day."""
-        with closing(sqlite3.connect(self.database, timeout=20)) as db:
+        with closing(sqlite3.connect(self.database, timeout=120)) as db:
             self.new.backup(db)
 
 

@@ -53,7 +53,7 @@ class Operator:
     def _happened(self, approval: Approval) -> str | None:
         """What came of it, when the office has a record of it."""
         asked = (approval.operation.partition(".")[2], json.loads(approval.arguments))
-        with closing(sqlite3.connect(self.office, timeout=20)) as db:
+        with closing(sqlite3.connect(self.office, timeout=120)) as db:
             rows = db.execute("SELECT operation, arguments, result FROM ledger").fetchall()
         return next((row[2] for row in rows if (row[0], json.loads(row[1])) == asked), None)
 

@@ -132,7 +132,7 @@ def test_a_model_that_falls_silent_in_its_answer_is_asked_again_and_that_is_said
     async def acts(stage: Stage) -> None:
         silent = Stream(openai_wire.spoken("Let me"), end="stall")
         async with serving(silent, Stream(openai_wire.said("Done."))) as server:
-            stage.run_spec["routes"] = Routes((at(server, idle_seconds=0.3),))
+            stage.run_spec["routes"] = Routes((at(server, idle_seconds=1.0),))
             run = await stage.begin()
         assert (run.outcome, run.narrative, run.attempt) == ("completed", "Done.", 1)
         [again] = [event.data for event in stage.events if event.kind == "message_retry"]

@@ -230,7 +230,7 @@ class Stage:
 
     async def until_written(self, line: str) -> None:
         """Waits until the ledger has seen a line."""
-        for _ in range(2000):
+        for _ in range(12_000):
             if line in self.book:
                 return
             await asyncio.sleep(0.01)

@@ -347,7 +347,7 @@ async def test_killed_between_the_telling_and_the_answer_it_is_told_again_and_go
     stage.play(LAST, {"delay": 30, **DONE})
     await stage.ask()
     async with stage.working():
-        for _ in range(500):
+        for _ in range(6000):
             asked = stage.root / "play.log"
             if asked.exists() and len(asked.read_text().splitlines()) == 2:
                 break

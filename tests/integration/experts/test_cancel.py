@@ -119,7 +119,7 @@ async def test_a_running_run(stage: Stage) -> None:
         assert await end(stage, first)
         second = await stage.ask()
         stage.play(DONE)
-        for _ in range(500):
+        for _ in range(6000):
             if (await stage.current(second)).status == "done":
                 break
             await asyncio.sleep(0.02)
@@ -146,7 +146,7 @@ async def test_an_answer_that_comes_after_all_settles_the_call(stage: Stage) -> 
     async with stage.working():
         await stage.until_written("one ~1")
         assert await end(stage)
-        for _ in range(500):
+        for _ in range(6000):
             [made] = await stage.calls("ledger.append")
             if made.status != "unknown":
                 break

@@ -197,7 +197,7 @@ class House:
         finally:
             if thread.is_alive():
                 stops[0]()
-            thread.join(30)
+            thread.join(120)
         if failures:
             raise failures[0]
         assert not thread.is_alive()

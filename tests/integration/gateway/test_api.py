@@ -207,7 +207,7 @@ class TestEvents:
         watching = threading.Thread(target=lambda: found.extend(self.stream(asking, asked["run_id"])))
         watching.start()
         asking.post(f"/api/approvals/{asked['id']}", {"decision": "approve", "digest": asked["digest"]})
-        watching.join(20)
+        watching.join(120)
         kinds = [kind for kind, _ in found]
         assert kinds[-1] == "run_status"
         assert found[-1][1]["outcome"] == "completed"
@@ -220,7 +220,7 @@ class TestEvents:
             watching = threading.Thread(target=lambda: found.extend(self.stream(gateway, run_id)))
             watching.start()
             gateway.post(f"/api/runs/{run_id}/cancel")
-            watching.join(10)
+            watching.join(120)
             assert found[-1][1]["outcome"] == "cancelled"
 
     def test_a_stream_ends_when_the_gateway_stops(self, house: House) -> None:

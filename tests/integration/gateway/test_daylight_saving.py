@@ -100,7 +100,7 @@ def triggers(case: Case) -> list[dict[str, str]]:
 
 def fired(house: House) -> dict[str, list[int]]:
     """The times of each trigger that have a run."""
-    connection = sqlite3.connect(house.home.database_file, timeout=30)
+    connection = sqlite3.connect(house.home.database_file, timeout=120)
     try:
         found = connection.execute(
             "SELECT slots.trigger_name, slot FROM slots JOIN events ON events.id = event_id "
@@ -138,7 +138,7 @@ def test_each_time_of_the_day_comes_once(name: str, tmp_path: Path) -> None:
 
 def _is_looked_at(house: House) -> bool:
     """From the first look on times count."""
-    connection = sqlite3.connect(house.home.database_file, timeout=30)
+    connection = sqlite3.connect(house.home.database_file, timeout=120)
     try:
         query = "SELECT count(*) FROM triggers WHERE expert = 'timed' AND last_slot IS NOT NULL"
         return bool(connection.execute(query).fetchone()[0] == 3)

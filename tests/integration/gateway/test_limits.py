@@ -29,7 +29,7 @@ def tight(house: House) -> Iterator[Running]:
 
 def raw(gateway: Running, *parts: bytes, pause: float = 0.0) -> tuple[int, dict[str, object]]:
     """Sends bytes as they are; the status and the document of what comes back."""
-    with socket.create_connection(("127.0.0.1", gateway.port), timeout=10) as line:
+    with socket.create_connection(("127.0.0.1", gateway.port), timeout=120) as line:
         for part in parts:
             try:
                 line.sendall(part)
@@ -142,7 +142,7 @@ class TestHeads:
         assert (code, told["error"]["code"]) == (400, "bad-request")  # type: ignore[index]
 
     def test_requests_one_after_another_on_one_line(self, tight: Running) -> None:
-        with socket.create_connection(("127.0.0.1", tight.port), timeout=10) as line:
+        with socket.create_connection(("127.0.0.1", tight.port), timeout=120) as line:
             for _ in range(3):
                 line.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 got = b""

@@ -25,7 +25,7 @@ def house(tmp_path: Path) -> House:
 
 
 def rows(house: House, sql: str) -> list[Any]:
-    connection = sqlite3.connect(house.home.database_file, timeout=30)
+    connection = sqlite3.connect(house.home.database_file, timeout=120)
     try:
         return connection.execute(sql).fetchall()
     finally:

@@ -184,7 +184,7 @@ def test_a_watcher_misses_nothing_while_the_gateway_is_started_again(house: Hous
     with house.open() as gateway:
         gateway.post(f"{MAIN}/messages", {"text": "Missed?"})
         assert ended.wait(120)
-    watcher.join(30)
+    watcher.join(120)
     assert found == ["gateway_lost", "gateway_back", "Missed?"]
 
 

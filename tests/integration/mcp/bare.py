@@ -83,7 +83,7 @@ def say(text: str = "", times: int = 1, **_: Any) -> str:
 
 
 def list_changed(send: Send, **_: Any) -> str:
-    extra.append("extra")
+    extra[:] = ["extra"]
     send({"method": "notifications/tools/list_changed"})
     return "changed"
 

@@ -137,7 +137,7 @@ async def until(condition: Callable[[], object], seconds: float = 120) -> None:
 
 async def until_status(servers: Servers, **wanted: object) -> None:
     """Waits until the first server's status has these values."""
-    for _ in range(500):
+    for _ in range(6000):
         status = (await servers.status())[0]
         if all(getattr(status, key) == value for key, value in wanted.items()):
             return

@@ -221,7 +221,7 @@ def test_a_late_callback_that_fails_harms_nothing(bench: Bench, caplog: pytest.L
 
     async def work(servers: Servers) -> None:
         with pytest.raises(Unknown):
-            await servers.call("desk", "slow", {"seconds": 0.2}, key="", timeout=0.05)
+            await servers.call("desk", "slow", {"seconds": 2.0}, key="", timeout=0.05)
         await until(lambda: "could not be taken" in caplog.text)
         assert (await servers.call("desk", "echo", {"text": "on"}, key="k")).text == "on"
 

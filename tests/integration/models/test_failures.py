@@ -184,7 +184,7 @@ def test_garbage_before_the_first_token(answer: Page | Stream, reason: str) -> N
 
 @pytest.mark.parametrize("events", [[], TEXT])
 def test_silence_is_given_up(events: list[str]) -> None:
-    failure = fail(Stream(events, end="stall"), request=replace(HELLO, stall_seconds=0.1))
+    failure = fail(Stream(events, end="stall"), request=replace(HELLO, stall_seconds=0.5))
     assert (failure.reason, failure.streamed) == ("stalled", bool(events))
     assert "models.providers.local.idleTimeoutSeconds" in failure.hint
 

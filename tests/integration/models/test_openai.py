@@ -202,7 +202,7 @@ def test_cancelling_cancels_the_request_at_the_provider() -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await asyncio.wait_for(server.hung_up.wait(), 5)
+        await asyncio.wait_for(server.hung_up.wait(), 120)
 
     with_server(run, Stream(wire.spoken("Hello"), end="stall"))
 
@@ -215,6 +215,6 @@ def test_cancelling_before_the_first_token() -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await asyncio.wait_for(server.hung_up.wait(), 5)
+        await asyncio.wait_for(server.hung_up.wait(), 120)
 
     with_server(run, Stream([], end="stall"))

@@ -79,7 +79,7 @@ def test_a_provider_that_falls_silent_is_asked_again(events: list[str]) -> None:
     waited, silent = Waited(), Stream(events, end="stall")
 
     async def run(server: WireServer) -> tuple[str, list[str]]:
-        model = at(server, idle_seconds=0.2)
+        model = at(server, idle_seconds=0.5)
         reply = await think_with_retries(model, HELLO, None, waited.patience())
         return reply.text, [wait.failure.reason for wait in waited.told]
 
@@ -89,7 +89,7 @@ def test_a_provider_that_falls_silent_is_asked_again(events: list[str]) -> None:
 def test_one_that_stays_silent_is_given_up() -> None:
     async def run(server: WireServer) -> tuple[str, int]:
         try:
-            await think_with_retries(at(server, idle_seconds=0.2), HELLO, None, Waited().patience())
+            await think_with_retries(at(server, idle_seconds=0.5), HELLO, None, Waited().patience())
         except ModelFailure as failure:
             return failure.reason, len(server.requests)
         raise AssertionError("it answered")

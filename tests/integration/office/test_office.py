@@ -245,7 +245,7 @@ def test_show_and_its_words_for_a_wrong_option(bench: OfficeBench) -> None:
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "office", "--database", str(bench.database), *arguments]
         return subprocess.run(
-            command, cwd=EXAMPLES / "office", capture_output=True, text=True, timeout=30, check=False
+            command, cwd=EXAMPLES / "office", capture_output=True, text=True, timeout=240, check=False
         )
 
     shown = run("--show")

@@ -134,7 +134,7 @@ class Talk:
         """In a session that nobody interrupts: on a busy machine that can happen to all other spawns."""
         key, said = SessionKey.for_chat("test", "dm", "first"), SessionMessage("please spawn twice")
         await self.databases[0].write(lambda tx: send_message(tx, self.settings, key, said))
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(240):
             while not await handed_over(self.databases[0]):
                 await asyncio.sleep(0.02)
 
@@ -199,7 +199,7 @@ class Talk:
             self.approved.add(asked.id)
 
     async def _until_quiet(self) -> None:
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(240):
             while await self.databases[0].read(_unfinished):
                 await asyncio.sleep(0.02)
 
@@ -239,7 +239,7 @@ async def settled(talk: Talk) -> None:
         advancer = Advancer(database, _Assembler(talk, database), Bus(), connections)
         worker = Worker(database, advancer, limit=8)
         working = asyncio.create_task(worker.run())
-        async with asyncio.timeout(90):
+        async with asyncio.timeout(240):
             while await database.read(_at_work):
                 await asyncio.sleep(0.01)
         worker.stop()

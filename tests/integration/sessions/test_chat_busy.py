@@ -52,7 +52,7 @@ def test_a_turn_that_begins_while_the_session_is_looked_at_is_at_work(tmp_path: 
             shown = chat.screen.busy
             chat.screen.busy = lambda label: (labels.append(label), shown(label))[1]  # type: ignore[method-assign]
             talking = asyncio.create_task(chat.talk(MAIN))
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(240):
                 await held.asked.wait()
                 keys.send_text("hello\r")
                 while "thinking" not in labels:

@@ -52,7 +52,7 @@ async def order_then_message(room: Room) -> list[OutboxMessage]:
     sent = await room.send("And the order?", queue_mode="queue")
     assert sent.queued == "queued"
     async with replace(room.host, sender=None).working():
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(240):
             while "Noted." not in [text for _, text in await room.texts()]:
                 await asyncio.sleep(0.02)
     return await room.database.read(lambda tx: outbox_of(tx, str(fired.run_id)))
@@ -106,7 +106,7 @@ def test_a_relayed_result_has_its_turn_before_the_next_message(
 ) -> None:
     async def acts(room: Room) -> None:
         await order_then_message(room)
-        async with replace(room.host, sender=None).working(), asyncio.timeout(60):
+        async with replace(room.host, sender=None).working(), asyncio.timeout(240):
             while len(await room.texts()) < 4:
                 await asyncio.sleep(0.02)
         roles = [role for role, _ in await room.texts()]

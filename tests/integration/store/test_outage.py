@@ -37,7 +37,7 @@ from tests.integration.store.test_worker import at_work, run_of, until
 @contextmanager
 def unwritable(file: Path) -> Iterator[None]:
     """Another program has the file for itself, and every write fails after a moment."""
-    other = sqlite3.connect(file, isolation_level=None, timeout=30)
+    other = sqlite3.connect(file, isolation_level=None, timeout=120)
     other.execute("BEGIN IMMEDIATE")
     yield
     other.execute("ROLLBACK")

@@ -37,7 +37,7 @@ def test_what_comes_after_the_end_is_not_disturbed(opener: Opener) -> None:
         await send(database)
         worker = Worker(database, ends)
         working = asyncio.create_task(worker.run())
-        await asyncio.wait_for(tidied.wait(), 10)
+        await asyncio.wait_for(tidied.wait(), 120)
         worker.stop()
         await working
 
@@ -58,7 +58,7 @@ def test_a_run_that_a_person_cancels_is_left_at_once(opener: Opener) -> None:
         await send(database)
         worker = Worker(database, hangs)
         working = asyncio.create_task(worker.run())
-        await asyncio.wait_for(left.wait(), 10)
+        await asyncio.wait_for(left.wait(), 120)
         worker.stop()
         await working
 

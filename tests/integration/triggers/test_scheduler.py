@@ -116,7 +116,7 @@ class TestOnce:
             desk.employ(cron("* * * * * *", concurrency="parallel"), tick={"max_queued": 1000})
             async with desk.open() as office:
                 ticking = asyncio.create_task(office.scheduler().run())
-                async with asyncio.timeout(60):
+                async with asyncio.timeout(240):
                     while len(await office.slots()) < 4:
                         await asyncio.sleep(0.2)
                 ticking.cancel()

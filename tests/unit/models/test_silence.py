@@ -39,7 +39,7 @@ def test_a_word_begins_the_next_silence() -> None:
         return speaking, told
 
     speaking, told = asyncio.run(go())
-    assert told[len(speaking) :] == [0.1]
+    assert told[len(speaking)] == 0.1
 
 
 def test_nothing_is_told_after_the_end() -> None:
