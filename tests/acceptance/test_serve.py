@@ -39,12 +39,15 @@ class Process:
         return httpx2.post(url, json=document, headers=HOOK_BEARER, timeout=120)
 
     def ended(self, run_id: str) -> dict[str, Any]:
+        return self.until(run_id, "done")
+
+    def until(self, run_id: str, status: str) -> dict[str, Any]:
         for _ in range(2400):
             run: dict[str, Any] = self.get(f"/api/runs/{run_id}")
-            if run["status"] == "done":
+            if run["status"] == status:
                 return run
             time.sleep(0.05)
-        raise AssertionError(f"run {run_id} never ended: {run}")
+        raise AssertionError(f"run {run_id} was never {status}: {run}")
 
     def end(self, number: int = signal.SIGTERM, within: float = 120) -> int:
         self.child.send_signal(number)
@@ -111,7 +114,7 @@ def test_a_stop_lets_what_is_under_way_end(house: House) -> None:
     house.play({"text": "done", "delay": 1.5})
     with serving(house) as process:
         run_id = process.hook("order", {"id": "drain"}).json()["run_id"]
-        time.sleep(1.0)
+        process.until(run_id, "running")
         assert process.end() == 0
     house.play({"text": "never said"})
     with serving(house) as process:
@@ -124,7 +127,7 @@ def test_a_stop_gives_the_rest_back(house: House) -> None:
     with serving(house) as process:
         run_id = process.hook("order", {"id": "long"}).json()["run_id"]
         waiting = process.hook("in_turn", {"id": "a"}).json()["run_id"]
-        time.sleep(1.5)
+        process.until(run_id, "running")
         began = time.monotonic()
         assert process.end() == 0
         assert time.monotonic() - began < 100
@@ -142,10 +145,10 @@ def test_a_stop_gives_the_rest_back(house: House) -> None:
 def test_a_second_signal_ends_at_once(house: House) -> None:
     house.play({"text": "never said", "delay": 120})
     with serving(house) as process:
-        process.hook("order", {"id": "long"})
-        time.sleep(1.0)
+        process.until(process.hook("order", {"id": "long"}).json()["run_id"], "running")
         process.child.send_signal(signal.SIGINT)
-        time.sleep(0.5)
+        while "stopping: nothing new is taken" not in (house.home.logs / "colleague.jsonl").read_text():
+            time.sleep(0.05)
         began = time.monotonic()
         assert process.end(signal.SIGINT) == 1
         assert time.monotonic() - began < 9  # it would have ten to end by itself

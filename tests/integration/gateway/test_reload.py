@@ -160,11 +160,12 @@ class TestServers:
         async def story() -> None:
             async with Servers.of(house.home, self.settings(house, gone=one), dict(house.environ)) as servers:
                 await servers.tools("gone")
-                calling = asyncio.create_task(servers.call("gone", "append", {"line": "slow ~1"}, key="a"))
-                await asyncio.sleep(0.3)
+                calling = asyncio.create_task(servers.call("gone", "append", {"line": "slow ~3"}, key="a"))
+                while not (house.root / "one.txt").exists():
+                    await asyncio.sleep(0.02)
                 servers.reconfigure(self.settings(house))
                 assert [each.name for each in await servers.status()] == ["gone"]
-                assert (await calling).text == "written: slow ~1"
+                assert (await calling).text == "written: slow ~3"
                 assert await servers.status() == []
 
         asyncio.run(story())

@@ -141,8 +141,9 @@ def test_a_caller_that_gives_up_is_cancelled_and_the_answer_is_late(bench: Bench
 
     async def work(servers: Servers) -> None:
         await servers.tools("desk")
-        caller = asyncio.create_task(servers.call("desk", "slow", {"seconds": 0.4}, key="given-up"))
-        await asyncio.sleep(0.1)
+        caller = asyncio.create_task(servers.call("desk", "slow", {"seconds": 2.0}, key="given-up"))
+        await until_status(servers, calls=1)
+        await asyncio.sleep(0.2)
         caller.cancel()
         with pytest.raises(asyncio.CancelledError):
             await caller

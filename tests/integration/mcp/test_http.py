@@ -62,7 +62,7 @@ def test_down_then_up_then_dead_in_a_call_then_up_again(bench: Bench, kind: str)
             assert (status.protocol_version, status.pid) == (remote.version, None)
             assert (await servers.call("remote", "key", {}, key="the-key")).text == "the-key"
             call = asyncio.create_task(servers.call("remote", "slow", {"seconds": 30}, key="k2"))
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(1)
             process.send_signal(signal.SIGKILL)
             with pytest.raises(Unknown, match=r"closed|ended"):
                 await call
