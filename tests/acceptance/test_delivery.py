@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import time
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,11 @@ def told(process: Process, number: str) -> dict[str, Any]:
     """The event of an order, once its run is done and its delivery is where it waits."""
     accepted = process.hook("order", {"id": number}).json()
     process.ended(accepted["run_id"])
-    for _ in range(100):
+    for _ in range(1200):
         event: dict[str, Any] = process.get(f"/api/events/{accepted['event_id']}")
         if event["delivery"]["error"]:
             return event
+        time.sleep(0.1)
     raise AssertionError(event)
 
 
