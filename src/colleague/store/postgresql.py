@@ -1,4 +1,4 @@
-"""PostgreSQL: READ COMMITTED, rows locked before they are read, any number of workers."""
+"""PostgreSQL: rows locked before they are read to be written, reads of one moment, any number of workers."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_BEGIN_READING = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _MIGRATION_LOCK = 4_918_273
 PAUSES = (0.0, 0.05, 0.1, 0.25, 0.5)
 """Seconds before the same is done again."""
@@ -138,9 +139,12 @@ class PostgresDatabase:
         return result
 
     def _read_once(self, work: Callable[[Tx], T]) -> T:
-        """Reading needs no transaction: each statement sees its own moment."""
+        """All statements see the same moment, as on SQLite."""
         with self._connections.use() as connection:
-            return work(Tx(connection.raw, self._clock, postgresql=True))
+            connection.raw.execute(_BEGIN_READING)
+            result = work(Tx(connection.raw, self._clock, postgresql=True))
+            connection.raw.execute("COMMIT")
+        return result
 
 
 def _nowhere(_: str) -> None:

@@ -431,6 +431,31 @@ def test_a_message_is_told_once(opener: Opener) -> None:
     on(opener, acts)
 
 
+def test_a_read_sees_one_moment(opener: Opener) -> None:
+    """What a document says of a run must not have its calls from before and its status from after."""
+
+    async def acts(database: Database, _: MovableClock) -> None:
+        counted, written = threading.Event(), threading.Event()
+
+        def count_twice(tx: Tx) -> tuple[int, int]:
+            def one() -> int:
+                return int(tx.execute(select(func.count()).select_from(events)).scalar_one())
+
+            first = one()
+            counted.set()
+            assert written.wait(120)
+            return first, one()
+
+        reading = asyncio.create_task(database.read(count_twice))
+        await asyncio.to_thread(counted.wait, 120)
+        await send(database)
+        written.set()
+        assert await reading == (0, 0)
+        assert await count(database, events) == 1
+
+    on(opener, acts)
+
+
 def test_text_that_json_columns_refuse_can_be_stored(opener: Opener) -> None:
     async def acts(database: Database, clock: MovableClock) -> None:
         await send(database)
