@@ -192,14 +192,16 @@ def test_a_server_that_keeps_failing_is_waited_for_less_and_less(bench: Bench) -
 
 
 def test_the_wait_doubles_up_to_a_cap_and_is_forgotten_after_a_healthy_while() -> None:
-    backoff = Backoff(Pace(first=1, cap=10, healthy_after=30))
+    backoff = Backoff(Pace(first=100, cap=1000, healthy_after=30))
     waits = []
     for _ in range(6):
         backoff.failed(uptime=0)
         waits.append(backoff.left)
-    assert all(0.7 < wait / due < 1.25 for wait, due in zip(waits, [1, 2, 4, 8, 10, 10], strict=True))
+    assert all(
+        0.7 < wait / due < 1.25 for wait, due in zip(waits, [100, 200, 400, 800, 1000, 1000], strict=True)
+    )
     backoff.failed(uptime=31)
-    assert backoff.left < 1.3
+    assert backoff.left < 125
 
 
 def test_a_call_during_the_respawn_waits_for_it(bench: Bench) -> None:

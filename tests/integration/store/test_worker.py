@@ -122,13 +122,13 @@ def test_a_run_that_waits_to_be_alone_keeps_its_lease(
     opener: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What it waits for may take longer than a lease lasts."""
-    monkeypatch.setattr(lease, "LEASE_MS", 300)
-    monkeypatch.setattr(store_sweep, "GRACE_MS", 50)
+    monkeypatch.setattr(lease, "LEASE_MS", 1500)
+    monkeypatch.setattr(store_sweep, "GRACE_MS", 1000)
     monkeypatch.setattr(store_worker, "SWEEP_SECONDS", 0.1)
 
     async def acts(database: Database, clock: MovableClock) -> None:
         async def long_or_short(taken: Taken) -> None:
-            await asyncio.sleep(1.0 if taken.run.id == long.run_id else 0)
+            await asyncio.sleep(4.0 if taken.run.id == long.run_id else 0)
             assert not taken.poisonous
             await database.write(lambda tx: finish(tx, taken.hold, "completed"))
 
