@@ -15,6 +15,7 @@ from pathlib import Path
 MARK = "COLLEAGUE_MCP_SERVER"
 ASK_SECONDS = 2.0
 KILL_SECONDS = 2.0
+EXEC_SECONDS = 0.5
 _POLL = 0.02
 _PROC = Path("/proc")
 
@@ -68,6 +69,18 @@ def _stat(pid: int) -> _Stat | None:
     return _Stat(process, int(fields[2]), int(fields[3]), zombie=fields[0] in "ZX")
 
 
+def environment_of(process: Path) -> bytes:
+    """The variables of a process, from its folder in /proc. In the moment in which its program starts it has
+    none there, and no arguments either. Raises FileNotFoundError for a thread of the kernel."""
+    deadline = time.monotonic() + EXEC_SECONDS
+    while not (found := process.joinpath("environ").read_bytes()):
+        process.joinpath("exe").readlink()
+        if process.joinpath("cmdline").read_bytes() or time.monotonic() > deadline:
+            return process.joinpath("environ").read_bytes()
+        time.sleep(0.001)
+    return found
+
+
 def machine() -> str:
     """What makes pids comparable: this boot, and this container."""
     parts = []
@@ -105,7 +118,7 @@ class Family:
 
     def _is_marked(self, folder: Path) -> bool:
         try:
-            return self._mark in folder.joinpath("environ").read_bytes().split(b"\0")
+            return self._mark in environment_of(folder).split(b"\0")
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             return False
 

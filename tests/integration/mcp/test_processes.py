@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from colleague.mcp.process import MARK, ProcessId, identify, machine
+from colleague.mcp.process import MARK, ProcessId, environment_of, identify, machine
 from colleague.mcp.servers import Servers
 from tests.conftest import ROOT
 from tests.integration.mcp.support import BARE, Bench, marked, until, until_status
@@ -190,6 +190,22 @@ def test_a_server_that_was_started_but_not_yet_recorded_is_found_by_its_mark(ben
     with subprocess.Popen(command, start_new_session=True, env=environment):
         record(bench, owner=DEAD, pid=0, started="", mark="f" * 32)
         assert asyncio.run(bench.make().start()) == ["desk"]
+
+
+def test_the_mark_of_a_process_is_read_as_soon_as_it_runs() -> None:
+    """About half of them have no variables yet when they are first looked at."""
+    for _ in range(50):
+        with subprocess.Popen(["/bin/sleep", "60"], env={MARK: "f" * 32}) as process:
+            read = environment_of(Path(f"/proc/{process.pid}"))
+            process.kill()
+        assert read.split(b"\0")[0] == f"{MARK}={'f' * 32}".encode()
+
+
+def test_a_process_without_variables_is_nobodys() -> None:
+    with subprocess.Popen(["/bin/sleep", "60"], env={}) as process:
+        read = environment_of(Path(f"/proc/{process.pid}"))
+        process.kill()
+    assert read == b""
 
 
 def test_a_record_of_another_machine_is_left_alone_until_it_is_old(bench: Bench) -> None:
