@@ -182,6 +182,11 @@ class TestHelp:
         for line in EXAMPLES["expert install"]:
             assert any(each.strip() == line for each in said.splitlines()), line
 
+    def test_a_sentence_goes_on_to_the_end_of_the_line(self, colleague: Colleague) -> None:
+        said = colleague.ok("run", "fork", "--help", COLUMNS="500").out
+        assert "From there on everything is done anew, and a person is asked anew. A step begins" in said
+        assert "Over a pipe, each line is sent after" in colleague.ok("--help", COLUMNS="500").out
+
     def test_every_command_is_in_one_panel(self) -> None:
         names = [name for panel in PANELS.values() for name in panel]
         assert sorted(names) == sorted([*GROUPS, *COMMANDS])

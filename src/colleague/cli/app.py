@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+from collections.abc import Callable
 from importlib import import_module
 from typing import Annotated
 
@@ -72,16 +74,23 @@ def build_app(typed: str = "", verb: str = "") -> typer.Typer:
 def _add(app: typer.Typer, name: str, panel: str, verb: str) -> None:
     if name in COMMANDS:
         function = getattr(import_module(f"colleague.cli.{COMMANDS[name]}"), name.replace("-", "_"))
-        app.command(name, rich_help_panel=panel, epilog=_examples(name))(function)
+        app.command(name, rich_help_panel=panel, help=_paragraphs(function), epilog=_examples(name))(function)
         return
     group = _only(import_module(f"colleague.cli.{name}").app, verb)
     for command in group.registered_commands:
+        command.help = command.help or _paragraphs(command.callback)
         command.epilog = _examples(f"{name} {_name_of(command)}")
     app.add_typer(group, name=name, rich_help_panel=panel)
 
 
 def _examples(name: str) -> str | None:
     return help_text(EXAMPLES[name]) if name in EXAMPLES else None
+
+
+def _paragraphs(command: Callable[..., object] | None) -> str:
+    """What a command says of itself, a paragraph a line: the library would break it where the source does."""
+    text = inspect.getdoc(command) or ""
+    return "\n\n".join(" ".join(each.split()) for each in text.split("\n\n"))
 
 
 def _only(group: typer.Typer, verb: str) -> typer.Typer:
