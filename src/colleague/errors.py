@@ -14,6 +14,11 @@ class ColleagueError(Exception):
         self.message = message
         self.hint = hint
 
+    @property
+    def sentence(self) -> str:
+        """What is wrong, and in brackets the next thing to do."""
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
 
 class UsageError(ColleagueError):
     """The command was typed in a way that makes no sense."""

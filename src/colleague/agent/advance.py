@@ -59,11 +59,11 @@ class Advancer:
             run_spec = await self.assembler.assemble(taken.run)
         except CannotAssemble as error:
             _raise_shortage(error)
-            await self._fail(taken, error, Failed(_sentence(error), retry=error.retry))
+            await self._fail(taken, error, Failed(error.sentence, retry=error.retry))
             return
         except ColleagueError as error:
             _raise_shortage(error)
-            await self._fail(taken, CannotAssemble(""), Failed(_sentence(error), retry=False))
+            await self._fail(taken, CannotAssemble(""), Failed(error.sentence, retry=False))
             return
         except Exception as error:
             if isinstance(error, Fenced) or is_outside_trouble(error):
@@ -93,7 +93,7 @@ class Advancer:
             await self._fail(taken, run_spec, Failed(error, retry=ending.retry, kind=ending.kind))
         except ColleagueError as error:
             _raise_shortage(error)
-            await self._fail(taken, run_spec, Failed(run_spec.private.redact(_sentence(error)), retry=False))
+            await self._fail(taken, run_spec, Failed(run_spec.private.redact(error.sentence), retry=False))
         finally:
             session.conversation.let_go()
 
@@ -185,7 +185,3 @@ def _retry(tx: Tx, taken: Taken, error: str, pause: int, *, fresh: bool) -> None
     retry_later(tx, taken.hold, error, pause)
     if fresh:
         start_over(tx, taken.run, "the next attempt starts again from the first step")
-
-
-def _sentence(error: ColleagueError) -> str:
-    return f"{error.message} ({error.hint})" if error.hint else error.message

@@ -56,11 +56,10 @@ async def ask_models(
 
 def failed_turn(failure: ModelFailure) -> Failed:
     """How a run ends, or pauses, that no model answers."""
-    hint = f" ({failure.hint})" if failure.hint else ""
     reasons = (
         {each.reason for each in failure.failures} if isinstance(failure, AllFailed) else {failure.reason}
     )
-    return Failed(f"{failure.message}{hint}", retry=not reasons <= PERMANENT, kind=failure.reason)
+    return Failed(failure.sentence, retry=not reasons <= PERMANENT, kind=failure.reason)
 
 
 class _ModelNews:

@@ -59,10 +59,9 @@ class ServedTool(AskingTool):
         except errors.Unknown as error:
             raise UnknownEnd(error.message) from None
         except errors.LoginNeeded as error:
-            raise PersonNeeded(f"{error.message} ({error.hint})") from None
+            raise PersonNeeded(error.sentence) from None
         except errors.McpError as error:
-            hint = f" ({error.hint})" if error.hint else ""
-            raise NotSent(f"{error.message}{hint}") from None
+            raise NotSent(error.sentence) from None
         return ToolOutput(answered.text, answered.is_error, f"mcp:{spec.server}/{spec.server_tool}")
 
 

@@ -89,8 +89,7 @@ class ToolOutput:
 
 def refused(error: ColleagueError) -> ToolOutput:
     """What a model is told of an error that it can do something about."""
-    hint = f" ({error.hint})" if error.hint else ""
-    return ToolOutput(f"{error.message}{hint}", is_error=True)
+    return ToolOutput(error.sentence, is_error=True)
 
 
 class UnknownEnd(Exception):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from colleague import __version__
 from colleague.errors import ColleagueError
-from colleague.gateway.expert_tools import ExpertTool, ExpertTools, error_text
+from colleague.gateway.expert_tools import ExpertTool, ExpertTools
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -47,7 +47,7 @@ def expert_server(tools: ExpertTools) -> Server[Any]:
         try:
             return _answered(await tools.call(params.name, params.arguments or {}, tell))
         except ColleagueError as error:
-            return CallToolResult(content=[TextContent(text=error_text(error))], is_error=True)
+            return CallToolResult(content=[TextContent(text=error.sentence)], is_error=True)
 
     return Server(
         "colleague",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from colleague.argument_check import misfits
-from colleague.errors import ColleagueError, NotFound, UsageError
+from colleague.errors import NotFound, UsageError
 from colleague.experts.expert import Expert, usable_experts
 from colleague.home import Home
 from colleague.run_document import ApprovalDocument, RunDocument, short
@@ -187,10 +187,6 @@ _APPROVALS = ExpertTool(
     {"type": "object", "properties": {}, "additionalProperties": False},
     read_only=True,
 )
-
-
-def error_text(error: ColleagueError) -> str:
-    return f"{error.message} ({error.hint})" if error.hint else error.message
 
 
 class SharedService:

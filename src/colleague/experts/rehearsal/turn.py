@@ -156,8 +156,7 @@ class Turn:
         try:
             return chosen_case(self.package, process, self._known)
         except RehearsalError as error:
-            hint = f" ({error.hint})" if error.hint else ""
-            raise ModelFailure("unknown", f"{NAME}: {error.message}{hint}") from None
+            raise ModelFailure("unknown", f"{NAME}: {error.sentence}") from None
 
     @cached_property
     def _known(self) -> Known:

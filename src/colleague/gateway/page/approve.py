@@ -46,7 +46,7 @@ async def decide_question(secret: str, request: Request, here: GatewayDep) -> Re
         said = await decide_in(here, approval, decision_of(seen, form, visitor.name))
         problem = said.refusal.message if said.refusal is not None else ""
     except UsageError as error:
-        problem = f"{error.message} ({error.hint})" if error.hint else error.message
+        problem = error.sentence
     if not problem:
         await here.database.write(lambda tx: use_approval_link(tx, secret))
     return await _shown(here, approval, request.url.path, visitor, problem)

@@ -54,7 +54,7 @@ async def show_audit(visitor: VisitorDep, query: QueryDep, here: GatewayDep) -> 
         found = await here.service.audit(query)
         entries, next_after = found["entries"], found["next_after"]
     except ColleagueError as error:
-        problem = f"{error.message} ({error.hint})" if error.hint else error.message
+        problem = error.sentence
     chosen = {name: value for name, value in asdict(query).items() if name not in ("limit", "after")}
     about: dict[str, Any] = {"chosen": chosen, "nouns": NOUNS, "next_after": next_after, "problem": problem}
     return page("settings_audit.html", visitor, entries=entries, **about)

@@ -14,7 +14,7 @@ from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.page.background_work import BackgroundWork
 from colleague.gateway.page.experts import expert_brief, expert_path
 from colleague.gateway.page.form import Form, FormDep
-from colleague.gateway.page.render import page, see, sentence
+from colleague.gateway.page.render import page, see
 from colleague.gateway.page.visitor import Visitor, VisitorDep
 from colleague.runtime.expert_service import AcceptedUpdate, BindRequest, SourceRequest, UpdateRequest
 from colleague.runtime.requests import DecisionRequest
@@ -80,7 +80,7 @@ async def show_work(id: str, visitor: VisitorDep, here: GatewayDep) -> Response:
     """How far it is; then what it came to."""
     work = here.works.find(id, visitor.name)
     if not work.done or work.error is not None:
-        about: dict[str, Any] = {"work": work, "problem": sentence(work.error) if work.error else ""}
+        about: dict[str, Any] = {"work": work, "problem": work.error.sentence if work.error else ""}
         return page("expert_work.html", visitor, headers={} if work.done else REFRESH, **about)
     if work.kind == "install":
         return see(expert_path(work.result["name"], "/setup"))
@@ -112,7 +112,7 @@ async def change(name: str, visitor: VisitorDep, form: FormDep, here: GatewayDep
             raise UsageError("this form changes nothing", hint="load the page again")
         where = await make(here, visitor, name, form)
     except ColleagueError as error:
-        return await _setup_page(here, visitor, name, sentence(error))
+        return await _setup_page(here, visitor, name, error.sentence)
     return see(where)
 
 

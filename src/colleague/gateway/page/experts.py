@@ -13,7 +13,7 @@ from fastapi.responses import HTMLResponse, Response
 from colleague.errors import ColleagueError, NotFound, UsageError
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.page.form import Form, FormDep
-from colleague.gateway.page.render import page, see, sentence
+from colleague.gateway.page.render import page, see
 from colleague.gateway.page.visitor import Visitor, VisitorDep
 from colleague.settings_document import McpServerDocument
 
@@ -43,7 +43,7 @@ async def _findings(here: Gateway, name: str) -> list[str] | None:
     try:
         checked = await here.check_expert_soon(name)
     except ColleagueError as error:
-        return [sentence(error)]
+        return [error.sentence]
     if checked is None:
         return None
     return [each["message"] for each in checked["findings"] if each["severity"] == "error"]
@@ -72,7 +72,7 @@ async def expert_page(
     try:
         document = await here.expert_document(name)
     except ColleagueError as error:
-        unreadable = sentence(error)
+        unreadable = error.sentence
     data: dict[str, Any] = {
         "health": await here.check_expert(name),
         "triggers": [each | {"payload": _payload(here, each)} for each in await service.triggers(name)],
@@ -142,7 +142,7 @@ async def act(name: str, trigger: str, visitor: VisitorDep, form: FormDep, here:
             await here.service.resume(name, trigger)
     except ColleagueError as error:
         fired = {"trigger": trigger, "payload": form.get("payload", "")}
-        return await expert_page(here, visitor, name, problem=sentence(error), fired=fired)
+        return await expert_page(here, visitor, name, problem=error.sentence, fired=fired)
     return see(expert_path(name, "#triggers"))
 
 
@@ -168,7 +168,7 @@ async def show_prompt(name: str, visitor: VisitorDep, here: GatewayDep) -> HTMLR
     try:
         prompt, problem = await here.service.expert_prompt(name), ""
     except ColleagueError as error:
-        prompt, problem = None, sentence(error)
+        prompt, problem = None, error.sentence
     return page("expert_prompt.html", visitor, expert=about, prompt=prompt, problem=problem)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, Response
 
 from colleague.agent.models.model_list import list_models
 from colleague.errors import ColleagueError, UsageError
@@ -19,7 +19,7 @@ from colleague.gateway.api_error import ApiError
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.page.form import Form, FormDep
 from colleague.gateway.page.inbox_list import Question, read_question
-from colleague.gateway.page.render import HEADERS, page
+from colleague.gateway.page.render import page, see
 from colleague.gateway.page.visitor import Visitor, VisitorDep
 from colleague.store.approvals import approvals_of
 from colleague.store.record import columns_of, record
@@ -196,4 +196,4 @@ def _require_admin(visitor: Visitor) -> None:
 
 
 def _next() -> Response:
-    return RedirectResponse("/welcome", 303, headers=dict(HEADERS))
+    return see("/welcome")

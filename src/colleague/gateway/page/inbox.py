@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from fastapi.responses import HTMLResponse, Response, StreamingResponse
 
 from colleague.errors import ColleagueError, UsageError
 from colleague.experts.practice import is_empty
@@ -18,7 +18,7 @@ from colleague.gateway.page.fields import changed_value
 from colleague.gateway.page.form import Form, FormDep
 from colleague.gateway.page.inbox_list import decided_lately, expert_told_of, read_inbox, read_question
 from colleague.gateway.page.news import LONGEST_PAUSE, PAUSE_SECONDS, page_news
-from colleague.gateway.page.render import HEADERS, page
+from colleague.gateway.page.render import HEADERS, page, see
 from colleague.gateway.page.sources import sources_of
 from colleague.gateway.page.visitor import Visitor, VisitorDep
 from colleague.gateway.streams import EVENT_STREAM
@@ -48,7 +48,7 @@ class DecidedOne:
 async def show_inbox(visitor: VisitorDep, here: GatewayDep, after: After = "", stay: After = "") -> Response:
     """An empty home begins with the first visit, unless somebody wants to look around."""
     if visitor.is_admin and not after and not stay and await asyncio.to_thread(is_empty, here.home):
-        return RedirectResponse("/welcome", 303, headers=dict(HEADERS))
+        return see("/welcome")
     return await _inbox_page(here, visitor, after)
 
 
@@ -122,7 +122,7 @@ async def settle_failed(id: str, visitor: VisitorDep, form: FormDep, here: Gatew
         else:
             await here.service.retry(run["id"], _changed_inputs(run, form))
     except ColleagueError as error:
-        return await _inbox_page(here, visitor, said=[DecidedOne(run["expert"], _sentence(error))])
+        return await _inbox_page(here, visitor, said=[DecidedOne(run["expert"], error.sentence)])
     return _back()
 
 
@@ -159,7 +159,7 @@ async def decide(
     visitor.require_decider(seen["expert"])
     said = await _decide_one(here, visitor, id, form)
     if not said.problem and form.get("next") == WELCOME:
-        return RedirectResponse(WELCOME, 303, headers=dict(HEADERS))
+        return see(WELCOME)
     if not said.problem and "hx-request" not in request.headers:
         return _back(after)
     if said.problem and "hx-request" in request.headers:
@@ -176,7 +176,7 @@ async def _decide_one(here: Gateway, visitor: Visitor, id: str, form: Form) -> D
             )
         answer = await decide_in(here, id, decision_of(seen, form, visitor.name))
     except ColleagueError as error:
-        return DecidedOne("", _sentence(error))
+        return DecidedOne("", error.sentence)
     if answer.refusal is not None:
         return DecidedOne(seen["operation"], answer.refusal.message)
     grant = answer.grant.covers if answer.grant else ""
@@ -213,7 +213,7 @@ async def _inbox_page(
 
 
 def _back(after: str = "") -> Response:
-    return RedirectResponse(f"/?after={after}" if after else "/", 303, headers=dict(HEADERS))
+    return see(f"/?after={after}" if after else "/")
 
 
 def _changed_inputs(run: RunDocument, form: Form) -> dict[str, Any]:
@@ -228,7 +228,3 @@ def _changed_inputs(run: RunDocument, form: Form) -> dict[str, Any]:
         if f"{EDITED}{name}" in form and after != value:
             found[name] = after
     return found
-
-
-def _sentence(error: ColleagueError) -> str:
-    return f"{error.message} ({error.hint})" if error.hint else error.message

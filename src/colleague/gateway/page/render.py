@@ -12,7 +12,6 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from colleague.errors import ColleagueError
 from colleague.gateway.page.assets import asset_path
 from colleague.gateway.page.fields import ReadableField, as_json, editable_fields, readable_fields
 from colleague.gateway.page.inline_code import inline_code
@@ -39,11 +38,6 @@ HEADERS: Mapping[str, str] = {
 def see(path: str) -> RedirectResponse:
     """After a form: where what it changed can be seen."""
     return RedirectResponse(path, 303, headers=dict(HEADERS))
-
-
-def sentence(error: ColleagueError) -> str:
-    """What is wrong, and what to do next."""
-    return f"{error.message} ({error.hint})" if error.hint else error.message
 
 
 def page(

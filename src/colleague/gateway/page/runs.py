@@ -12,7 +12,7 @@ from colleague.errors import UsageError
 from colleague.experts.runs.redacted_report import approval_report
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.page.form import Form, FormDep
-from colleague.gateway.page.render import page, see, sentence
+from colleague.gateway.page.render import page, see
 from colleague.gateway.page.run_comparison import compared_calls, compared_facts, compared_steps
 from colleague.gateway.page.timeline import RunFamily, timeline_page
 from colleague.gateway.page.visitor import VisitorDep
@@ -60,7 +60,7 @@ async def list_runs(
     try:
         found = await here.database.read(work)
     except UsageError as wrong:
-        found, problem = Page([]), sentence(wrong)
+        found, problem = Page([]), wrong.sentence
     chosen = {"q": q, "status": status, "expert": expert, "since": since, "until": until, "error": error}
     older = urlencode({**chosen, "after": found.next_after}) if found.next_after else ""
     rows = [brief_document(run) for run in found.items]

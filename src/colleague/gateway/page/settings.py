@@ -7,14 +7,14 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, Response
 
 from colleague.errors import ColleagueError
 from colleague.gateway.api.servers import accept_in
 from colleague.gateway.api_error import ApiError
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.page.form import Form, FormDep
-from colleague.gateway.page.render import HEADERS, page
+from colleague.gateway.page.render import page, see
 from colleague.gateway.page.visitor import Visitor, VisitorDep
 from colleague.person_document import SignInLink
 from colleague.store.people import OPERATOR, ROLES
@@ -36,7 +36,7 @@ async def look_around(visitor: VisitorDep, _: FormDep, here: GatewayDep) -> HTML
     try:
         return await _health(visitor, here, findings=await here.service.doctor())
     except ColleagueError as error:
-        return await _health(visitor, here, problem=_sentence(error))
+        return await _health(visitor, here, problem=error.sentence)
 
 
 async def _health(visitor: Visitor, here: Gateway, **more: Any) -> HTMLResponse:
@@ -77,8 +77,8 @@ async def act_on_server(visitor: VisitorDep, form: FormDep, here: GatewayDep) ->
         else:
             await here.service.accept_tools(name, digest)
     except ColleagueError as error:
-        return await _servers(visitor, here, problem=_sentence(error))
-    return _see("/settings/servers")
+        return await _servers(visitor, here, problem=error.sentence)
+    return see("/settings/servers")
 
 
 async def _servers(visitor: Visitor, here: Gateway, **more: Any) -> HTMLResponse:
@@ -110,9 +110,9 @@ async def change_people(request: Request, visitor: VisitorDep, form: FormDep, he
     try:
         made = await _change_person(here, form)
     except ColleagueError as error:
-        return await _people(visitor, here, problem=_sentence(error), form=form)
+        return await _people(visitor, here, problem=error.sentence, form=form)
     if made is None:
-        return _see("/settings/people")
+        return see("/settings/people")
     link = str(request.base_url).rstrip("/") + made["path"]
     return await _people(visitor, here, link=link, linked=made["name"])
 
@@ -148,11 +148,3 @@ def _tokens(here: Gateway) -> list[tuple[str, str]]:
         ("gateway.auth.token", own if keys.gateway else "none: authentication is disabled"),
         ("hooks.token", "set" if keys.hooks else "not set: each trigger needs a secret of its own"),
     ]
-
-
-def _see(path: str) -> RedirectResponse:
-    return RedirectResponse(path, 303, headers=dict(HEADERS))
-
-
-def _sentence(error: ColleagueError) -> str:
-    return f"{error.message} ({error.hint})" if error.hint else error.message

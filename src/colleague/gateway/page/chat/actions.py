@@ -7,7 +7,7 @@ import secrets
 from dataclasses import replace
 
 from fastapi import APIRouter, Request
-from fastapi.responses import RedirectResponse, Response
+from fastapi.responses import Response
 
 from colleague.errors import ColleagueError, UsageError
 from colleague.experts.expert import find_expert
@@ -21,7 +21,7 @@ from colleague.gateway.page.chat.tree import session_path
 from colleague.gateway.page.chat.uploads import SentForm, SentFormDep, attached_content
 from colleague.gateway.page.decision_form import decision_of
 from colleague.gateway.page.form import FormDep
-from colleague.gateway.page.render import HEADERS, decided, page
+from colleague.gateway.page.render import decided, page, see
 from colleague.gateway.page.visitor import Visitor, VisitorDep
 from colleague.home import Home
 from colleague.main_names import MAIN_AGENT
@@ -45,8 +45,8 @@ async def make_session(visitor: VisitorDep, form: FormDep, here: GatewayDep) -> 
         key = _new_key(here.home, whom)
         await here.service.change_session(key, {"label": label} if label else {})
     except ColleagueError as error:
-        return await sessions_page(here, visitor, _sentence(error))
-    return RedirectResponse(session_path(key), 303, headers=dict(HEADERS))
+        return await sessions_page(here, visitor, error.sentence)
+    return see(session_path(key))
 
 
 def _new_key(home: Home, whom: str) -> str:
@@ -66,11 +66,11 @@ async def say(
     try:
         notice, told = await _said(here, visitor, key, sent)
     except ColleagueError as error:
-        return await _answer(request, here, visitor, key, Notice((_sentence(error),), True), draft=sent.text)
+        return await _answer(request, here, visitor, key, Notice((error.sentence,), True), draft=sent.text)
     if "hx-request" not in request.headers and not notice.lines:
-        return _redirect(notice.goes_to or session_path(key))
+        return see(notice.goes_to or session_path(key))
     if "hx-request" not in request.headers and told in WHAT_BECAME and not notice.problem:
-        return _redirect(f"{session_path(key)}?told={told}")
+        return see(f"{session_path(key)}?told={told}")
     return await _answer(request, here, visitor, key, notice, sent=True)
 
 
@@ -117,7 +117,7 @@ async def stop(key: str, request: Request, visitor: VisitorDep, _: FormDep, here
     visitor.require_admin(TALK)
     stopped = await here.service.stop_session(key, visitor.name)
     if "hx-request" not in request.headers:
-        return _redirect(session_path(key))
+        return see(session_path(key))
     return await _answer(request, here, visitor, key, Notice((stopped_text(stopped),), passing=True))
 
 
@@ -126,7 +126,7 @@ async def reset(key: str, visitor: VisitorDep, _: FormDep, here: GatewayDep) -> 
     """What was said before stays as an archive."""
     visitor.require_admin(TALK)
     await here.service.reset_session(key, visitor.name)
-    return _redirect(session_path(key))
+    return see(session_path(key))
 
 
 @router.post("/chat/session/{key}/questions/{id}")
@@ -145,11 +145,11 @@ async def decide(
         said = await decide_in(here, id, decision_of(seen, form, visitor.name))
         problem = said.refusal.message if said.refusal is not None else ""
     except UsageError as error:
-        problem = _sentence(error)
+        problem = error.sentence
     if problem:
         return await _answer(request, here, visitor, key, Notice((problem,), True))
     if "hx-request" not in request.headers:
-        return _redirect(session_path(key))
+        return see(session_path(key))
     notice = Notice((f"{seen['operation']}: {decided(form['decision'])} by {visitor.name}.",), passing=True)
     return await _answer(request, here, visitor, key, notice)
 
@@ -173,11 +173,3 @@ async def _answer(
     if sent:
         headers["HX-Trigger"] = json.dumps({"chat-sent": {"once": new_id()}})
     return page("chat_notice.html", visitor, notice=notice, headers=headers)
-
-
-def _redirect(path: str) -> RedirectResponse:
-    return RedirectResponse(path, 303, headers=dict(HEADERS))
-
-
-def _sentence(error: ColleagueError) -> str:
-    return f"{error.message} ({error.hint})" if error.hint else error.message
