@@ -42,6 +42,11 @@ def bind_secret(colleague: Colleague, secret: str) -> None:
         file.write(f"triggers:\n  new_email:\n    secret: {json.dumps(secret)}\n")
 
 
+def bind_model(colleague: Colleague, model: str) -> None:
+    with (colleague.expert() / "bindings.yaml").open("a") as file:
+        file.write(f"model: {model}\n")
+
+
 def test_a_webhook_without_a_secret(sales: Colleague) -> None:
     told_cure = cure(sales)
     said = sales("expert", "validate", SALES)
@@ -84,6 +89,7 @@ def test_a_webhook_without_a_secret(sales: Colleague) -> None:
 
 def test_what_cannot_work_is_said_once(sales: Colleague) -> None:
     """In the first lines, also under --quiet, and not once more as a line of the log."""
+    bind_model(sales, "rehearsal/walkthrough")
     assert sales("expert", "enable", SALES).code == 1
     fault = f"trigger {SALES}/new_email cannot work"
     for options in ((), ("--quiet",)):
@@ -146,6 +152,19 @@ def test_the_gateways_variables_count_while_it_runs(sales: Colleague) -> None:
         gateway.until(
             lambda each: any(f"! a request to /hooks/{SALES}/new_email" in line for line in each.out)
         )
+
+
+def test_no_model_for_what_wakes_by_itself(sales: Colleague) -> None:
+    """Nobody is there who could be told when its first event comes."""
+    bind_secret(sales, "a-secret-of-its-own")
+    with serving(sales) as gateway:
+        assert gateway.out[0].endswith("enabled experts: none yet\n"), "nothing runs yet"
+    sales.ok("expert", "enable", SALES)
+    with serving(sales) as gateway:
+        assert f"problems: runs of {SALES} fail: no model configured (add one with: " in gateway.out[0]
+    bind_model(sales, "somewhere/m1")
+    with serving(sales) as gateway:
+        assert f"problems: runs of {SALES} fail: there is no model provider 'somewhere'" in gateway.out[0]
 
 
 def test_a_key_that_only_the_shell_has(sales: Colleague) -> None:

@@ -10,7 +10,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import uvicorn
@@ -252,22 +252,34 @@ def _ready(gateway: Gateway) -> Ready:
     broken = gateway.broken_triggers
     for each in broken:
         log.warning("%s", each, extra=activity.PRINTED)
-    others = (*_model_problems(gateway), *(each for each in gateway.problems if each not in broken))
+    others = (
+        *_model_problems(gateway, sorted(enabled)),
+        *(each for each in gateway.problems if each not in broken),
+    )
     return Ready(gateway.live.listening.url, tuple(sorted(enabled)), others, tuple(broken))
 
 
-def _model_problems(gateway: Gateway) -> list[str]:
-    """Of the default model, where one is set: a key that is missing is better said now than in each turn."""
-    from colleague.agent.models.resolve import resolve_model
+def _model_problems(gateway: Gateway, enabled: Sequence[str]) -> list[str]:
+    """Of the default model, where one is set, and of the enabled experts: better said now than in each
+    turn and run."""
+    from colleague.experts.runs.inputs import REHEARSAL
+    from colleague.experts.runs.model_name import bound_model
+    from colleague.experts.runs.preflight import Preflight
 
-    settings = gateway.live.settings
-    if settings.agents.defaults.model is None or not settings.agents.defaults.model.primary:
-        return []
-    try:
-        resolve_model(settings, gateway.environ, folder=gateway.home.root)
-    except ColleagueError as error:
-        return [f"{error.message} ({error.hint})" if error.hint else error.message]
-    return []
+    chosen = gateway.live.settings.agents.defaults.model
+    preflight = Preflight(gateway.home, gateway.live.settings, gateway.environ)
+    failing: dict[str, list[str]] = {}
+    for expert in ("", *enabled) if chosen is not None and chosen.primary else enabled:
+        try:
+            model = bound_model(gateway.home, expert) if expert else ""
+            if model != REHEARSAL:
+                preflight.check_model(model)
+        except ColleagueError as error:
+            failing.setdefault(error.sentence, []).append(expert)
+    return [
+        why if "" in experts else f"runs of {', '.join(experts)} fail: {why}"
+        for why, experts in failing.items()
+    ]
 
 
 async def _watch_loop(metrics: Metrics) -> None:

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 def model_name(home: Home, settings: Settings, environ: Mapping[str, str], run: RunHeading) -> str:
     """As provider/model; empty when none is configured, or its expert is gone."""
     try:
-        named = run["model"] or (_bound(home, run["expert"]) if run["kind"] == "expert" else "")
+        named = run["model"] or (bound_model(home, run["expert"]) if run["kind"] == "expert" else "")
         return full_name(settings, named or default_model(settings, environ))
     except (ColleagueError, OSError):
         return ""
 
 
-def _bound(home: Home, expert: str) -> str:
+def bound_model(home: Home, expert: str) -> str:
+    """What its bindings name; empty when they name none."""
     from colleague.experts.bindings import read_bindings
     from colleague.packages.finding import Findings
     from colleague.packages.names import BINDINGS
