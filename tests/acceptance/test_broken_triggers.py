@@ -42,9 +42,11 @@ def bind_secret(colleague: Colleague, secret: str) -> None:
         file.write(f"triggers:\n  new_email:\n    secret: {json.dumps(secret)}\n")
 
 
-def bind_model(colleague: Colleague, model: str) -> None:
-    with (colleague.expert() / "bindings.yaml").open("a") as file:
-        file.write(f"model: {model}\n")
+def bind_model(colleague: Colleague, model: str) -> int:
+    """The line on which it stands."""
+    file = colleague.expert() / "bindings.yaml"
+    file.write_text(f"{file.read_text()}model: {model}\n")
+    return file.read_text().count("\n")
 
 
 def test_a_webhook_without_a_secret(sales: Colleague) -> None:
@@ -162,9 +164,19 @@ def test_no_model_for_what_wakes_by_itself(sales: Colleague) -> None:
     sales.ok("expert", "enable", SALES)
     with serving(sales) as gateway:
         assert f"problems: runs of {SALES} fail: no model configured (add one with: " in gateway.out[0]
-    bind_model(sales, "somewhere/m1")
+    line = bind_model(sales, "somewhere/m1")
     with serving(sales) as gateway:
         assert f"problems: runs of {SALES} fail: there is no model provider 'somewhere'" in gateway.out[0]
+    told = f"warning bindings.yaml:{line}: there is no model provider 'somewhere' [binding-model-unknown]\n"
+    assert told in sales.ok("expert", "validate", SALES).out
+
+
+@pytest.mark.parametrize("model", ["rehearsal/walkthrough", "openai/gpt-5-mini"])
+def test_a_model_that_exists_is_no_finding(sales: Colleague, model: str) -> None:
+    """Whether its key is set is for the process that makes the runs."""
+    bind_secret(sales, "a-secret-of-its-own")
+    bind_model(sales, model)
+    assert sales.ok("expert", "validate", SALES, "--json").json["findings"] == []
 
 
 def test_a_key_that_only_the_shell_has(sales: Colleague) -> None:

@@ -94,6 +94,7 @@ class Bindings:
     run_budget: Budget = field(default_factory=Budget)
     day_budget: Budget = field(default_factory=Budget)
     model: str = ""
+    model_at: Mark = field(default=Mark(BINDINGS), compare=False)
     private_egress: PrivateEgress | None = None
     """None is what the settings say."""
     session: ExpertSession = "one-shot"
@@ -122,6 +123,7 @@ def _read(fields: Fields) -> Bindings:
         run_budget=_read_budget(budget.child("run")),
         day_budget=_read_budget(budget.child("day")),
         model=fields.text("model"),
+        model_at=fields.mark("model"),
         private_egress=_read_egress(fields),
         session=cast(ExpertSession, fields.choice("session", ("one-shot", "persistent"), "one-shot")),
     )

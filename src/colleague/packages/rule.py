@@ -198,6 +198,7 @@ RULES: dict[str, tuple[Severity, Group, str]] = {
     "binding-tool-unknown": ("warning", "bindings", "A binding is for a tool the package does not require."),
     "binding-operation-unknown": ("warning", "bindings", "A binding maps an operation its tool lacks."),
     "binding-trigger-unknown": ("warning", "bindings", "A binding sets up a trigger the package lacks."),
+    "binding-model-unknown": ("warning", "bindings", "Bindings name a model that does not exist."),
     "not-accepted": (
         "warning",
         "bindings",

@@ -36,6 +36,11 @@ def plugin_channels(home: Home, settings: Settings) -> frozenset[str]:
     return frozenset(name for name in names if is_channel_on(settings.channels, name))
 
 
+def plugin_model_providers(home: Home) -> frozenset[str]:
+    """Of all plugins that were ever loaded, as each registered them then."""
+    return frozenset(name for each in plugin_documents(home) for name in each["model_providers"])
+
+
 def served_channels(home: Home, settings: Settings) -> frozenset[str]:
     """All channels that are there: our own, and those of plugins. A broken list of plugins has none."""
     from colleague.channels.channel_list import OWN_CHANNELS  # needs the store

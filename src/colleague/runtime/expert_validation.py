@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from colleague.agent.models.resolve import resolve_model
+from colleague.agent.models.script import ScriptError
 from colleague.config import Settings
-from colleague.errors import ColleagueError
+from colleague.errors import ColleagueError, NotFound
 from colleague.experts.binding_checks import binding_context, check_bindings
 from colleague.experts.binding_probe import bound_servers
 from colleague.experts.bindings import Bindings
 from colleague.experts.bound_skills import BoundSkills, bound_skills
 from colleague.experts.expert import Expert
+from colleague.experts.runs.inputs import REHEARSAL
 from colleague.home import Home
 from colleague.mcp.probe import Probed
 from colleague.packages.finding import Findings
 from colleague.packages.package import Package
-from colleague.plugins.report import plugin_channels
+from colleague.plugins.report import plugin_channels, plugin_model_providers
 from colleague.plugins.skill_folders import plugin_skill_folders
 from colleague.triggers.problems import UNSET, served_problems, trigger_problems
 from colleague.triggers.registry import bind_triggers
@@ -40,9 +43,23 @@ def check_expert_bindings(
 ) -> CheckedBindings:
     around = binding_context(settings, home.root, expert.name, plugin_skill_folders(home, settings))
     bindings = check_bindings(expert, package, around, findings)
+    _check_model(home, settings, bindings, findings)
     skills = bound_skills(bindings, around.skills)
     known = tuple(name for name in bound_servers(bindings, skills) if name in settings.mcp.servers)
     return CheckedBindings(bindings, known, skills)
+
+
+def _check_model(home: Home, settings: Settings, bindings: Bindings, findings: Findings) -> None:
+    """That it exists. Whether its key is set is told by the process that makes the runs."""
+    name = bindings.model
+    if name in ("", REHEARSAL) or name.partition("/")[0] in plugin_model_providers(home):
+        return
+    try:
+        resolve_model(settings, {}, name, folder=home.root)
+    except (NotFound, ScriptError) as error:
+        findings.add("binding-model-unknown", bindings.model_at, error.message, error.hint)
+    except ColleagueError:
+        return
 
 
 def check_expert_triggers(
