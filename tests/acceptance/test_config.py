@@ -12,6 +12,7 @@ from tests.conftest import EXAMPLE, SALES, Colleague, Said
 from tests.forked import forked_command
 
 SCRIPT = "replies: [{when: /./, text: hello}]"
+REHEARSED = ("--process", "scan-for-opportunities", "--dry-run", "--model", "rehearsal/walkthrough")
 AGENTS = "  agents: { defaults: { model: 'script/play.yaml' } },"
 
 
@@ -122,7 +123,7 @@ class TestUnknownKeys:
             ("run", "list", "--json"),
             ("model", "list"),
             ("mcp", "list"),
-            ("expert", "run", SALES, "x", "--no-wait"),
+            ("expert", "run", SALES, *REHEARSED, "--no-wait"),
             ("agent", "hi"),
         ):
             found = colleague(*command)

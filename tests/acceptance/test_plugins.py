@@ -13,7 +13,7 @@ import pytest
 
 from colleague.hooks.events import HOOKS
 from tests.acceptance.test_approve import serving
-from tests.conftest import ROOT, Colleague
+from tests.conftest import ROOT, SALES, Colleague
 from tests.office import Office, call
 
 WATCHER = '''
@@ -37,6 +37,17 @@ def register(api):
     api.add_tool("weather", "The weather.", weather, parameters={{"type": "object",
         "properties": {{"place": {{"type": "string"}}}}, "required": ["place"]}}, reads=True)
 '''.replace("\\\\n", "\\n")
+
+LAB = """
+def register(api):
+    class Lab:
+        def model(self, name):
+            from pydantic_ai.models.function import FunctionModel
+            async def stream(messages, info):
+                yield f"I am {name} of the lab."
+            return FunctionModel(stream_function=stream)
+    api.add_model_provider("lab", Lab())
+"""
 
 
 def plugin(colleague: Colleague, name: str, text: str) -> Path:
@@ -217,6 +228,26 @@ def test_a_tool_of_a_plugin_asks_first_and_an_answer_can_be_held_back(home: Coll
     while not bought.exists() and time.monotonic() < deadline:
         time.sleep(0.1)
     assert bought.exists()
+
+
+def test_a_model_of_a_plugin_answers_agents_and_experts(home: Colleague) -> None:
+    plugin(home, "lab", LAB)
+    assert "there is no model provider 'lab'" in home("agent", "Hi", "--model", "lab/one").err
+    home.ok("plugin", "enable", "lab")
+    assert home.ok("agent", "Hi", "--model", "lab/one").out == "I am one of the lab.\n"
+
+    Office.open(home).employ(SALES)
+    with (home.expert() / "bindings.yaml").open("a") as file:
+        file.write("model: lab/two\n")
+    found = home("expert", "validate", SALES, "--json").json["findings"]
+    assert "binding-model-unknown" not in [each["code"] for each in found]
+    with serving(home):
+        assert home.ok("agent", "Hi", "--model", "lab/one").out == "I am one of the lab.\n"
+        assert "I am two of the lab." in home("expert", "run", SALES, "Hi").out
+
+    shutil.rmtree(home.home / "plugins")
+    found = home("expert", "validate", SALES, "--json").json["findings"]
+    assert "binding-model-unknown" in [each["code"] for each in found]
 
 
 def test_the_example_keeps_mail_inside_and_tells_what_was_done(colleague: Colleague) -> None:

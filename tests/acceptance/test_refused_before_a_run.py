@@ -82,6 +82,30 @@ def test_broken_bindings_refuse_the_expert(office: Office) -> None:
     assert stored(office.colleague.home) == [0, 0]
 
 
+@pytest.mark.parametrize(
+    ("broken", "words"),
+    [
+        ("", "the tool 'crm' of radiant-sales-expert is bound to nothing"),
+        ("  crm: hubspot\n", "crm is bound to MCP server 'hubspot', which is not configured"),
+    ],
+    ids=["no binding", "no server"],
+)
+def test_a_tool_that_nothing_provides_refuses_the_expert(office: Office, broken: str, words: str) -> None:
+    """The same words at a command, at a gateway, and by a process that needs the tool."""
+    add_local(office.colleague.home)
+    (office.colleague.expert() / "bindings.yaml").write_text(
+        f"tools:\n  email: office\n  calendar: office\n{broken}"
+    )
+    model = ("--model", "local/m1")
+    for what in (("Look.",), TRIAGE):
+        said = office.colleague("expert", "run", SALES, *what, *model)
+        assert (said.code, said.out) == (1, "")
+        assert words in said.err
+    with serving(office.colleague):
+        assert words in office.colleague("expert", "run", SALES, "Look.", *model).err
+    assert stored(office.colleague.home) == [0, 0]
+
+
 @contextmanager
 def serving(colleague: Colleague) -> Iterator[str]:
     command = forked_command("-m", "colleague", "serve", "--port", "0")

@@ -116,6 +116,9 @@ def test_the_first_line_of_a_run_needs_no_model_layer(
     installed: Colleague, arguments: list[str], more: set[str]
 ) -> None:
     """Without a gateway: the run is committed and named before what works on it is imported."""
+    (installed.home / "colleague.json").write_text('{"mcp": {"servers": {"office": {"command": "office"}}}}')
+    tools = "".join(f"  {name}: office\n" for name in ("crm", "email", "calendar"))
+    (installed.expert() / "bindings.yaml").write_text(f"tools:\n{tools}")
     (installed.home / "play.yaml").write_text('{"replies": [{"text": "Good morning."}]}')
     done = subprocess.run(
         [sys.executable, "-c", FIRST_LINE, *arguments, "--model", "script/play.yaml"],

@@ -162,7 +162,7 @@ def _note_unknown(home: Path | None, server: str) -> None:
     """A server may be bound before it is configured; whoever mistyped its name is told at once."""
     from colleague.cli.client import opened
     from colleague.cli.output import note
-    from colleague.experts.binding_checks import server_hint
+    from colleague.experts.runs.required_tools import server_hint
 
     known = tuple(opened(home)[1].mcp.servers)
     if server not in known:

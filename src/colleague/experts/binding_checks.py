@@ -13,6 +13,7 @@ from colleague.experts.accepted import accept_command, not_accepted
 from colleague.experts.bindings import Bindings, ToolBinding, read_bindings
 from colleague.experts.bound_skills import has_scripts
 from colleague.experts.expert import Expert
+from colleague.experts.runs.required_tools import not_configured, server_hint
 from colleague.experts.workspace.workspace import Workspace
 from colleague.packages.finding import Findings
 from colleague.packages.folder import PackageFolder
@@ -146,13 +147,8 @@ def _check_server(
     name: str, binding: ToolBinding, server: str, around: BindingContext, findings: Findings
 ) -> None:
     if server not in around.servers:
-        message = f"{name} is bound to MCP server {server!r}, which is not configured"
-        findings.add("server-unknown", binding.mark("server"), message, server_hint(server, around.servers))
-
-
-def server_hint(server: str, known: Sequence[str]) -> str:
-    """What to do about a server that is not configured."""
-    return did_you_mean(server, known) or f"colleague mcp add {server} -- COMMAND, or --url URL"
+        at, hint = binding.mark("server"), server_hint(server, around.servers)
+        findings.add("server-unknown", at, not_configured(name, server), hint)
 
 
 def _check_triggers(package: Package, bindings: Bindings, findings: Findings) -> None:

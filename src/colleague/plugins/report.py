@@ -30,15 +30,19 @@ def plugin_documents(home: Home, off: frozenset[str] = frozenset()) -> list[dict
 
 def plugin_channels(home: Home, settings: Settings) -> frozenset[str]:
     """The channels of the plugins that count, as each registered them when it was loaded last."""
-    off = frozenset(name for name, each in settings.plugins.entries.items() if not each.enabled)
-    found = plugin_documents(home, off) if settings.plugins.enabled else []
-    names = {name for each in found if each["status"] == "on" for name in each["channels"]}
+    names = _registered(home, settings, "channels")
     return frozenset(name for name in names if is_channel_on(settings.channels, name))
 
 
-def plugin_model_providers(home: Home) -> frozenset[str]:
-    """Of all plugins that were ever loaded, as each registered them then."""
-    return frozenset(name for each in plugin_documents(home) for name in each["model_providers"])
+def plugin_model_providers(home: Home, settings: Settings) -> frozenset[str]:
+    """As `plugin_channels`."""
+    return _registered(home, settings, "model_providers")
+
+
+def _registered(home: Home, settings: Settings, kind: str) -> frozenset[str]:
+    off = frozenset(name for name, each in settings.plugins.entries.items() if not each.enabled)
+    found = plugin_documents(home, off) if settings.plugins.enabled else []
+    return frozenset(name for each in found if each["status"] == "on" for name in each[kind])
 
 
 def served_channels(home: Home, settings: Settings) -> frozenset[str]:

@@ -52,7 +52,7 @@ def check_expert_bindings(
 def _check_model(home: Home, settings: Settings, bindings: Bindings, findings: Findings) -> None:
     """That it exists. Whether its key is set is told by the process that makes the runs."""
     name = bindings.model
-    if name in ("", REHEARSAL) or name.partition("/")[0] in plugin_model_providers(home):
+    if name in ("", REHEARSAL) or name.partition("/")[0] in plugin_model_providers(home, settings):
         return
     try:
         resolve_model(settings, {}, name, folder=home.root)

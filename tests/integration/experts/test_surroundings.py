@@ -172,9 +172,8 @@ async def test_a_tool_that_is_bound_to_nothing(stage: Stage) -> None:
 async def test_a_server_that_nobody_configured(stage: Stage) -> None:
     stage.install(ledger_package(work=THRICE), tools={"ledger": "legder"})
     await stage.run(DONE)
-    await ends(
-        stage, "dead_letter", "ledger is bound to legder", "is not configured", "did you mean 'ledger'?"
-    )
+    told = "ledger is bound to MCP server 'legder', which is not configured"
+    await ends(stage, "dead_letter", told, "did you mean 'ledger'?")
 
 
 @on_stage

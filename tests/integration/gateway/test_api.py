@@ -358,7 +358,8 @@ class TestTheRest:
     def test_dead_letters(self, house: House) -> None:
         given = ledger_package(work={"execution": {"on_failure": "dead_letter"}})
         given.name = "mortal"
-        house.install(given, {"tools": {"ledger": "nowhere"}, "model": "script/play.yaml"})
+        house.configure(mcp={"servers": {"off": {"command": "ledger", "enabled": False}}})
+        house.install(given, {"tools": {"ledger": "off"}, "model": "script/play.yaml"})
         with house.open() as gateway:
             ids = [
                 gateway.post("/api/experts/mortal/runs", {"process": "work"}).json()["run_id"]

@@ -43,19 +43,20 @@ from colleague.experts.delivery.text import delivery_of
 from colleague.experts.expert import Expert, find_expert, linked_folders, require_usable_name
 from colleague.experts.privacy.redactor import PrivateText, private_text_of
 from colleague.experts.rehearsal.walkthrough import walkthrough_model
-from colleague.experts.runs.bound_tools import BoundTools, ToolUnavailable
+from colleague.experts.runs.bound_tools import BoundTools
 from colleague.experts.runs.completion import OutputCompletion
 from colleague.experts.runs.expert_sessions import remembers
 from colleague.experts.runs.inputs import REHEARSAL
 from colleague.experts.runs.opening import FunctionOpening, ProcessOpening, TaskOpening
 from colleague.experts.runs.pinned import PinnedFunction, PinnedWork
 from colleague.experts.runs.policy_gate import PolicyGate
-from colleague.experts.runs.preflight import needed_tools, valid_bindings
+from colleague.experts.runs.preflight import valid_bindings
 from colleague.experts.runs.prompt import (
     PromptSource,
     assemble_function_prompt,
     assemble_prompt,
 )
+from colleague.experts.runs.required_tools import ToolUnavailable, needed_tools
 from colleague.experts.runs.run_end import ExpertRunEndHooks
 from colleague.experts.runs.run_package import RunPackages
 from colleague.experts.runs.tools.begin_process import BeginProcessTool, begin_process_spec

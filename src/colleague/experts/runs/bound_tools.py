@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from colleague.agent.served_tool import ServedTool, served_tool
 from colleague.agent.tool import Tool, ToolOutput, ToolRequest, ToolSpec
 from colleague.config import Settings
-from colleague.errors import ColleagueError
 from colleague.experts.bindings import Bindings, ToolBinding
 from colleague.experts.rehearsal.cases import RehearsalError, simulated_result
 from colleague.experts.rehearsal.sample import sample
+from colleague.experts.runs.required_tools import ToolUnavailable, required_binding
 from colleague.experts.runs.schema_compare import offered_schema, server_tool_name
 from colleague.experts.runs.skill_tools import Served, file_operation, tool_for
 from colleague.mcp.errors import LoginNeeded, McpError
@@ -30,14 +30,6 @@ from colleague.skills.skill import Skill
 log = logging.getLogger(__name__)
 
 SIMULATED = "rehearsal"
-
-
-class ToolUnavailable(ColleagueError):
-    """A tool of the expert cannot be used. `passing` says whether that may mend itself."""
-
-    def __init__(self, message: str, *, hint: str = "", passing: bool = False) -> None:
-        super().__init__(message, hint=hint)
-        self.passing = passing
 
 
 @dataclass(frozen=True)
@@ -67,9 +59,7 @@ class BoundTools:
             if not self.dry_run:
                 require_demo(self.settings, expert, name, bindings)
             return _simulated(package, name, abstract)
-        if binding is None:
-            hint = f"colleague expert bind {expert} {name} SERVER"
-            raise ToolUnavailable(f"the tool {name!r} of {expert} is bound to nothing", hint=hint)
+        binding = required_binding(self.settings, expert, name, bindings)
         if binding.type == "skill":
             return await self._of_skill(name, abstract, binding)
         tools = _bound(self.servers, name, abstract, binding, await self._served(name, binding.server))

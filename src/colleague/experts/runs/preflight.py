@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from colleague.agent.models.resolve import resolve_routes
 from colleague.config import Settings
 from colleague.errors import ColleagueError, PackageError
+from colleague.experts.runs.required_tools import needed_tools, required_binding
 from colleague.home import Home
 
 if TYPE_CHECKING:
@@ -53,15 +54,17 @@ class Preflight:
     def check_expert(
         self, expert: Expert, package: Package, process: Process | None, model: str, *, dry_run: bool
     ) -> None:
-        """Raises CannotStart or PackageError."""
+        """Raises CannotStart, ToolUnavailable or PackageError."""
         from colleague.experts.runs.inputs import REHEARSAL
 
         bindings = valid_bindings(expert.bindings_file)
-        name = model or bindings.model
+        tools, name = needed_tools(package, process), model or bindings.model
         if name != REHEARSAL:
             self.check_model(name)
+            for tool in tools:
+                required_binding(self.settings, expert.name, tool, bindings)
         elif not dry_run:
-            self._require_demos(expert.name, needed_tools(package, process), bindings)
+            self._require_demos(expert.name, tools, bindings)
 
     def _require_demos(self, expert: str, tools: list[str], bindings: Bindings) -> None:
         """A rehearsal really calls what it names, so it may only reach servers that are there to be tried."""
@@ -69,14 +72,3 @@ class Preflight:
 
         for tool in tools:
             require_demo(self.settings, expert, tool, bindings)
-
-
-def needed_tools(package: Package, process: Process | None) -> list[str]:
-    """The tools of a process, or of the whole package for a free task, with those of its functions."""
-    scope = process.tools if process else package.manifest.requires_tools
-    functions = [
-        each
-        for each in package.functions
-        if process is None or not process.functions or each.name in process.functions
-    ]
-    return list(dict.fromkeys([*scope, *(tool for each in functions for tool in each.tools)]))
