@@ -13,6 +13,11 @@ def soon() -> Iterator[float]:
     yield from (0.1, 0.25, 60)
 
 
+async def number_of(told: list[float], wanted: int) -> None:
+    while len(told) < wanted:
+        await asyncio.sleep(0.01)
+
+
 def test_it_is_said_soon_and_then_each_minute() -> None:
     assert list(islice(silences(), 6)) == [10, 30, 60, 120, 180, 240]
 
@@ -21,10 +26,26 @@ def test_silence_is_told_once_for_each_length() -> None:
     async def go() -> list[float]:
         told: list[float] = []
         with SilenceWatch(told.append, soon):
-            await asyncio.sleep(0.5)
+            await number_of(told, 2)
+            await asyncio.sleep(0.3)
         return told
 
     assert asyncio.run(go()) == [0.1, 0.25]
+
+
+def test_the_next_silence_is_told_as_soon_as_the_first() -> None:
+    """After a long one, too, when nobody would have looked again for a minute."""
+
+    async def go() -> list[float]:
+        told: list[float] = []
+        with SilenceWatch(told.append, soon) as watch:
+            await number_of(told, 2)
+            watch.heard()
+            async with asyncio.timeout(50):
+                await number_of(told, 3)
+        return told
+
+    assert asyncio.run(go())[:3] == [0.1, 0.25, 0.1]
 
 
 def test_a_word_begins_the_next_silence() -> None:
@@ -35,7 +56,7 @@ def test_a_word_begins_the_next_silence() -> None:
                 await asyncio.sleep(0.01)
                 watch.heard()
             speaking = list(told)
-            await asyncio.sleep(0.18)
+            await number_of(told, len(speaking) + 1)
         return speaking, told
 
     speaking, told = asyncio.run(go())
@@ -45,9 +66,11 @@ def test_a_word_begins_the_next_silence() -> None:
 def test_nothing_is_told_after_the_end() -> None:
     async def go() -> list[float]:
         told: list[float] = []
-        with SilenceWatch(told.append, soon):
-            pass
-        await asyncio.sleep(0.2)
+        with SilenceWatch(told.append, soon) as watch:
+            await number_of(told, 1)
+        told.clear()
+        watch.heard()
+        await asyncio.sleep(0.3)
         return told
 
     assert asyncio.run(go()) == []

@@ -40,12 +40,16 @@ class SilenceWatch:
     ) -> None:
         if self._timer is not None:
             self._timer.cancel()
+            self._timer = None
 
     def heard(self) -> None:
         """A part of the answer came; the next silence begins now."""
         self._since = asyncio.get_running_loop().time()
         self._silences = self._after()
         self._due = next(self._silences)
+        if self._timer is not None and self._timer.when() > self._since + self._due:
+            self._timer.cancel()  # set while it was silent for long
+            self._look_in(self._due)
 
     def _look_in(self, seconds: float) -> None:
         self._timer = asyncio.get_running_loop().call_later(seconds, self._look)
