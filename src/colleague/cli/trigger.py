@@ -39,8 +39,7 @@ def list_(
 
     from colleague.cli.client import opened, with_database
     from colleague.cli.gateway_triggers import with_gateway_problems
-    from colleague.cli.output import note, say, say_json, say_table
-    from colleague.cli.times import moment
+    from colleague.cli.output import note, say, say_json
     from colleague.experts.expert import find_expert
     from colleague.plugins.report import plugin_channels
     from colleague.triggers.agent_schedules import agent_documents
@@ -63,30 +62,32 @@ def list_(
     if as_json:
         say_json(found)
     elif found:
-        rows = [
-            (
-                d["expert"],
-                d["trigger"],
-                d["handler"],
-                d["state"],
-                moment(d["next_at"]),
-                moment(d["last_at"]),
-                str(d["queued"] + d["held"]),
-                "; ".join(each["message"] for each in d["problems"]),
-            )
-            for d in found
-        ]
-        say_table(("EXPERT", "TRIGGER", "FROM", "STATE", "NEXT", "LAST", "WAITING", "PROBLEMS"), rows)
-        _note_cures(found)
+        _say_triggers(found)
     else:
         say("There are no triggers.")
     for expert, problem in registry.problems.items():
         note(f"{expert} cannot be read: {problem}")
 
 
-def _note_cures(documents: list[dict[str, Any]]) -> None:
-    from colleague.cli.output import note
+def _say_triggers(documents: list[dict[str, Any]]) -> None:
+    """A row each, then what to do about those that cannot work."""
+    from colleague.cli.output import note, say_table
+    from colleague.cli.times import moment
 
+    rows = [
+        (
+            d["expert"],
+            d["trigger"],
+            d["handler"],
+            d["state"],
+            moment(d["next_at"]),
+            moment(d["last_at"]),
+            str(d["queued"] + d["held"]),
+            "; ".join(each["message"] for each in d["problems"]),
+        )
+        for d in documents
+    ]
+    say_table(("EXPERT", "TRIGGER", "FROM", "STATE", "NEXT", "LAST", "WAITING", "PROBLEMS"), rows)
     for each in documents:
         for problem in each["problems"]:
             note(f"{each['expert']}/{each['trigger']} cannot work: {problem['message']}")
