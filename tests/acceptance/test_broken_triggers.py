@@ -164,6 +164,11 @@ def test_no_model_for_what_wakes_by_itself(sales: Colleague) -> None:
     sales.ok("expert", "enable", SALES)
     with serving(sales) as gateway:
         assert f"problems: runs of {SALES} fail: no model configured (add one with: " in gateway.out[0]
+        address = f"{gateway.out[0].split()[3].rstrip(';')}/api/experts/{SALES}/check"
+        headers = {"Authorization": "Bearer a-token"}
+        [found] = httpx2.post(address, json={}, headers=headers, timeout=120).json()["findings"]
+        assert (found["code"], found["severity"]) == ("model-unusable", "warning")
+        assert found["message"] == "its runs fail: no model configured"
     line = bind_model(sales, "somewhere/m1")
     with serving(sales) as gateway:
         assert f"problems: runs of {SALES} fail: there is no model provider 'somewhere'" in gateway.out[0]

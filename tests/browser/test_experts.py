@@ -115,9 +115,11 @@ def test_installed_bound_enabled_and_fired(
     page.get_by_label("Bind ledger to").select_option("server:ledger")
     page.get_by_role("button", name="Bind ledger").click()
     page.get_by_role("button", name="Turn its triggers on").click()
-    expect(page.get_by_text("Nothing is wrong")).to_be_visible(timeout=MILLISECONDS)
+    expect(page.get_by_text("its runs fail: no model configured")).to_be_visible(timeout=MILLISECONDS)
     bindings = keeping.home.expert(name) / "bindings.yaml"
     bindings.write_text(bindings.read_text() + "model: script/play.yaml\n")
+    page.reload()
+    expect(page.get_by_text("Nothing is wrong")).to_be_visible(timeout=MILLISECONDS)
     trigger = page.locator(".triggers li").first
     trigger.get_by_text("Fire it by hand").click()
     trigger.get_by_label("Payload").fill('{"id": "7"}')

@@ -262,8 +262,6 @@ def _ready(gateway: Gateway) -> Ready:
 def _model_problems(gateway: Gateway, enabled: Sequence[str]) -> list[str]:
     """Of the default model, where one is set, and of the enabled experts: better said now than in each
     turn and run."""
-    from colleague.experts.runs.inputs import REHEARSAL
-    from colleague.experts.runs.model_name import bound_model
     from colleague.experts.runs.preflight import Preflight
 
     chosen = gateway.live.settings.agents.defaults.model
@@ -271,9 +269,7 @@ def _model_problems(gateway: Gateway, enabled: Sequence[str]) -> list[str]:
     failing: dict[str, list[str]] = {}
     for expert in ("", *enabled) if chosen is not None and chosen.primary else enabled:
         try:
-            model = bound_model(gateway.home, expert) if expert else ""
-            if model != REHEARSAL:
-                preflight.check_model(model)
+            preflight.check_own_runs(expert) if expert else preflight.check_model("")
         except ColleagueError as error:
             failing.setdefault(error.sentence, []).append(expert)
     return [

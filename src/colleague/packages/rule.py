@@ -199,6 +199,7 @@ RULES: dict[str, tuple[Severity, Group, str]] = {
     "binding-operation-unknown": ("warning", "bindings", "A binding maps an operation its tool lacks."),
     "binding-trigger-unknown": ("warning", "bindings", "A binding sets up a trigger the package lacks."),
     "binding-model-unknown": ("warning", "bindings", "Bindings name a model that does not exist."),
+    "model-unusable": ("warning", "bindings", "An enabled expert has no model that its runs could use."),
     "not-accepted": (
         "warning",
         "bindings",

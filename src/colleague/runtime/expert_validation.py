@@ -15,6 +15,7 @@ from colleague.experts.bindings import Bindings
 from colleague.experts.bound_skills import BoundSkills, bound_skills
 from colleague.experts.expert import Expert
 from colleague.experts.runs.inputs import REHEARSAL
+from colleague.experts.runs.preflight import CannotStart, Preflight
 from colleague.home import Home
 from colleague.mcp.probe import Probed
 from colleague.packages.finding import Findings
@@ -25,6 +26,7 @@ from colleague.triggers.problems import UNSET, served_problems, trigger_problems
 from colleague.triggers.registry import bind_triggers
 
 UNREACHABLE = "server-unreachable"
+MODEL_UNKNOWN = "binding-model-unknown"
 TOOL_TROUBLE = {"tool-unbound", "server-unknown", UNREACHABLE}
 _SAID_OF_TOOLS = {"trigger-inactive", "trigger-mail-lookup"}
 
@@ -57,9 +59,18 @@ def _check_model(home: Home, settings: Settings, bindings: Bindings, findings: F
     try:
         resolve_model(settings, {}, name, folder=home.root)
     except (NotFound, ScriptError) as error:
-        findings.add("binding-model-unknown", bindings.model_at, error.message, error.hint)
+        findings.add(MODEL_UNKNOWN, bindings.model_at, error.message, error.hint)
     except ColleagueError:
         return
+
+
+def check_own_runs(preflight: Preflight, expert: str, bindings: Bindings, findings: Findings) -> None:
+    """Of an enabled expert, in the process that makes its runs: that they have a model, and its key."""
+    try:
+        preflight.check_own_runs(expert)
+    except CannotStart as error:
+        if MODEL_UNKNOWN not in {each.code for each in findings}:
+            findings.add("model-unusable", bindings.model_at, f"its runs fail: {error.message}", error.hint)
 
 
 def check_expert_triggers(

@@ -33,6 +33,7 @@ from colleague.experts.launch_acceptance import held_servers
 from colleague.experts.preview import finding_documents
 from colleague.experts.privacy.redactor import PrivateText, private_text
 from colleague.experts.rehearsal.file_checks import check_rehearsal
+from colleague.experts.runs.preflight import Preflight
 from colleague.experts.runs.prompt_report import expert_prompt
 from colleague.experts.runs.redacted_report import approval_report
 from colleague.experts.summary import brief, full
@@ -64,6 +65,7 @@ from colleague.runtime.expert_validation import (
     CheckedBindings,
     check_expert_bindings,
     check_expert_triggers,
+    check_own_runs,
 )
 from colleague.runtime.service_base import ServiceBase
 from colleague.skills.collection import load_skills
@@ -121,6 +123,9 @@ class LocalExperts(ServiceBase):
             checked = await asyncio.to_thread(
                 check_expert_bindings, self.home, self.settings, expert, package, findings
             )
+            if expert.record.enabled:
+                preflight = Preflight(self.home, self.settings, self.environ)
+                await asyncio.to_thread(check_own_runs, preflight, name, checked.bindings, findings)
             asked = checked.servers if probe else ()
             if asked:
                 probed = await self._probe(expert, package, checked, findings, tell)

@@ -51,6 +51,14 @@ class Preflight:
         except ColleagueError as error:
             raise CannotStart(error.message, hint=error.hint) from None
 
+    def check_own_runs(self, expert: str) -> None:
+        """Of an expert that wakes by itself. Raises CannotStart when its runs would have no model."""
+        from colleague.experts.runs.inputs import REHEARSAL
+        from colleague.experts.runs.model_name import bound_model
+
+        if (name := bound_model(self.home, expert)) != REHEARSAL:
+            self.check_model(name)
+
     def check_expert(
         self, expert: Expert, package: Package, process: Process | None, model: str, *, dry_run: bool
     ) -> None:
