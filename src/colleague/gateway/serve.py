@@ -269,7 +269,10 @@ def _model_problems(gateway: Gateway, enabled: Sequence[str]) -> list[str]:
     failing: dict[str, list[str]] = {}
     for expert in ("", *enabled) if chosen is not None and chosen.primary else enabled:
         try:
-            preflight.check_own_runs(expert) if expert else preflight.check_model("")
+            if expert:
+                preflight.check_own_runs(expert)
+            else:
+                preflight.check_model("")
         except ColleagueError as error:
             failing.setdefault(error.sentence, []).append(expert)
     return [
