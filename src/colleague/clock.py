@@ -54,7 +54,7 @@ def wall_time_ms() -> int:
 
 
 @dataclass(frozen=True)
-class Doubt:
+class ClockDoubt:
     """The machine's clock was moved; `offset` is what it shows less the time since the boot."""
 
     offset: int
@@ -62,12 +62,12 @@ class Doubt:
 
 
 @dataclass(frozen=True)
-class Witness:
+class ClockRecord:
     """What a process knew of the clock. The next one compares with it, within the same boot."""
 
     boot_id: str
     offset: int
-    doubt: Doubt | None = None
+    doubt: ClockDoubt | None = None
 
 
 class CheckedClock:
@@ -86,7 +86,7 @@ class CheckedClock:
         self._boot_id = _this_boot() if boot_id is None else boot_id
         self._lock = threading.Lock()
         self._offset = wall() - boot()
-        self._doubt: Doubt | None = None
+        self._doubt: ClockDoubt | None = None
 
     def wall(self) -> int:
         return self._wall()
@@ -106,12 +106,12 @@ class CheckedClock:
         left = max(0, DOUBT_MS - (self._boot() - doubt.since_boot)) // 1000
         return f"{_moved(doubt.offset - self._offset)}; the time before that counts for another {left} s"
 
-    def witness(self) -> Witness:
+    def witness(self) -> ClockRecord:
         self.now()
         with self._lock:
-            return Witness(self._boot_id, self._offset, self._doubt)
+            return ClockRecord(self._boot_id, self._offset, self._doubt)
 
-    def recall(self, witness: Witness) -> None:
+    def recall(self, witness: ClockRecord) -> None:
         """Goes by what an earlier process knew, when the machine was not started anew since."""
         if witness.boot_id and witness.boot_id == self._boot_id:
             with self._lock:
@@ -124,7 +124,7 @@ class CheckedClock:
                 log.warning("the clock of this machine is back, nothing went by the wrong time")
             self._offset, self._doubt = offset, None
         elif self._doubt is None or not _same(offset, self._doubt.offset):
-            self._doubt = Doubt(offset, boot)
+            self._doubt = ClockDoubt(offset, boot)
             moved = _moved(offset - self._offset)
             log.warning("%s; it is believed after %d s without another move", moved, DOUBT_MS // 1000)
         elif boot - self._doubt.since_boot >= DOUBT_MS:

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 
-from colleague.clock import CheckedClock, Clock, Doubt, Witness, machine_clock
+from colleague.clock import CheckedClock, Clock, ClockDoubt, ClockRecord, machine_clock
 from colleague.files import write_atomic
 from colleague.home import Home
 
@@ -43,13 +43,13 @@ async def remembered(home: Home, clock: Clock) -> AsyncIterator[None]:
         _save(home, clock)
 
 
-def read_witness(home: Home) -> Witness | None:
+def read_witness(home: Home) -> ClockRecord | None:
     """None when there is none that can be used; the machine's clock then counts as it is."""
     try:
         document = json.loads(home.clock_file.read_text(encoding="utf-8"))
         doubt = document["doubt"]
-        known = Doubt(int(doubt["offset"]), int(doubt["since_boot"])) if doubt else None
-        return Witness(str(document["boot_id"]), int(document["offset"]), known)
+        known = ClockDoubt(int(doubt["offset"]), int(doubt["since_boot"])) if doubt else None
+        return ClockRecord(str(document["boot_id"]), int(document["offset"]), known)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -73,6 +73,6 @@ def _save(home: Home, clock: CheckedClock) -> None:
             write_atomic(home.clock_file, json.dumps(asdict(witness)) + "\n", mode=0o600)
 
 
-def _is_close(one: Witness, other: Witness) -> bool:
+def _is_close(one: ClockRecord, other: ClockRecord) -> bool:
     same = (one.boot_id, one.doubt) == (other.boot_id, other.doubt)
     return same and abs(one.offset - other.offset) <= SMALL_CHANGE_MS

@@ -24,7 +24,7 @@ from tests.integration.context.desk import Desk, Reader
 from colleague.agent.context.budget import ContextBudget
 from colleague.agent.context.prune import pruned
 from colleague.agent.context.rules import ContextRules
-from colleague.agent.context.unit import Unit
+from colleague.agent.context.unit import MessageUnit
 from colleague.agent.context.view import view_of
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.clock import SystemClock
@@ -72,8 +72,8 @@ async def fitting(messages: int) -> float:
         unit
         for seq in range(messages // 2)
         for unit in (
-            Unit.of((seq, 0), [ModelRequest(parts=[UserPromptPart(SAID)])], opens=True),
-            Unit.of((seq, 1), [ModelResponse(parts=[TextPart("I know this and that.")])]),
+            MessageUnit.of((seq, 0), [ModelRequest(parts=[UserPromptPart(SAID)])], opens=True),
+            MessageUnit.of((seq, 1), [ModelResponse(parts=[TextPart("I know this and that.")])]),
         )
     ]
     rules = ContextRules()

@@ -19,7 +19,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCall
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
 from colleague.agent.advance import Advancer
-from colleague.agent.events import Bus
+from colleague.agent.events import EventBus
 from colleague.agent.models.connections import Connections
 from colleague.agent.models.request import ThinkRequest
 from colleague.agent.models.resolve import Routes
@@ -117,7 +117,7 @@ async def durable(database: Database, tool: Tool) -> float:
     for _ in range(TURNS):
         await database.write(lambda tx: accept(tx, arrival))
     async with Connections() as connections:
-        counted = Counted(Advancer(database, Assembler(tool), Bus(), connections), TURNS)
+        counted = Counted(Advancer(database, Assembler(tool), EventBus(), connections), TURNS)
         worker = Worker(database, counted)
         started = time.perf_counter()
         working = asyncio.create_task(worker.run())

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from colleague.agent.advance import Advancer
-from colleague.agent.events import Bus
+from colleague.agent.events import EventBus
 from colleague.agent.models.connections import Connections
 from colleague.clock import SystemClock
 from colleague.store.accept import Arrival, accept
@@ -72,7 +72,7 @@ async def measure(count: int) -> None:
 
 async def work(database: SqliteDatabase, count: int, restart: float) -> None:
     async with Connections() as connections:
-        worker = Worker(database, Advancer(database, Assembler(), Bus(), connections))
+        worker = Worker(database, Advancer(database, Assembler(), EventBus(), connections))
         working = asyncio.create_task(worker.run())
         await asyncio.sleep(0.5)
         before = cpu_seconds()

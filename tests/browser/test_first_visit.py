@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from colleague.cli.demo_page import MAILS
-from colleague.experts.practice import EXPERT, TRIGGER, Practice, receive_mail
+from colleague.experts.practice import EXPERT, TRIGGER, PracticeSetup, receive_mail
 from tests.browser.person import MILLISECONDS, person
 from tests.integration.gateway.harness import House, Running
 
@@ -62,7 +62,7 @@ def test_the_whole_way(browser: Browser, empty: Running, pictures: Path) -> None
 
 def test_the_mail_of_the_demo_in_the_inbox(browser: Browser, empty: Running, pictures: Path) -> None:
     """As `colleague demo` shows it; the picture of the README is made of it."""
-    practice = Practice(empty.home, empty.home.workspace)
+    practice = PracticeSetup(empty.home, empty.home.workspace)
     for mail in MAILS[:2]:
         event = {"payload": receive_mail(practice.database, *mail)}
         assert empty.post(f"/api/triggers/{EXPERT}/{TRIGGER}/fire", event).status_code == 202
@@ -78,7 +78,7 @@ def test_an_expert_asks_in_the_chat_and_is_answered_there(
 ) -> None:
     """The picture of docs/chat.md: an answer of the main agent, and a question that came by itself."""
     (empty.home.root / "talk.yaml").write_text(json.dumps({"replies": [{"text": PIPELINE}]}))
-    practice = Practice(empty.home, empty.home.workspace)
+    practice = PracticeSetup(empty.home, empty.home.workspace)
     with person(browser, empty.url, path="/chat") as page:
         for typed in ("/model script/talk.yaml", "Which deals need me this week?"):
             page.get_by_label("Message", exact=True).fill(typed)

@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from colleague.clock import DOUBT_MS, STEP_MS, CheckedClock, Doubt, Witness, boot_time_ms, wall_time_ms
+from colleague.clock import (
+    DOUBT_MS,
+    STEP_MS,
+    CheckedClock,
+    ClockDoubt,
+    ClockRecord,
+    boot_time_ms,
+    wall_time_ms,
+)
 from colleague.clock_file import read_witness
 from colleague.home import Home
 from tests.watch import START, Watch
@@ -116,7 +124,7 @@ class TestNextProcess:
     @pytest.mark.parametrize("boot_id", ["another boot", ""])
     def test_after_a_boot_there_is_no_witness(self, boot_id: str) -> None:
         watch = Watch()
-        known = Witness(boot_id, watch.clock().witness().offset, Doubt(5, 5))
+        known = ClockRecord(boot_id, watch.clock().witness().offset, ClockDoubt(5, 5))
         watch.moves(days=3)
         clock = watch.clock(boot_id="this boot" if boot_id else "")
         clock.recall(known)

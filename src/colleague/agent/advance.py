@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from colleague.agent.conversation import Conversation
-from colleague.agent.events import Bus
+from colleague.agent.events import EventBus
 from colleague.agent.exits import Completed, Failed, Waiting
 from colleague.agent.hook_points import about_run, tell_answered, with_agent_start
 from colleague.agent.loop import converse, remaining_seconds, too_long
@@ -44,7 +44,7 @@ class Advancer:
 
     database: Database
     assembler: Assembler
-    bus: Bus
+    bus: EventBus
     connections: Connections
     tracer: Tracer = field(default_factory=Tracer)
     hooks: PluginHooks = NO_HOOKS

@@ -10,7 +10,7 @@ from colleague.run_event import Kind, RunEvent
 Watcher = Callable[[RunEvent], None]
 
 
-class Bus:
+class EventBus:
     """Passes events to the watchers of this process. A watcher that fails disturbs nobody."""
 
     def __init__(self) -> None:

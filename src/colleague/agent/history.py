@@ -10,8 +10,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from colleague.agent.call_result import with_results
-from colleague.agent.context.state import Earlier
-from colleague.agent.context.unit import AFTER_RUN, BEFORE_RUN, ELSEWHERE, Unit
+from colleague.agent.context.state import EarlierMessages
+from colleague.agent.context.unit import AFTER_RUN, BEFORE_RUN, ELSEWHERE, MessageUnit
 from colleague.agent.context.view import view_of
 from colleague.agent.models.messages import from_json
 from colleague.agent.render import presenter, wrapped
@@ -63,7 +63,7 @@ class _Known:
     last: int = 0
     skipped: int = 0
     result_chars: int = 0
-    turns: tuple[tuple[int, tuple[Unit, ...]], ...] = ()
+    turns: tuple[tuple[int, tuple[MessageUnit, ...]], ...] = ()
 
     def since(self, start: int) -> _Known:
         """Without what a summary stands for by now."""
@@ -81,10 +81,12 @@ class SessionHistory:
     database: Database
     _known: OrderedDict[str, _Known] = field(default_factory=OrderedDict)
 
-    async def before(self, run: Run, *, most: int | None = None, result_chars: int = 100_000) -> Earlier:
+    async def before(
+        self, run: Run, *, most: int | None = None, result_chars: int = 100_000
+    ) -> EarlierMessages:
         """What was said in the transcript before this turn: all, or `most` turns at most."""
         if run.transcript is None:
-            return Earlier()
+            return EarlierMessages()
         transcript = run.transcript
         known = self._known.get(transcript, _Known())
         if known.last >= run.seq or known.result_chars != result_chars:
@@ -94,18 +96,18 @@ class SessionHistory:
         left_out = max(0, first_told(known.skipped + len(known.turns), most) - known.skipped)
         told = [unit for _, units in known.turns[left_out:] for unit in units]
         given = _given(TurnInputs.of(run).earlier)
-        return Earlier([*told, *_unit((run.seq, BEFORE_RUN), given)], compaction)
+        return EarlierMessages([*told, *_unit((run.seq, BEFORE_RUN), given)], compaction)
 
     async def elsewhere(
         self, run: Run, transcript: str, before: int, *, result_chars: int = 100_000
-    ) -> Sequence[Unit]:
+    ) -> Sequence[MessageUnit]:
         """What was said in another session before one of its turns, for one that goes on from there."""
         found = await self.before(
             replace(run, transcript=transcript, seq=before, inputs="{}"), result_chars=result_chars
         )
         view = view_of(found.units, found.compaction, longest_opening=2_000)
         return [
-            Unit.of((ELSEWHERE, index), [message], opens=index == 0)
+            MessageUnit.of((ELSEWHERE, index), [message], opens=index == 0)
             for index, message in enumerate(view.messages)
         ]
 
@@ -136,10 +138,12 @@ def _read(
     return compaction, _Known(start, last, skipped, known.result_chars, turns)
 
 
-def _parsed(turn: StoredTurn, result_chars: int) -> tuple[Unit, ...]:
+def _parsed(turn: StoredTurn, result_chars: int) -> tuple[MessageUnit, ...]:
     present = presenter(result_chars, turn.approvals)
     units = [
-        Unit.of((turn.seq, each.position), with_results(each, from_json(each.body), turn.calls, present))
+        MessageUnit.of(
+            (turn.seq, each.position), with_results(each, from_json(each.body), turn.calls, present)
+        )
         for each in turn.messages
     ]
     units = units or (_unit((turn.seq, 0), _only_said(turn)) if turn.spoken else [])
@@ -148,16 +152,16 @@ def _parsed(turn: StoredTurn, result_chars: int) -> tuple[Unit, ...]:
     return _opening((*found, *_unit((turn.seq, AFTER_RUN), closing)))
 
 
-def _opening(units: Sequence[Unit]) -> tuple[Unit, ...]:
+def _opening(units: Sequence[MessageUnit]) -> tuple[MessageUnit, ...]:
     """The first message of a turn begins it."""
     return tuple(
-        Unit(unit.place, unit.messages, unit.tokens, opens=index == 0 or unit.place[1] == 0)
+        MessageUnit(unit.place, unit.messages, unit.tokens, opens=index == 0 or unit.place[1] == 0)
         for index, unit in enumerate(units)
     )
 
 
-def _unit(place: tuple[int, int], messages: Sequence[ModelMessage]) -> list[Unit]:
-    return [Unit.of(place, messages)] if messages else []
+def _unit(place: tuple[int, int], messages: Sequence[ModelMessage]) -> list[MessageUnit]:
+    return [MessageUnit.of(place, messages)] if messages else []
 
 
 def _given(earlier: Sequence[tuple[str, str]]) -> list[ModelMessage]:

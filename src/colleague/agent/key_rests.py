@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from colleague.agent.models.connections import Connections
-from colleague.agent.models.failover import Rest
+from colleague.agent.models.failover import Cooldown
 from colleague.agent.models.failure import KEYS_OWN, ModelFailure
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.errors import DatabaseUnavailable
@@ -26,7 +26,7 @@ class StoredKeyRests:
     database: Database
     connections: Connections
 
-    async def rests(self, models: Sequence[ResolvedModel]) -> list[Rest | None]:
+    async def rests(self, models: Sequence[ResolvedModel]) -> list[Cooldown | None]:
         """While the database is away, nothing rests."""
         names = {_subject(model) for model in models}
         try:
@@ -39,7 +39,7 @@ class StoredKeyRests:
                 self.connections.rested.add(_key(model))
         return found
 
-    async def note_failed(self, model: ResolvedModel, failure: ModelFailure) -> Rest | None:
+    async def note_failed(self, model: ResolvedModel, failure: ModelFailure) -> Cooldown | None:
         which = EVERY_MODEL if failure.reason in KEYS_OWN and model.profile else model.name
         asked = None if failure.retry_after is None else round(failure.retry_after * 1000)
         self.connections.rested.add(_key(model))
@@ -49,7 +49,7 @@ class StoredKeyRests:
             )
         except DatabaseUnavailable:
             return None
-        return Rest(noted.cooldown_until or 0, failure.reason)
+        return Cooldown(noted.cooldown_until or 0, failure.reason)
 
     async def note_used(self, model: ResolvedModel) -> None:
         """At once after it rested; else now and then."""
@@ -72,6 +72,6 @@ def _subject(model: ResolvedModel) -> str:
     return model.profile or model.name
 
 
-def _rest(book: ProfileBook, model: ResolvedModel) -> Rest | None:
+def _rest(book: ProfileBook, model: ResolvedModel) -> Cooldown | None:
     found = book.resting(_subject(model), model.name)
-    return Rest(found.cooldown_until or 0, found.reason or "") if found else None
+    return Cooldown(found.cooldown_until or 0, found.reason or "") if found else None

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from colleague.agent.chat_place import Chats, chat_target
 from colleague.agent.context.budget import result_chars
 from colleague.agent.context.rules import ContextRules
-from colleague.agent.context.state import Earlier
+from colleague.agent.context.state import EarlierMessages
 from colleague.agent.decided_call import decided_call
 from colleague.agent.history import SessionHistory
 from colleague.agent.main_gate import MainAgentGate
@@ -234,17 +234,19 @@ class MainAgent:
         )
 
     def _forked(
-        self, fork: dict[str, Any], own: Callable[[Run], Awaitable[Earlier]], chars: int
-    ) -> Callable[[Run], Awaitable[Earlier]]:
+        self, fork: dict[str, Any], own: Callable[[Run], Awaitable[EarlierMessages]], chars: int
+    ) -> Callable[[Run], Awaitable[EarlierMessages]]:
         """The earlier turns of the session that spawned it come before its own, until a summary of its own
         stands for them."""
 
-        async def before(run: Run) -> Earlier:
+        async def before(run: Run) -> EarlierMessages:
             found = await own(run)
             if found.compaction is not None:
                 return found
             there = fork["transcript"], fork["before"]
-            return Earlier([*await self.history.elsewhere(run, *there, result_chars=chars), *found.units])
+            return EarlierMessages(
+                [*await self.history.elsewhere(run, *there, result_chars=chars), *found.units]
+            )
 
         return before
 

@@ -22,7 +22,7 @@ def presenter(limit: int, approvals: Iterable[Approval] = ()) -> Callable[[Call]
     """`approvals` are the questions about the calls: a yes may have changed what was done."""
     edits = {each.call_id: each for each in approvals if is_edit(each)}
 
-    def shown(call: Call) -> str:
+    def rendered(call: Call) -> str:
         text, edit = present(Result.of(call), limit), edits.get(call.id)
         by = f"{PERSON}{edit.decided_by}" if edit else call.changed_by
         if not by:
@@ -31,7 +31,7 @@ def presenter(limit: int, approvals: Iterable[Approval] = ()) -> Callable[[Call]
             return f"{CHANGED}\n{wrapped(call.arguments, by)}\n{text}"
         return f"{CHANGED_BY_PLUGIN}\n{wrapped(call.arguments, f'plugin:{by}')}\n{text}"
 
-    return shown
+    return rendered
 
 
 def is_edit(approval: Approval) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from colleague.agent.completion import Completion, TextCompletion
 from colleague.agent.context.rules import ContextRules
-from colleague.agent.context.state import Earlier
+from colleague.agent.context.state import EarlierMessages
 from colleague.agent.conversation import Content
 from colleague.agent.gate import CautiousGate, Gate
 from colleague.agent.models.resolve import Routes
@@ -117,7 +117,7 @@ class RunSpec:
     ask_channel: str | None = None
     """Where people are told of questions; None when whoever waits for the run sees them."""
     draft_channel: str | None = None
-    history: Callable[[Run], Awaitable[Earlier]] | None = None
+    history: Callable[[Run], Awaitable[EarlierMessages]] | None = None
     """Reads the earlier turns of the session; None where a run stands by itself."""
     context: ContextRules = field(default_factory=ContextRules)
     """How much of a conversation is shown, and when it is shortened."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from colleague.agent.conversation import Conversation
-from colleague.agent.events import Bus
+from colleague.agent.events import EventBus
 from colleague.agent.models.connections import Connections
 from colleague.agent.models.delta import Delta
 from colleague.agent.run_spec import RunSpec
@@ -25,7 +25,7 @@ class Session:
 
     conversation: Conversation
     run_spec: RunSpec
-    bus: Bus
+    bus: EventBus
     connections: Connections
     tracer: Tracer = field(default_factory=Tracer)
     hooks: PluginHooks = NO_HOOKS

@@ -17,7 +17,7 @@ from colleague.errors import UsageError
 from colleague.runtime.requests import DecisionRequest
 
 if TYPE_CHECKING:
-    from colleague.cli.decide import Decided
+    from colleague.cli.decide import DecisionOutcome
     from colleague.run_document import ApprovalDocument, Decision
 
 CHOICES: dict[str, dict[str, str]] = {
@@ -45,20 +45,20 @@ class Quit(Exception):
 
 
 @dataclass
-class Walk:
+class ApprovalRounds:
     """Rounds through what waits; nothing is asked about twice.
 
     `pending` and `decide` each reach the service by themselves: while a person thinks, this process holds
     neither the home nor a loop, so other commands work and Ctrl-C ends this one at once."""
 
     pending: Callable[[], Sequence[ApprovalDocument]]
-    decide: Callable[[ApprovalDocument, DecisionRequest], Decided]
+    decide: Callable[[ApprovalDocument, DecisionRequest], DecisionOutcome]
     by: str
     """Who decides."""
     asked: set[str] = field(default_factory=set)
     over: bool = False
 
-    def decide_new(self) -> Iterator[Decided]:
+    def decide_new(self) -> Iterator[DecisionOutcome]:
         """Asks about each question that is new since the last round; the decisions as they are made."""
         waiting = [each for each in self.pending() if each["id"] not in self.asked]
         for number, approval in enumerate(waiting, 1):
@@ -72,7 +72,7 @@ class Walk:
             if decided is not None:
                 yield decided
 
-    def _decide(self, approval: ApprovalDocument) -> Decided | None:
+    def _decide(self, approval: ApprovalDocument) -> DecisionOutcome | None:
         """Asks until it is decided or skipped."""
         for line in question_lines(approval, typed=False):
             note_as_is(line)

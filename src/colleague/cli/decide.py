@@ -22,7 +22,7 @@ from colleague.run_document import ApprovalDocument, Decision, RunDocument, shor
 from colleague.runtime.requests import DecisionAnswer, DecisionRequest, decided_runs
 
 if TYPE_CHECKING:
-    from colleague.cli.approve_each import Walk
+    from colleague.cli.approve_each import ApprovalRounds
 
 UNREACHABLE = 3
 INTERRUPTED = 130
@@ -87,7 +87,7 @@ class Edits:
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenApproval:
     """What a person decides about, as it is now."""
 
     approval: ApprovalDocument
@@ -95,7 +95,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Decided:
+class DecisionOutcome:
     """What came of a decision, and the run as it was before."""
 
     before: RunDocument
@@ -128,11 +128,11 @@ def decide_all(
 
 def decide_each(home: Path | None, *, as_json: bool) -> None:
     """Everything that waits, one by one; what comes up meanwhile is asked about, too."""
-    from colleague.cli.approve_each import Walk
+    from colleague.cli.approve_each import ApprovalRounds
 
     if as_json or not sys.stdin.isatty():
         raise UsageError("name what to approve", hint="colleague approval list shows what waits")
-    walk = Walk(
+    walk = ApprovalRounds(
         lambda: with_client(home, lambda using: using.runs.pending(), looks=True),
         lambda approval, request: with_client(home, lambda using: _decide_one(using, approval, request)),
         getpass.getuser(),
@@ -145,9 +145,9 @@ def decide_each(home: Path | None, *, as_json: bool) -> None:
     end_with(max(codes))
 
 
-def _one_round(home: Path | None, walk: Walk) -> list[Decided]:
+def _one_round(home: Path | None, walk: ApprovalRounds) -> list[DecisionOutcome]:
     """Each decision is told as it is made. Ctrl-C leaves the runs that were decided about as they are."""
-    decided: list[Decided] = []
+    decided: list[DecisionOutcome] = []
     try:
         for each in walk.decide_new():
             say_answer(each.answer)
@@ -160,16 +160,16 @@ def _one_round(home: Path | None, walk: Walk) -> list[Decided]:
     return decided
 
 
-def _followed(home: Path | None, decided: Sequence[Decided]) -> int:
+def _followed(home: Path | None, decided: Sequence[DecisionOutcome]) -> int:
     answers, before = [each.answer for each in decided], [each.before for each in decided]
     code = with_client(home, lambda using: _follow_decided(using, answers, before, as_json=False))
     return 1 if any(answer.refusal for answer in answers) else code
 
 
-async def _decide_one(using: Client, approval: ApprovalDocument, request: DecisionRequest) -> Decided:
+async def _decide_one(using: Client, approval: ApprovalDocument, request: DecisionRequest) -> DecisionOutcome:
     before = await using.runs.run(approval["run_id"])
     [answer] = await using.service.decide([request])
-    return Decided(before, answer)
+    return DecisionOutcome(before, answer)
 
 
 async def _decide(using: Client, requests: Sequence[DecisionRequest], edits: Edits, as_json: bool) -> int:
@@ -197,26 +197,26 @@ async def _follow_decided(
     return await say_documents(using.runs, told, as_json=as_json) if told or as_json else 0
 
 
-async def _seen(using: Client, requests: Sequence[DecisionRequest]) -> dict[str, Seen]:
+async def _seen(using: Client, requests: Sequence[DecisionRequest]) -> dict[str, SeenApproval]:
     """What cannot be found is left for the decision to say."""
     found = {}
     for request in requests:
         try:
             approval = await using.runs.approval(request.approval)
-            found[request.approval] = Seen(approval, await using.runs.run(approval["run_id"]))
+            found[request.approval] = SeenApproval(approval, await using.runs.run(approval["run_id"]))
         except ColleagueError as error:
             if error.exit_code == UNREACHABLE:
                 raise
     return found
 
 
-def _edited(request: DecisionRequest, seen: dict[str, Seen], edits: Edits) -> DecisionRequest:
+def _edited(request: DecisionRequest, seen: dict[str, SeenApproval], edits: Edits) -> DecisionRequest:
     """With what the person changes of what they look at."""
     found = seen.get(request.approval)
     return edits.applied(_as_seen(request, seen), found.approval) if found else request
 
 
-def _as_seen(request: DecisionRequest, seen: dict[str, Seen]) -> DecisionRequest:
+def _as_seen(request: DecisionRequest, seen: dict[str, SeenApproval]) -> DecisionRequest:
     """With the digest of what the person looks at."""
     found = seen.get(request.approval)
     return request if found is None or request.digest else replace(request, digest=found.approval["digest"])

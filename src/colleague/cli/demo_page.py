@@ -84,10 +84,10 @@ class PageDemo(DemoHome):
         """In this process: commands of their own would take half a minute on a small machine."""
         from colleague.config import load_settings
         from colleague.experts.home_setup import set_up_home
-        from colleague.experts.practice import Practice
+        from colleague.experts.practice import PracticeSetup
 
         set_up_home(self._home)
-        practice = Practice(self._home, load_settings(self._home).workspace)
+        practice = PracticeSetup(self._home, load_settings(self._home).workspace)
         practice.install(self.model, self._package())
         practice.add_office("--fail", "get_deal=1")
         practice.bind(self.secret)

@@ -157,7 +157,7 @@ def add(
         entry["demo"] = True
     place, _ = _settings(home)
     add_entry(place, name, entry)
-    record_change(place, "server.add", name, where=_shown(place, name), demo=demo)
+    record_change(place, "server.add", name, where=_shown_launch(place, name), demo=demo)
     if secret := _literal_secret(entry):
         place.settings_file.chmod(0o600)
         note(f"{secret} is now in {place.settings_file}, readable by you alone; better: '${{NAME}}'")
@@ -475,7 +475,7 @@ def _first_line(text: str) -> str:
     return line if len(line) <= 80 else f"{line[:79]}…"
 
 
-def _shown(home: Home, name: str) -> str:
+def _shown_launch(home: Home, name: str) -> str:
     """The command or URL of a server, without its secrets."""
     from colleague.config import load_settings
     from colleague.mcp.launch import shown_command

@@ -19,7 +19,7 @@ _LOOKING = ("status", "list", "show", "history", "diff", "restore", "watch", "re
 
 
 @dataclass(frozen=True)
-class Typed:
+class TypedCommand:
     """`words` are the names of commands, by which a command in a text is recognised."""
 
     command: str = ""
@@ -30,19 +30,19 @@ class Typed:
     words: tuple[str, ...] = ()
 
 
-_typed = Typed()
+_typed = TypedCommand()
 
 
-def remember(arguments: Sequence[str], words: Iterable[str]) -> Typed:
+def remember(arguments: Sequence[str], words: Iterable[str]) -> TypedCommand:
     """Notes what this process was called with."""
     global _typed  # noqa: PLW0603, RUF100 - one process is one command
     ours = arguments[: arguments.index("--")] if "--" in arguments else arguments
     command, verb = _command(ours)
-    _typed = Typed(command, verb, _home(ours), "--json" in ours, tuple(words))
+    _typed = TypedCommand(command, verb, _home(ours), "--json" in ours, tuple(words))
     return _typed
 
 
-def require_home(called: Typed) -> None:
+def require_home(called: TypedCommand) -> None:
     """A home that was typed and is not there is a slip of the fingers. Raises NotFound."""
     if not called.home or not {called.command, called.verb} & {*_DECIDING, *_LOOKING}:
         return
@@ -51,11 +51,11 @@ def require_home(called: Typed) -> None:
         raise NotFound(f"there is no home {root}", hint="correct --home; colleague init makes one there")
 
 
-def home_of(called: Typed) -> Home:
+def home_of(called: TypedCommand) -> Home:
     return Home.find(Path(called.home) if called.home else None)
 
 
-def typed() -> Typed:
+def typed() -> TypedCommand:
     return _typed
 
 

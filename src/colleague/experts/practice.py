@@ -65,7 +65,7 @@ def is_empty(home: Home) -> bool:
 
 
 @dataclass(frozen=True)
-class Practice:
+class PracticeSetup:
     """The example in one home. Every step can be done again."""
 
     home: Home

@@ -36,7 +36,7 @@ class ChatMessage(BaseModel):
     content: str | list[ContentPart] | None = None
 
     @property
-    def said(self) -> str:
+    def text_content(self) -> str:
         if self.content is None or isinstance(self.content, str):
             return self.content or ""
         return "\n".join(each.text for each in self.content if each.type == "text")
@@ -101,13 +101,13 @@ def read_turn(asked: ChatAsked, settings: Settings, session: str | None, repeat_
     _require_session_of(expert, session)
     name = kept or str(SessionKey.for_chat(CHANNEL, "dm", new_id(), agent=agent))
     last = max((place for place, each in enumerate(asked.messages) if each.role == "user"), default=-1)
-    if last < 0 or not (asked.messages[last].said.strip() or asked.messages[last].pictures):
+    if last < 0 or not (asked.messages[last].text_content.strip() or asked.messages[last].pictures):
         raise ApiError(400, "bad-request", "there is no message with the role user, or it is empty")
     message = asked.messages[last]
     return ChatTurn(
         name,
         MessageRequest(
-            text=message.said or "(a picture)",
+            text=message.text_content or "(a picture)",
             attachments=message.pictures,
             extra_system_prompt=_system(asked.messages),
             sender={"id": asked.user} if asked.user else {},
@@ -155,10 +155,14 @@ def _require_session_of(expert: str, session: str | None) -> None:
 
 
 def _system(messages: list[ChatMessage]) -> str:
-    return "\n\n".join(each.said for each in messages if each.role in ("system", "developer") and each.said)
+    return "\n\n".join(
+        each.text_content for each in messages if each.role in ("system", "developer") and each.text_content
+    )
 
 
 def _earlier(messages: list[ChatMessage]) -> tuple[tuple[str, str], ...]:
     return tuple(
-        (each.role, each.said) for each in messages if each.role in ("user", "assistant") and each.said
+        (each.role, each.text_content)
+        for each in messages
+        if each.role in ("user", "assistant") and each.text_content
     )

@@ -46,7 +46,7 @@ class ErrorAnswer(BaseModel):
     error: Error
 
 
-class Asked(BaseModel):
+class RequestBody(BaseModel):
     """A body that is sent here: an unknown key is a mistake."""
 
     model_config = ConfigDict(extra="forbid")
@@ -86,7 +86,7 @@ class AcceptedDocument(BaseModel):
     held: bool = False
 
 
-class DecisionAsked(Asked):
+class DecisionAsked(RequestBody):
     """`digest` is that of what the person saw. `arguments` replaces what will run, `changes` changes single
     fields of it (a JSON merge patch); `result` says what came of it, or answers in the tool's place."""
 
@@ -105,7 +105,7 @@ class DecisionAsked(Asked):
     """Arguments that must stay what they are in this call for the grant to count."""
 
 
-class RetryAsked(Asked):
+class RetryAsked(RequestBody):
     inputs: JsonObject = Field(default_factory=dict)
 
 

@@ -105,7 +105,7 @@ class Stop:
 
 
 @dataclass(frozen=True)
-class Ready:
+class StartNotice:
     """What there is to tell when it listens."""
 
     url: str
@@ -150,7 +150,7 @@ async def serve(
     listening: Listening,
     stop: Stop,
     *,
-    on_ready: Callable[[Ready], None],
+    on_ready: Callable[[StartNotice], None],
     environ: Mapping[str, str] | None = None,
     clock: Clock | None = None,
     limits: Limits = Limits(),  # noqa: B008 - frozen
@@ -202,7 +202,7 @@ async def _opened(
 
 
 async def _serve_http(
-    gateway: Gateway, opened: socket.socket, stop: Stop, on_ready: Callable[[Ready], None]
+    gateway: Gateway, opened: socket.socket, stop: Stop, on_ready: Callable[[StartNotice], None]
 ) -> None:
     config = uvicorn.Config(
         build(gateway),
@@ -229,21 +229,21 @@ async def _serve_http(
         opened.listen(BACKLOG)
         with contextlib.suppress(OSError):  # whoever should read it has gone, which is no reason to stop
             on_ready(_ready(gateway))
-        gateway.host.door.take = functools.partial(take_from_plugin, gateway)
+        gateway.host.receiver.take = functools.partial(take_from_plugin, gateway)
         gateway.host.hooks.tell(GatewayStart(listening.url))
         asked = asyncio.create_task(stop.asked.wait())
         await asyncio.wait({serving, asked}, return_when=asyncio.FIRST_COMPLETED)
         asked.cancel()
         log.info("stopping: nothing new is taken, what is under way has %g s", gateway.limits.drain_seconds)
         gateway.stopping.set()
-        gateway.host.door.take = None
+        gateway.host.receiver.take = None
         gateway.watchers.close()
-        await gateway.host.hooks.told(GatewayStop(listening.url))
+        await gateway.host.hooks.tell_and_wait(GatewayStop(listening.url))
         server.stop()
         await serving
 
 
-def _ready(gateway: Gateway) -> Ready:
+def _ready(gateway: Gateway) -> StartNotice:
     enabled = {
         bound_trigger.key[0]
         for bound_trigger in gateway.registry.all()
@@ -256,7 +256,7 @@ def _ready(gateway: Gateway) -> Ready:
         *_model_problems(gateway, sorted(enabled)),
         *(each for each in gateway.problems if each not in broken),
     )
-    return Ready(gateway.live.listening.url, tuple(sorted(enabled)), others, tuple(broken))
+    return StartNotice(gateway.live.listening.url, tuple(sorted(enabled)), others, tuple(broken))
 
 
 def _model_problems(gateway: Gateway, enabled: Sequence[str]) -> list[str]:

@@ -134,11 +134,11 @@ class PluginHooks:
         self._start(event)
 
     def _start(self, event: HookEvent) -> None:
-        task = asyncio.ensure_future(self.told(event))
+        task = asyncio.ensure_future(self.tell_and_wait(event))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def told(self, event: HookEvent) -> None:
+    async def tell_and_wait(self, event: HookEvent) -> None:
         """The same, and returns when all are done, or their time is up."""
         handlers = self._by_hook.get(event.hook, ())
         await asyncio.gather(*(self._call(each, event) for each in handlers))

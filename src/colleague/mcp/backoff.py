@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Pace:
+class BackoffWaits:
     """The waits, in seconds."""
 
     first: float = 0.5
@@ -22,7 +22,7 @@ class Pace:
 class Backoff:
     """Doubles the wait with each failure in a row, with jitter so that many servers do not start at once."""
 
-    def __init__(self, pace: Pace) -> None:
+    def __init__(self, pace: BackoffWaits) -> None:
         self.pace = pace
         self.failures = 0
         self._until = 0.0

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from colleague.files import write_atomic
-from colleague.mcp.process import Family, ProcessId, identify, machine
+from colleague.mcp.process import ProcessId, ProcessTree, identify, machine
 
 _FOREIGN_DAYS = 7
 
@@ -82,7 +82,7 @@ async def _clear(file: Path) -> list[str]:
     ended = []
     for each in document["servers"]:
         started = Started(**each)
-        family = Family(started.process, started.mark)
+        family = ProcessTree(started.process, started.mark)
         if family.members():
             ended.append(started.server)
             await family.end()

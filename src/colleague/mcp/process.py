@@ -90,7 +90,7 @@ def machine() -> str:
     return " ".join(parts)
 
 
-class Family:
+class ProcessTree:
     """A process of ours and all it started, also what left its group or outlived it.
 
     `mark` is in the environment of each, as the variable `name`; it tells them apart from a later process

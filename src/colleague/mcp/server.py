@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from colleague.errors import ConfigError
 from colleague.mcp import diagnosis
-from colleague.mcp.backoff import Backoff, Pace
+from colleague.mcp.backoff import Backoff, BackoffWaits
 from colleague.mcp.call import McpCall, OnLate, OnProgress, encoded
 from colleague.mcp.connection import Connection, ConnectionContext, load_library
 from colleague.mcp.errors import CallNotSent, LoginNeeded, ServerDown, UnknownTool
@@ -81,7 +81,7 @@ class ServerContext:
     environ: Mapping[str, str]
     records: PidFile
     logs: Path
-    pace: Pace
+    pace: BackoffWaits
     on_late: OnLate | None = None
     sandboxes: Path | None = None
     """Where confined servers have folders of their own."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from colleague.mcp import diagnosis
-from colleague.mcp.backoff import Pace
+from colleague.mcp.backoff import BackoffWaits
 from colleague.mcp.call import OnLate, OnProgress
 from colleague.mcp.errors import CallNotSent, ServerDown
 from colleague.mcp.pid_file import PidFile
@@ -42,7 +42,7 @@ class Servers:
         logs: Path,
         on_late: OnLate | None = None,
         held: Collection[str] = (),
-        pace: Pace = Pace(),  # noqa: B008 - frozen
+        pace: BackoffWaits = BackoffWaits(),  # noqa: B008 - frozen
     ) -> None:
         self._records = PidFile(folder)
         self._around = ServerContext(

@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from colleague.mcp.launch import Launch
 from colleague.mcp.log import ServerLog
 from colleague.mcp.pid_file import PidFile
-from colleague.mcp.process import MARK, Family, ProcessId, identify
+from colleague.mcp.process import MARK, ProcessId, ProcessTree, identify
 from colleague.threads import require_thread
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ class StdioServer:
 
     async def _end_strays(self) -> None:
         """A start can fail after its process has begun, as when no thread is left to wait for it."""
-        family = Family(None, self._mark)
+        family = ProcessTree(None, self._mark)
         with contextlib.suppress(OSError, RuntimeError):
             begun = await asyncio.to_thread(family.members)
             if not begun:
@@ -217,7 +217,7 @@ class StdioServer:
     async def _end_family(self, process: Process) -> None:
         """Where nobody can be looked for, as without descriptors, its group is killed at least."""
         try:
-            await Family(self._id, self._mark).end(grace=GRACE_SECONDS)
+            await ProcessTree(self._id, self._mark).end(grace=GRACE_SECONDS)
         except (OSError, RuntimeError) as error:
             self._log.note(f"its processes cannot be looked for, so its group is killed: {error}")
             if process.returncode is None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
 
 
-class Reads:
+class WatchedReadStream:
     """Passes messages on, and tells when there will be no more."""
 
     def __init__(self, inner: Any, on_end: Callable[[], None]) -> None:
@@ -53,7 +53,7 @@ class Reads:
         await self.aclose()
 
 
-class Writes:
+class WatchedWriteStream:
     """Passes messages on, and notes on a call how far it got."""
 
     def __init__(self, inner: Any) -> None:
@@ -88,4 +88,4 @@ async def watched(
 ) -> AsyncIterator[TransportStreams]:
     """The same transport with both streams watched."""
     async with transport as (reads, writes):
-        yield Reads(reads, on_end), Writes(writes)
+        yield WatchedReadStream(reads, on_end), WatchedWriteStream(writes)

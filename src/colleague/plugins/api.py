@@ -17,7 +17,7 @@ from colleague.plugins.tool import PluginTool, ToolFunction
 
 if TYPE_CHECKING:
     from colleague.channels.channel import MessageChannel
-    from colleague.plugins.message_door import MessageDoor
+    from colleague.plugins.message_receiver import MessageReceiver
 
 TOOL_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 PROVIDER_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -38,7 +38,7 @@ class PluginApi:
     """`plugins.entries.<name>.config` of the settings, with `${NAME}` filled in."""
     channel_config: Callable[[str], Mapping[str, Any]] = lambda _: {}
     """`channels.<channel>` of the settings, by the name of the channel, filled in the same way."""
-    door: MessageDoor | None = None
+    receiver: MessageReceiver | None = None
     handlers: list[HookHandler] = field(default_factory=list)
     tools: dict[str, PluginTool] = field(default_factory=dict)
     channels: dict[str, MessageChannel] = field(default_factory=dict)
@@ -92,9 +92,9 @@ class PluginApi:
         ColleagueError for one that is not taken, or while no gateway runs here."""
         if channel not in self.channels:
             raise UsageError(f"the plugin has no channel {channel!r}", hint="add it with add_channel")
-        if self.door is None:
+        if self.receiver is None:
             raise UsageError("messages are taken only in a gateway")
-        return await self.door.receive(channel, message)
+        return await self.receiver.receive(channel, message)
 
     def media(self, address: str) -> bytes | None:
         """What is kept here under an address such as `media:SHA256`; None when there is nothing."""

@@ -25,7 +25,7 @@ from colleague.hooks.runner import HookProblem, PluginHooks
 from colleague.plugins.api import PluginApi
 from colleague.plugins.discovery import FoundPlugin, find_plugins
 from colleague.plugins.loader import load
-from colleague.plugins.message_door import MessageDoor
+from colleague.plugins.message_receiver import MessageReceiver
 from colleague.plugins.native_tools import NATIVE_TOOLS
 from colleague.plugins.problem_book import ProblemBook
 from colleague.plugins.providers import ModelProvider, SearchProvider, SpeechProvider
@@ -50,7 +50,7 @@ class PluginSet:
     model_providers: Mapping[str, ModelProvider] = field(default_factory=dict)
     search_providers: Mapping[str, SearchProvider] = field(default_factory=dict)
     speech_providers: Mapping[str, SpeechProvider] = field(default_factory=dict)
-    door: MessageDoor = field(default_factory=MessageDoor)
+    receiver: MessageReceiver = field(default_factory=MessageReceiver)
     """Where plugins bring messages."""
 
 
@@ -60,11 +60,11 @@ async def open_plugins(
 ) -> AsyncIterator[PluginSet]:
     """Loads what is enabled. A plugin that cannot be loaded is reported and left out; nothing else stops."""
     book = ProblemBook(home)
-    door = MessageDoor()
+    receiver = MessageReceiver()
     apis = await _loaded(home, settings, environ, book)
     for api in apis:
-        api.door = door
-    found = replace(_together(settings, apis, book), door=door)
+        api.receiver = receiver
+    found = replace(_together(settings, apis, book), receiver=receiver)
     found.hooks.use_loop(asyncio.get_running_loop())
     try:
         with providing(found.model_providers):

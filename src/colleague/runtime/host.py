@@ -19,7 +19,7 @@ from colleague.agent.chat_place import Chats
 from colleague.agent.commands.command_tools import CommandTools
 from colleague.agent.commands.left_containers import end_left_containers
 from colleague.agent.commands.running_commands import RunningCommands, end_left_commands
-from colleague.agent.events import Bus
+from colleague.agent.events import EventBus
 from colleague.agent.history import SessionHistory
 from colleague.agent.main_agent import MainAgent, MoreTools
 from colleague.agent.models.connections import Connections
@@ -49,7 +49,7 @@ from colleague.mcp.answer import ToolAnswer
 from colleague.mcp.servers import Servers
 from colleague.plain_text import plain
 from colleague.plugins.delivery_channel import PluginDeliveries
-from colleague.plugins.message_door import MessageDoor
+from colleague.plugins.message_receiver import MessageReceiver
 from colleague.plugins.plugin_set import PluginSet, open_plugins
 from colleague.plugins.skill_folders import plugin_skill_folders
 from colleague.runtime.gateway_tool import GatewayTools
@@ -113,14 +113,14 @@ class Host:
 
     database: Database
     servers: Servers
-    bus: Bus
+    bus: EventBus
     advancer: Advancer
     limit: int
     keep_ms: int | None = None
     sender: OutboxSender | None = None
     limits: KindLimits = field(default_factory=dict)
     hooks: PluginHooks = NO_HOOKS
-    door: MessageDoor = field(default_factory=MessageDoor)
+    receiver: MessageReceiver = field(default_factory=MessageReceiver)
     """Where plugins bring messages of their channels; closed until somebody takes them."""
 
     async def opened(self) -> Host:
@@ -260,7 +260,7 @@ async def _served(
     async def late(key: str, answer: ToolAnswer) -> None:
         await record_late_answer(database, key, answer)
 
-    bus = Bus()
+    bus = EventBus()
     keep_ms = settings.experts.retention.milliseconds
     async with (
         tracing(home.logs, environ, keep_seconds=keep_ms / 1000) as tracer,
@@ -292,7 +292,7 @@ async def _served(
             _sender(database, settings, parts),
             kind_limits(settings),
             plugins.hooks,
-            plugins.door,
+            plugins.receiver,
         )
 
 

@@ -250,8 +250,12 @@ class LocalExperts(ServiceBase):
             now = await asyncio.to_thread(self._unchanged, name, file) if version is None else None
             if now is None:
                 raise
-            return {"path": now.path, "version": None, "text": self._shown(expert, now.data)}
-        return {"path": found.key.path, "version": found.number, "text": self._shown(expert, found.data)}
+            return {"path": now.path, "version": None, "text": self._redacted_text(expert, now.data)}
+        return {
+            "path": found.key.path,
+            "version": found.number,
+            "text": self._redacted_text(expert, found.data),
+        }
 
     def _unchanged(self, name: str, file: str) -> Content | None:
         """A state file that no run has changed. Others are the package's own, or nobody's to read here."""
@@ -260,7 +264,7 @@ class LocalExperts(ServiceBase):
             return None
         return current_file(self.home, self.settings, name, file)
 
-    def _shown(self, expert: Expert, data: bytes) -> str:
+    def _redacted_text(self, expert: Expert, data: bytes) -> str:
         return self._private(expert).redact(data.decode("utf-8", errors="replace"))
 
     async def file_difference(self, name: str, file: str, before: int, after: int) -> FileDifference:

@@ -24,7 +24,7 @@ from colleague.sessions.messages import (
 )
 from colleague.sessions.resets import after_trigger
 from colleague.store.accept import skip
-from colleague.store.inbox import Sent, send
+from colleague.store.inbox import SendOutcome, send
 from colleague.store.lanes import lock_lane
 from colleague.store.run import get_run
 from colleague.store.session_entry import QueueMode, SessionEntry, find_session, open_session
@@ -89,7 +89,7 @@ class LocalMessages(ServiceBase):
 
         entry = await self.database.read(find) if self.hooks.has(BeforeReset.hook) else None
         if entry is not None:
-            await self.hooks.told(BeforeReset(entry.key, entry.id, by))
+            await self.hooks.tell_and_wait(BeforeReset(entry.key, entry.id, by))
 
     async def _pictures(self, agent_id: str, message: MessageRequest) -> MessagePictures | None:
         """None when it brings and names none."""
@@ -128,7 +128,7 @@ class LocalMessages(ServiceBase):
             entry = open_session(tx, str(key), key.agent_id)
             denied = denied_by_policy(self.settings, key, entry, message.place.get("channel"))
             if denied is not None:
-                return _sent(tx, str(key), Sent(skip(tx, said.arrival, denied), None, "denied"))
+                return _sent(tx, str(key), SendOutcome(skip(tx, said.arrival, denied), None, "denied"))
             rule = queue_rule(self.settings, entry, _session_message(message, self.source))
             return _sent(tx, str(key), send(tx, said, rule))
 
@@ -186,7 +186,7 @@ def _addressed(tx: Tx, session: str) -> tuple[SessionKey, str]:
     return key, entry.chosen_model if entry else ""
 
 
-def _sent(tx: Tx, key: str, sent: Sent) -> SentMessage:
+def _sent(tx: Tx, key: str, sent: SendOutcome) -> SentMessage:
     reason = _reason(tx, sent.event_id) if sent.queued in ("dropped", "denied") else None
     if sent.duplicate and sent.run_id is not None:
         key = get_run(tx, sent.run_id).session_key

@@ -40,7 +40,7 @@ from colleague.store.canvases import remove_canvas
 from colleague.store.cascade import end_stopped_children
 from colleague.store.claims import retry_now
 from colleague.store.grants import revoke_grant
-from colleague.store.inbox import Sent
+from colleague.store.inbox import SendOutcome
 from colleague.store.lookup import full_id
 from colleague.store.people import new_approval_link
 from colleague.store.run import get_run
@@ -106,7 +106,7 @@ class LocalService(LocalRuns, LocalSessions, LocalAdmin, LocalExpertChanges):
         )
 
     async def _run_reminder(self, owner: str, name: str) -> AcceptedEvent:
-        def work(tx: Tx) -> Sent:
+        def work(tx: Tx) -> SendOutcome:
             self._note(tx, Change("trigger.fire", name, owner))
             return run_now(tx, self.settings, require_reminder(tx, agent_of(owner), name))
 

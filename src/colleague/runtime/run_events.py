@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from colleague.agent.events import Bus
+from colleague.agent.events import EventBus
 from colleague.agent.streaming.answer import read_answer
 from colleague.agent.streaming.payloads import message_end
 from colleague.run_document import CallDocument, RunDocument
@@ -69,7 +69,7 @@ class RunWatchers:
     Text is missed up to the end of the message, which has all of it: what a follower has is always how the
     message begins."""
 
-    def __init__(self, bus: Bus) -> None:
+    def __init__(self, bus: EventBus) -> None:
         self._watching: dict[str, set[Queue]] = {}
         self._behind: set[Queue] = set()
         self._answers: dict[str, AnswerSoFar] = {}

@@ -17,7 +17,7 @@ from colleague.sessions.send_policy import Action, resolve_send_policy
 from colleague.store.accept import Arrival, skip, skip_once
 from colleague.store.chat_answers import ChatTarget, stored_place
 from colleague.store.dedupe import is_repeat
-from colleague.store.inbox import QueueRule, Said, Sent, count_waiting, send
+from colleague.store.inbox import IncomingMessage, QueueRule, SendOutcome, count_waiting, send
 from colleague.store.lanes import head_of, lock_lane
 from colleague.store.session_entry import (
     QueueMode,
@@ -95,7 +95,7 @@ def find_key(tx: Tx, name: str) -> SessionKey:
 
 def send_message(
     tx: Tx, settings: Settings, key: SessionKey, message: SessionMessage, rule: QueueRule | None = None
-) -> Sent:
+) -> SendOutcome:
     """Stores a message and starts, steers or queues a turn; before that the session may begin anew. A message
     that the send policy denies is stored as skipped, with the rule."""
     name = str(key)
@@ -106,18 +106,18 @@ def send_message(
     channel = message.place.get("channel")
     denied = denied_by_policy(settings, key, entry, channel)
     if denied is not None:
-        return Sent(skip(tx, arrival, denied), None, "denied")
+        return SendOutcome(skip(tx, arrival, denied), None, "denied")
     if message.source in PEOPLE and not is_repeat(tx, arrival):
         if channel and message.text.strip().casefold() == STOP:
             from colleague.sessions.changes import stop
 
             stop(tx, key, _sender(message))
-            return Sent(skip_once(tx, arrival, STOPPED), None, "stopped")
+            return SendOutcome(skip_once(tx, arrival, STOPPED), None, "stopped")
         said = after_trigger(settings, message.text)
         if said is not None:
             _reset(tx, key, _sender(message), ends_work=True)
             if not said:
-                return Sent(skip_once(tx, arrival, BEGUN_ANEW), None, "reset")
+                return SendOutcome(skip_once(tx, arrival, BEGUN_ANEW), None, "reset")
             message = replace(message, text=said)
             arrival = _arrival(key, message)
         else:
@@ -145,10 +145,10 @@ def denied_by_policy(
     return None if decision.allowed else f"the send policy denies it: {decision.decided_by}"
 
 
-def _as_said(key: SessionKey, message: SessionMessage, arrival: Arrival) -> Said:
+def _as_said(key: SessionKey, message: SessionMessage, arrival: Arrival) -> IncomingMessage:
     source, hidden = _sender(message), int(message.heartbeat)
     item = NewItem(message.role, message.text, source=source, attachments=message.attachments, hidden=hidden)
-    return Said(arrival, key.agent_id, item)
+    return IncomingMessage(arrival, key.agent_id, item)
 
 
 def _reset_if_due(tx: Tx, settings: Settings, key: SessionKey, entry: SessionEntry, channel: str) -> None:

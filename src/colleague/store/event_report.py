@@ -72,7 +72,7 @@ def _delivery(tx: Tx, run: Run) -> MessageDocument | None:
 
 
 @dataclass(frozen=True)
-class Skipped:
+class SkippedEvents:
     """Events of one trigger that were skipped lately for one reason."""
 
     expert: str
@@ -87,7 +87,7 @@ REPEATED = "duplicate found after acceptance"
 """The beginning of a reason: nothing is lost by such an event, so nobody needs to look."""
 
 
-def skipped_lately(tx: Tx, limit: int = 20) -> list[Skipped]:
+def skipped_lately(tx: Tx, limit: int = 20) -> list[SkippedEvents]:
     """What was skipped in the last day and why, the latest first."""
     columns = (events.c.expert, events.c.trigger_name, func.coalesce(events.c.reason, ""))
     last = func.max(events.c.received_at)
@@ -103,7 +103,7 @@ def skipped_lately(tx: Tx, limit: int = 20) -> list[Skipped]:
         .limit(limit)
     )
     rows: Any = tx.all(query)
-    return [Skipped(*row) for row in rows]
+    return [SkippedEvents(*row) for row in rows]
 
 
 def unresolved(tx: Tx, limit: int = 20) -> list[Event]:

@@ -48,7 +48,7 @@ class QueueRule:
 
 
 @dataclass(frozen=True)
-class Said:
+class IncomingMessage:
     """A message: what it does to its session, and what people see of it."""
 
     arrival: Arrival
@@ -58,7 +58,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Sent:
+class SendOutcome:
     """What became of a message. `run_id` is the turn that it starts or steers; None while it waits."""
 
     event_id: str
@@ -78,34 +78,34 @@ class WaitingMessage:
     due_at: int
 
     @property
-    def said(self) -> Said:
+    def message(self) -> IncomingMessage:
         data = json.loads(self.arrival)
         arrival = data["arrival"]
         arrival["dedupe_keys"], arrival["steps"] = tuple(arrival["dedupe_keys"]), tuple(arrival["steps"])
-        return Said(Arrival(**arrival), data["agent_id"], NewItem(**data["item"]))
+        return IncomingMessage(Arrival(**arrival), data["agent_id"], NewItem(**data["item"]))
 
 
-def _stored(said: Said) -> str:
-    return json.dumps(asdict(said), ensure_ascii=False)
+def _stored(message: IncomingMessage) -> str:
+    return json.dumps(asdict(message), ensure_ascii=False)
 
 
-def send(tx: Tx, said: Said, rule: QueueRule) -> Sent:
+def send(tx: Tx, message: IncomingMessage, rule: QueueRule) -> SendOutcome:
     """Stores a message: a turn when the session is idle, else as its mode says. A repeat changes nothing."""
-    key = said.arrival.session_key
+    key = message.arrival.session_key
     lock_lane(tx, key)
-    entry = open_session(tx, key, said.agent_id)
-    said = replace(said, arrival=replace(said.arrival, transcript=entry.id))
+    entry = open_session(tx, key, message.agent_id)
+    message = replace(message, arrival=replace(message.arrival, transcript=entry.id))
     head = head_of(tx, key)
     if head is None and not waiting_for(tx, key):
-        return _started(tx, accept(tx, said.arrival), [said])
-    accepted = accept(tx, replace(said.arrival, held=True))
+        return _started(tx, accept(tx, message.arrival), [message])
+    accepted = accept(tx, replace(message.arrival, held=True))
     if accepted.duplicate:
-        return Sent(accepted.event_id, accepted.run_id, "queued", duplicate=True)
+        return SendOutcome(accepted.event_id, accepted.run_id, "queued", duplicate=True)
     tx.update(events, {"id": accepted.event_id}, held=0)
     running = get_run(tx, head) if head else None
     if rule.mode == "interrupt" and (running is None or _may_be_interrupted(running)):
-        return _interrupt(tx, said, accepted.event_id, running)
-    return _wait(tx, said, accepted.event_id, rule, running)
+        return _interrupt(tx, message, accepted.event_id, running)
+    return _wait(tx, message, accepted.event_id, rule, running)
 
 
 def _may_be_interrupted(run: Run) -> bool:
@@ -113,25 +113,25 @@ def _may_be_interrupted(run: Run) -> bool:
     return run.kind in TURNS and "approval" not in json.loads(run.inputs)
 
 
-def _started(tx: Tx, accepted: Accepted, said: Sequence[Said]) -> Sent:
+def _started(tx: Tx, accepted: Accepted, messages: Sequence[IncomingMessage]) -> SendOutcome:
     if accepted.run_id is not None and not accepted.duplicate:
-        _add_said(tx, said, accepted.run_id, [accepted.event_id])
-    return Sent(accepted.event_id, accepted.run_id, "started", accepted.duplicate)
+        _add_items(tx, messages, accepted.run_id, [accepted.event_id])
+    return SendOutcome(accepted.event_id, accepted.run_id, "started", accepted.duplicate)
 
 
-def _add_said(tx: Tx, said: Sequence[Said], run_id: str, event_ids: Sequence[str]) -> None:
-    for each, event_id in zip(said, event_ids, strict=True):
+def _add_items(tx: Tx, messages: Sequence[IncomingMessage], run_id: str, event_ids: Sequence[str]) -> None:
+    for each, event_id in zip(messages, event_ids, strict=True):
         item = replace(each.item, run_id=run_id, event_id=event_id)
         add_item(tx, each.arrival.session_key, item)
 
 
-def _interrupt(tx: Tx, said: Said, event_id: str, running: Run | None) -> Sent:
+def _interrupt(tx: Tx, message: IncomingMessage, event_id: str, running: Run | None) -> SendOutcome:
     """Ends the turn at work. What waited and this message are one turn, in the order in which they came;
     decisions that were to be carried out next come before it."""
     from colleague.store.cancel import cancel  # ending a run looks into the inbox
 
-    key = said.arrival.session_key
-    tx.insert(inbox, **vars(WaitingMessage(event_id, key, "collect", _stored(said), tx.now)))
+    key = message.arrival.session_key
+    tx.insert(inbox, **vars(WaitingMessage(event_id, key, "collect", _stored(message), tx.now)))
     if count_open(tx, key) <= 1:
         tx.update(inbox, {"session_key": key}, mode="collect", due_at=tx.now)
     if running is not None:
@@ -140,7 +140,7 @@ def _interrupt(tx: Tx, said: Said, event_id: str, running: Run | None) -> Sent:
         add_item(tx, key, NewItem("event", INTERRUPTED, source="turn", run_id=running.id))
     else:
         start_waiting(tx, key)
-    return Sent(event_id, _run_of(tx, event_id), "interrupted" if running is not None else "started")
+    return SendOutcome(event_id, _run_of(tx, event_id), "interrupted" if running is not None else "started")
 
 
 def _run_of(tx: Tx, event_id: str) -> str | None:
@@ -148,16 +148,18 @@ def _run_of(tx: Tx, event_id: str) -> str | None:
     return row.run_id if row else None
 
 
-def _wait(tx: Tx, said: Said, event_id: str, rule: QueueRule, running: Run | None) -> Sent:
-    key, mode = said.arrival.session_key, rule.mode
-    if mode in STEERING and (running is None or not _takes_message(running, said)):
+def _wait(
+    tx: Tx, message: IncomingMessage, event_id: str, rule: QueueRule, running: Run | None
+) -> SendOutcome:
+    key, mode = message.arrival.session_key, rule.mode
+    if mode in STEERING and (running is None or not _takes_message(running, message)):
         mode = "followup"
     elif mode == "interrupt":
         mode = "queue"
     if not _make_room(tx, key, event_id, rule):
-        return Sent(event_id, None, "dropped")
+        return SendOutcome(event_id, None, "dropped")
     due = tx.now + (rule.debounce_ms if mode in DEBOUNCED else 0)
-    row = WaitingMessage(event_id, key, mode, _stored(said), due)
+    row = WaitingMessage(event_id, key, mode, _stored(message), due)
     tx.insert(inbox, **vars(row))
     if running is None:
         start_waiting(tx, key)
@@ -165,7 +167,7 @@ def _wait(tx: Tx, said: Said, event_id: str, rule: QueueRule, running: Run | Non
         _end_waiting_for_children(tx, running)
     tx.tell_changed(key)
     steered = mode in STEERING and running is not None
-    return Sent(event_id, running.id if steered and running else None, _ANSWERS.get(mode, "queued"))
+    return SendOutcome(event_id, running.id if steered and running else None, _ANSWERS.get(mode, "queued"))
 
 
 def _end_waiting_for_children(tx: Tx, running: Run) -> None:
@@ -177,13 +179,13 @@ def _end_waiting_for_children(tx: Tx, running: Run) -> None:
         wake_run(tx, run)
 
 
-def _takes_message(running: Run, said: Said) -> bool:
+def _takes_message(running: Run, message: IncomingMessage) -> bool:
     """A run of an expert takes none, a regular check is not to be mixed with what people say, and what comes
     from another chat gets an answer of its own there."""
     inputs = json.loads(running.inputs)
     if running.kind not in TURNS or inputs.get("heartbeat"):
         return False
-    return "message" not in inputs or _place(running.inputs) == _place(said.arrival.inputs)
+    return "message" not in inputs or _place(running.inputs) == _place(message.arrival.inputs)
 
 
 def _place(inputs: str) -> tuple[str, ...]:
@@ -216,15 +218,15 @@ def _skip(tx: Tx, event_id: str, reason: str) -> None:
 
 def _summarise(tx: Tx, row: WaitingMessage) -> None:
     """Keeps the first line of a dropped message, in a list that comes before the next turn."""
-    said = row.said
-    line = f"- {said.item.text.strip().partition(chr(10))[0][:LONGEST_LINE]}"
+    message = row.message
+    line = f"- {message.item.text.strip().partition(chr(10))[0][:LONGEST_LINE]}"
     found = [each for each in waiting_for(tx, row.session_key) if each.mode == "summary"]
     if not found:
         text = f"Messages that were dropped because too many waited, by their first lines:\n{line}"
-        kept = replace(said, item=replace(said.item, text=text, source="inbox", attachments=None))
+        kept = replace(message, item=replace(message.item, text=text, source="inbox", attachments=None))
         tx.insert(inbox, **vars(replace(row, mode="summary", arrival=_stored(kept), due_at=tx.now)))
         return
-    kept = found[0].said
+    kept = found[0].message
     kept = replace(kept, item=replace(kept.item, text=f"{kept.item.text}\n{line}"))
     tx.update(inbox, {"event_id": found[0].event_id}, arrival=_stored(kept))
 
@@ -268,7 +270,7 @@ def start_waiting(tx: Tx, key: str) -> bool:
         return False
     _remove(tx, rows)
     clear_timer(tx, "inbox", key)
-    _start_turn(tx, [row.said for row in rows], [row.event_id for row in rows])
+    _start_turn(tx, [row.message for row in rows], [row.event_id for row in rows])
     return True
 
 
@@ -279,7 +281,7 @@ def _next_turn(rows: Sequence[WaitingMessage]) -> list[WaitingMessage]:
         led = found[-1].mode == "summary"
         if not led and not (found[-1].mode in MERGED and row.mode in MERGED):
             break
-        if _place(found[-1].said.arrival.inputs) != _place(row.said.arrival.inputs):
+        if _place(found[-1].message.arrival.inputs) != _place(row.message.arrival.inputs):
             break
         found.append(row)
     return found
@@ -290,12 +292,12 @@ def _remove(tx: Tx, rows: Sequence[WaitingMessage]) -> None:
         tx.execute(delete(inbox).where(inbox.c.event_id.in_([row.event_id for row in rows])))
 
 
-def _start_turn(tx: Tx, said: Sequence[Said], event_ids: Sequence[str]) -> str:
+def _start_turn(tx: Tx, messages: Sequence[IncomingMessage], event_ids: Sequence[str]) -> str:
     """One run for all these messages, whose lane is locked."""
-    last = said[-1].arrival
+    last = messages[-1].arrival
     key = last.session_key
-    entry = open_session(tx, key, said[-1].agent_id)
-    text = "\n\n".join(each.item.text for each in said)
+    entry = open_session(tx, key, messages[-1].agent_id)
+    text = "\n\n".join(each.item.text for each in messages)
     inputs = json.dumps(json.loads(last.inputs) | {"message": text}, ensure_ascii=False)
     [place] = take_places(tx, [key])
     run_id = new_id()
@@ -304,7 +306,7 @@ def _start_turn(tx: Tx, said: Sequence[Said], event_ids: Sequence[str]) -> str:
     these = events.c.id.in_(event_ids), events.c.outcome.is_(None)
     tx.execute(update(events).where(*these).values(run_id=run_id))
     note_child_run(tx, event_ids, run_id)
-    _add_said(tx, said, run_id, event_ids)
+    _add_items(tx, messages, run_id, event_ids)
     return run_id
 
 
@@ -323,7 +325,7 @@ def take_steered(tx: Tx, hold: Hold, key: str) -> list[SessionItem]:
     _remove(tx, rows)
     ids = [row.event_id for row in rows]
     tx.execute(update(events).where(events.c.id.in_(ids)).values(run_id=run.id))
-    _add_said(tx, [row.said for row in rows], run.id, ids)
+    _add_items(tx, [row.message for row in rows], run.id, ids)
     return [each for each in items_of_run(tx, run.id) if each.event_id in ids]
 
 

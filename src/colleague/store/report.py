@@ -83,7 +83,9 @@ def run_document(tx: Tx, run_id: str) -> RunDocument:
         "outputs": json.loads(run.outputs) if run.outputs else None,
         "narrative": run.narrative,
         "delivery": _delivery(tx, run_id),
-        "notices": [outbox_document(each) for each in _told(tx, run_id) if each.kind not in _RESULTS],
+        "notices": [
+            outbox_document(each) for each in _outbox_to_people(tx, run_id) if each.kind not in _RESULTS
+        ],
         "sla": _sla(run),
         "usage": {
             "input_tokens": used.input_tokens,
@@ -182,7 +184,7 @@ def _text_of(response: dict[str, Any]) -> str:
     return "\n\n".join(filter(None, paragraphs))
 
 
-def _told(tx: Tx, run_id: str) -> list[OutboxMessage]:
+def _outbox_to_people(tx: Tx, run_id: str) -> list[OutboxMessage]:
     """What people are told of a run; what a session is told stands in the session."""
     return [each for each in outbox_of(tx, run_id) if each.channel != SESSIONS]
 

@@ -22,7 +22,7 @@ from colleague.store.schedules import TriggerState, lock_trigger, settle_up_to
 from colleague.store.tx import Tx
 from colleague.triggers.recurrence import Every
 from colleague.triggers.reminders import HEARTBEAT, schedule_arrival, schedule_document, settle_due
-from colleague.triggers.schedule import Due, Gap, due, next_slot
+from colleague.triggers.schedule import Due, MissedSlots, due, next_slot
 
 KEY = owner_of(MAIN_AGENT), HEARTBEAT
 FILE = "HEARTBEAT.md"
@@ -77,7 +77,7 @@ def _compact(found: Due) -> Due:
     before = found.gap.count if found.gap else 0
     first = found.gap.first if found.gap else found.missed[0]
     exact = found.gap is None or found.gap.exact
-    return Due(found.fire, (), Gap(first, found.missed[-1], before + len(found.missed), exact))
+    return Due(found.fire, (), MissedSlots(first, found.missed[-1], before + len(found.missed), exact))
 
 
 def _check(tx: Tx, settings: Settings, message: SessionMessage | None) -> str:

@@ -16,7 +16,7 @@ from colleague.experts.bindings import CatchUp
 from colleague.session_key import SessionKey
 from colleague.sessions.messages import SessionMessage, send_message
 from colleague.store.accept import Arrival, skip
-from colleague.store.inbox import Sent
+from colleague.store.inbox import SendOutcome
 from colleague.store.lanes import lock_lane
 from colleague.store.reminders import (
     OWNER_PREFIX,
@@ -43,7 +43,7 @@ from colleague.store.tables import triggers
 from colleague.store.tx import Tx
 from colleague.suggest import did_you_mean
 from colleague.triggers.recurrence import recurrence, recurrence_of
-from colleague.triggers.schedule import GRACE_MS, Due, Gap, due, next_slot
+from colleague.triggers.schedule import GRACE_MS, Due, MissedSlots, due, next_slot
 
 MOST_PER_AGENT = 100
 LONGEST_MESSAGE = 8_000
@@ -170,7 +170,7 @@ def remove(tx: Tx, reminder: Reminder) -> None:
     remove_reminder(tx, reminder.agent_id, reminder.name)
 
 
-def run_now(tx: Tx, settings: Settings, reminder: Reminder, dedupe_key: str | None = None) -> Sent:
+def run_now(tx: Tx, settings: Settings, reminder: Reminder, dedupe_key: str | None = None) -> SendOutcome:
     """Says it now as well; its times stay as they are."""
     return send_message(
         tx, settings, SessionKey.parse(reminder.session_key), _message(reminder, "", dedupe_key)
@@ -214,7 +214,7 @@ def settle_due(tx: Tx, state: TriggerState, coming: Due, arrival: Arrival, say: 
     return fired
 
 
-def _gap_text(gap: Gap) -> str:
+def _gap_text(gap: MissedSlots) -> str:
     count = f"{gap.count}{'' if gap.exact else ' or more'}"
     return f"missed: {count} times from {iso(gap.first)} to {iso(gap.last)}, nothing ran"
 

@@ -29,7 +29,7 @@ class Recurrence(Protocol):
 
 
 @dataclass(frozen=True)
-class Gap:
+class MissedSlots:
     """Missed slots, too many to list, from `first` to `last`: `count` of them, or more when not `exact`."""
 
     first: int
@@ -44,7 +44,7 @@ class Due:
 
     fire: tuple[int, ...] = ()
     missed: tuple[int, ...] = ()
-    gap: Gap | None = None
+    gap: MissedSlots | None = None
 
     @property
     def newest(self) -> int | None:
@@ -106,10 +106,10 @@ def _newest(cron: Recurrence, after_ms: int, until_ms: int, count: int) -> list[
     return slots(cron, enough, until_ms, count)
 
 
-def _gap(cron: Recurrence, after_ms: int, until_ms: int) -> Gap | None:
+def _gap(cron: Recurrence, after_ms: int, until_ms: int) -> MissedSlots | None:
     counted = slots(cron, after_ms, until_ms, MOST_COUNTED + 1)
     if not counted:
         return None
     [last] = _newest(cron, after_ms, until_ms, 1)
     count = min(len(counted), MOST_COUNTED)
-    return Gap(counted[0], last, count, exact=len(counted) == count)
+    return MissedSlots(counted[0], last, count, exact=len(counted) == count)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from colleague.agent.advance import Advancer
-from colleague.agent.events import Bus
+from colleague.agent.events import EventBus
 from colleague.agent.gate import Verdict
 from colleague.agent.models.connections import Connections
 from colleague.agent.models.resolve import Routes, resolve_model
@@ -135,7 +135,7 @@ class Stage:
 
     async def go_on(self) -> Run:
         """Works on the run until it ends, waits or stands behind another."""
-        bus = Bus()
+        bus = EventBus()
         bus.watch(self.events.append)
         servers = Servers(Settings(), {}, self.folder / "mcp", logs=self.folder / "logs")
         async with Connections() as connections:

@@ -12,7 +12,7 @@ import pytest
 
 from colleague.agent.advance import Advancer
 from colleague.agent.context.rules import ContextRules
-from colleague.agent.events import Bus
+from colleague.agent.events import EventBus
 from colleague.agent.models.connections import Connections
 from colleague.agent.models.resolve import Routes
 from colleague.agent.run_spec import Retries
@@ -413,7 +413,7 @@ def test_a_call_is_not_sent_past_the_lease(opener: Opener, tmp_path: Path) -> No
             pytest.skip("on SQLite nobody can take over while this process lives")
         await stage.accept()
         async with Connections() as connections:
-            worker = Worker(stage.database, Slept(stage.database, stage, Bus(), connections))
+            worker = Worker(stage.database, Slept(stage.database, stage, EventBus(), connections))
             working = asyncio.create_task(worker.run())
             async with asyncio.timeout(240):
                 while [call.status for call in await stage.calls()] != ["started"]:

@@ -19,7 +19,7 @@ from colleague.agent.commands.running_commands import RunningCommands
 from colleague.agent.tool import ToolOutput, ToolRequest
 from colleague.clock import MovableClock
 from colleague.config.agent_tools import ExecTool
-from colleague.mcp.process import Family
+from colleague.mcp.process import ProcessTree
 from colleague.store.commands import StartedCommand, commands_of_session
 from colleague.store.sqlite import SqliteDatabase
 
@@ -67,7 +67,7 @@ class Room:
 
     async def left(self) -> list[int]:
         """Processes of any command of this session that are alive."""
-        families = [Family(None, each.mark, MARK) for each in await self.records()]
+        families = [ProcessTree(None, each.mark, MARK) for each in await self.records()]
         return [member.pid for family in families for member in family.members()]
 
 

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from colleague.agent.commands import running_commands
+from colleague.agent.commands.command_text import MOST_SHOWN
 from colleague.agent.commands.running import MARK
 from colleague.agent.commands.running_commands import end_left_commands
-from colleague.agent.commands.shown import MOST_SHOWN
-from colleague.mcp.process import Family, identify
+from colleague.mcp.process import ProcessTree, identify
 from colleague.store.commands import StartedCommand
 from tests.conftest import ROOT
 from tests.integration.commands.room import SESSION, Room, in_room
@@ -230,7 +230,7 @@ class TestNothingIsLeft:
             return await room.records()
 
         [started] = in_room(home, work)
-        assert not Family(None, started.mark, MARK).members()
+        assert not ProcessTree(None, started.mark, MARK).members()
 
     def test_when_its_supervisor_is_killed(self, home: Path) -> None:
         """The command got rid of it; what it left is found by its mark."""
@@ -274,13 +274,13 @@ class TestAfterACrash:
 
     def test_kill_9_leaves_no_orphan(self, home: Path) -> None:
         owner, mark = self.owner(home)
-        assert Family(None, mark, MARK).members()
+        assert ProcessTree(None, mark, MARK).members()
         owner.kill()
         owner.communicate()
         deadline = time.monotonic() + DEADLINE
-        while Family(None, mark, MARK).members() and time.monotonic() < deadline:
+        while ProcessTree(None, mark, MARK).members() and time.monotonic() < deadline:
             time.sleep(0.02)
-        assert not Family(None, mark, MARK).members()
+        assert not ProcessTree(None, mark, MARK).members()
 
         async def look(room: Room) -> None:
             assert "running in another" not in (await room.look("list")).text
@@ -294,17 +294,17 @@ class TestAfterACrash:
 
     def test_what_its_supervisor_did_not_end_is_ended_at_the_next_start(self, home: Path) -> None:
         owner, mark = self.owner(home)
-        supervisor = min(each.pid for each in Family(None, mark, MARK).members())
+        supervisor = min(each.pid for each in ProcessTree(None, mark, MARK).members())
         os.kill(supervisor, signal.SIGSTOP)
         owner.kill()
         owner.communicate()
-        assert Family(None, mark, MARK).members()
+        assert ProcessTree(None, mark, MARK).members()
 
         async def start(room: Room) -> None:
             assert await end_left_commands(room.database, alone=False)
 
         in_room(home, start)
-        assert not Family(None, mark, MARK).members()
+        assert not ProcessTree(None, mark, MARK).members()
 
     def test_another_process_with_the_same_pid_is_not_touched(self, home: Path) -> None:
         innocent = subprocess.Popen(["sleep", "300"], start_new_session=True)

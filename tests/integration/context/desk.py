@@ -11,7 +11,7 @@ from typing import Any
 from colleague.agent.advance import Advancer
 from colleague.agent.context.rules import ContextRules
 from colleague.agent.context.summarise import SYSTEM
-from colleague.agent.events import Bus
+from colleague.agent.events import EventBus
 from colleague.agent.history import SessionHistory
 from colleague.agent.models.connections import Connections
 from colleague.agent.models.failure import ModelFailure
@@ -120,7 +120,7 @@ class Desk:
 
     def __post_init__(self) -> None:
         self.history = SessionHistory(self.database)
-        self.bus = Bus()
+        self.bus = EventBus()
         self.bus.watch(self.events.append)
 
     async def assemble(self, run: Run) -> RunSpec:

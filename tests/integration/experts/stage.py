@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from colleague.agent.advance import Advancer
-from colleague.agent.events import Bus
+from colleague.agent.events import EventBus
 from colleague.agent.models.connections import Connections
 from colleague.agent.tracing.switches import TraceSwitches
 from colleague.agent.tracing.tracer import open_tracer
@@ -144,7 +144,7 @@ class Stage:
         self.servers = await self._stack.enter_async_context(servers)
         connections = await self._stack.enter_async_context(Connections())
         experts = ExpertRuns(home, settings, self.environ, self.database, servers, RunPackages(home))
-        bus = Bus()
+        bus = EventBus()
         bus.watch(self.events.append)
         self.tracer = open_tracer(TraceSwitches(payloads=self.root))
         self._stack.callback(self.tracer.close)

@@ -21,7 +21,7 @@ from colleague.experts.install import install_expert
 from colleague.experts.registry import set_enabled
 from colleague.gateway.limits import Limits
 from colleague.gateway.listening import Listening
-from colleague.gateway.serve import Ready, Stop, serve
+from colleague.gateway.serve import StartNotice, Stop, serve
 from colleague.home import Home
 from colleague.packages.source import Source
 from tests.integration.experts.package import CLERK, Package, process, text
@@ -73,7 +73,7 @@ class Running:
 
     home: Home
     url: str
-    ready: Ready
+    ready: StartNotice
     stop: Callable[[], None]
     client: httpx2.Client
     loop: asyncio.AbstractEventLoop
@@ -155,11 +155,11 @@ class House:
         """Serves until the block is left; then stops gently and raises what the server raised."""
         settings = load_settings(self.home)
         listening = Listening.of(settings, bind=bind, port=0)
-        told: list[Ready] = []
+        told: list[StartNotice] = []
         failures: list[BaseException] = []
         up, stops, loops = threading.Event(), [], []
 
-        def on_ready(ready: Ready) -> None:
+        def on_ready(ready: StartNotice) -> None:
             told.append(ready)
             up.set()
 

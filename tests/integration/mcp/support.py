@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from colleague.config import Settings
 from colleague.mcp.answer import ToolAnswer
-from colleague.mcp.backoff import Pace
+from colleague.mcp.backoff import BackoffWaits
 from colleague.mcp.servers import Servers
 from tests.forked import forked_command
 
@@ -54,7 +54,7 @@ class Bench:
     def http(self, name: str, url: str, **more: Any) -> None:
         self.servers[name] = {"url": url, **more}
 
-    def make(self, pace: Pace = Pace()) -> Servers:  # noqa: B008 - frozen
+    def make(self, pace: BackoffWaits = BackoffWaits()) -> Servers:  # noqa: B008 - frozen
         settings = Settings.model_validate({"mcp": {"servers": self.servers}})
         folder, logs = self.root / "state", self.root / "logs"
         return Servers(settings, self.environ, folder, logs=logs, on_late=self._on_late, pace=pace)

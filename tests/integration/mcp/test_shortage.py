@@ -12,13 +12,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from colleague.mcp.backoff import Pace
+from colleague.mcp.backoff import BackoffWaits
 from colleague.mcp.errors import McpError, ServerDown
 from colleague.mcp.servers import Servers
 from colleague.threads import started_pool
 from tests.integration.mcp.support import BARE, Bench, until_status
 
-QUICK = Pace(first=0.02, cap=0.1)
+QUICK = BackoffWaits(first=0.02, cap=0.1)
 
 
 @contextlib.contextmanager

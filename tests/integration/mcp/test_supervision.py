@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from colleague.mcp.backoff import Backoff, Pace
+from colleague.mcp.backoff import Backoff, BackoffWaits
 from colleague.mcp.errors import ServerDown, Unknown
 from colleague.mcp.servers import Servers
 from tests.integration.mcp.support import BARE, DESK, Bench, marked, until, until_status
@@ -175,7 +175,7 @@ def test_an_older_server_that_ends_at_an_unknown_message_is_met_with_its_own(ben
 
 def test_a_server_that_keeps_failing_is_waited_for_less_and_less(bench: Bench) -> None:
     bench.stdio("desk", ["-c", "raise SystemExit(1)"])
-    bench_pace = Pace(first=0.05, cap=30, patience=0.3)
+    bench_pace = BackoffWaits(first=0.05, cap=30, patience=0.3)
 
     async def work() -> None:
         servers = bench.make(bench_pace)
@@ -192,7 +192,7 @@ def test_a_server_that_keeps_failing_is_waited_for_less_and_less(bench: Bench) -
 
 
 def test_the_wait_doubles_up_to_a_cap_and_is_forgotten_after_a_healthy_while() -> None:
-    backoff = Backoff(Pace(first=100, cap=1000, healthy_after=30))
+    backoff = Backoff(BackoffWaits(first=100, cap=1000, healthy_after=30))
     waits = []
     for _ in range(6):
         backoff.failed(uptime=0)

@@ -14,7 +14,7 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCall
 
 from colleague.agent.models.connections import Connections
 from colleague.agent.models.delta import Delta, TextDelta
-from colleague.agent.models.failover import AllFailed, Rest, think_with_failover
+from colleague.agent.models.failover import AllFailed, Cooldown, think_with_failover
 from colleague.agent.models.failure import ModelFailure
 from colleague.agent.models.reply import Reply
 from colleague.agent.models.request import ThinkRequest
@@ -114,14 +114,14 @@ WRONG_ORDER: list[tuple[Api, Page]] = [
 class Rests:
     """Which keys rest, in memory."""
 
-    resting: dict[tuple[str, str], Rest] = field(default_factory=dict)
+    resting: dict[tuple[str, str], Cooldown] = field(default_factory=dict)
     used: list[str] = field(default_factory=list)
 
-    async def rests(self, models: Sequence[ResolvedModel]) -> list[Rest | None]:
+    async def rests(self, models: Sequence[ResolvedModel]) -> list[Cooldown | None]:
         return [self.resting.get((model.profile, model.name)) for model in models]
 
-    async def note_failed(self, model: ResolvedModel, failure: ModelFailure) -> Rest | None:
-        rest = Rest(1_767_225_600_000, failure.reason)
+    async def note_failed(self, model: ResolvedModel, failure: ModelFailure) -> Cooldown | None:
+        rest = Cooldown(1_767_225_600_000, failure.reason)
         self.resting[model.profile, model.name] = rest
         return rest
 
@@ -362,7 +362,7 @@ def test_all_exhausted_is_one_error_with_every_attempt() -> None:
 def test_where_all_rest_the_one_that_is_free_first_is_asked_once() -> None:
     async def run(world: World) -> None:
         for place, model in enumerate(world.routes.models):
-            world.rests.resting[model.profile, model.name] = Rest(1000 - place, "rate_limit")
+            world.rests.resting[model.profile, model.name] = Cooldown(1000 - place, "rate_limit")
         assert (await world.ask()).profile == "three"
         assert world.keys_asked == ["three"]
 

@@ -14,7 +14,7 @@ from typing import Any, get_args
 
 from colleague.agent.advance import Advancer
 from colleague.agent.decided_call import decided_call
-from colleague.agent.events import Bus
+from colleague.agent.events import EventBus
 from colleague.agent.history import SessionHistory
 from colleague.agent.models.connections import Connections
 from colleague.agent.models.resolve import Routes
@@ -32,7 +32,7 @@ from colleague.sessions.tools.spawn import SessionsSpawnTool
 from colleague.store.announce import announce_all
 from colleague.store.approvals import AlreadyDecided, Answer, Approval, decide, pending_approvals
 from colleague.store.delegations import Delegation
-from colleague.store.inbox import Sent
+from colleague.store.inbox import SendOutcome
 from colleague.store.outbox import waiting_announcements
 from colleague.store.run import Run
 from colleague.store.session_entry import QueueMode, get_session
@@ -99,7 +99,7 @@ class Talk:
     seed: int
     sessions: int = 2
     ledger: Ledger = field(default_factory=Ledger)
-    sent: dict[str, list[tuple[str, Sent]]] = field(default_factory=dict)
+    sent: dict[str, list[tuple[str, SendOutcome]]] = field(default_factory=dict)
     approved: set[str] = field(default_factory=set)
     stopped: set[str] = field(default_factory=set)
     expires_ms: int | None = None
@@ -160,7 +160,7 @@ class Talk:
         """A process that works for a while, stops, and is started again."""
         async with Connections() as connections:
             while True:
-                advancer = Advancer(database, _Assembler(self, database), Bus(), connections)
+                advancer = Advancer(database, _Assembler(self, database), EventBus(), connections)
                 worker = Worker(database, advancer, limit=8)
                 working = asyncio.create_task(worker.run())
                 try:
@@ -236,7 +236,7 @@ async def settled(talk: Talk) -> None:
     """Works until nothing can go on by itself."""
     [database] = talk.databases
     async with Connections() as connections:
-        advancer = Advancer(database, _Assembler(talk, database), Bus(), connections)
+        advancer = Advancer(database, _Assembler(talk, database), EventBus(), connections)
         worker = Worker(database, advancer, limit=8)
         working = asyncio.create_task(worker.run())
         async with asyncio.timeout(240):

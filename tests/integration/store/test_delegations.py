@@ -24,7 +24,7 @@ from colleague.store.delegations import (
     get_delegation,
     waits_for,
 )
-from colleague.store.inbox import QueueRule, Said, send, waiting_for
+from colleague.store.inbox import IncomingMessage, QueueRule, send, waiting_for
 from colleague.store.journal import DELEGATION, Call, Message, NewCall, read_calls
 from colleague.store.lanes import lock_lane
 from colleague.store.outbox import waiting_announcements
@@ -39,11 +39,11 @@ from tests.integration.store.databases import Opener
 PARENT, CHILD = "agent:main:main", "agent:main:subagent:one"
 
 
-def said(key: str, text: str = "go", **more: Any) -> Said:
+def said(key: str, text: str = "go", **more: Any) -> IncomingMessage:
     arrival = Arrival(
         expert="main", trigger="t", source="test", payload="{}", session_key=key, lane=key, kind="agent"
     )
-    return Said(replace(arrival, **more), "main", NewItem("user", text, source="test"))
+    return IncomingMessage(replace(arrival, **more), "main", NewItem("user", text, source="test"))
 
 
 class Stage:

@@ -12,7 +12,15 @@ import pytest
 from colleague.clock import MovableClock
 from colleague.store.accept import Arrival
 from colleague.store.claims import Taken, take
-from colleague.store.inbox import QueueRule, Said, Sent, drop_waiting, send, take_steered, waiting_for
+from colleague.store.inbox import (
+    IncomingMessage,
+    QueueRule,
+    SendOutcome,
+    drop_waiting,
+    send,
+    take_steered,
+    waiting_for,
+)
 from colleague.store.lanes import lock_lane
 from colleague.store.session_items import NewItem, items_of
 from colleague.store.sql import select
@@ -32,7 +40,7 @@ class Chat:
     def __init__(self, database: Database, clock: MovableClock) -> None:
         self.database, self.clock = database, clock
 
-    async def send(self, text: str, dedupe: str = "", **rule: Any) -> Sent:
+    async def send(self, text: str, dedupe: str = "", **rule: Any) -> SendOutcome:
         arrival = Arrival(
             kind="agent",
             expert="main",
@@ -43,7 +51,7 @@ class Chat:
             lane=KEY,
             dedupe_keys=(dedupe,) if dedupe else (),
         )
-        said = Said(arrival, "main", NewItem("user", text, source="ann"))
+        said = IncomingMessage(arrival, "main", NewItem("user", text, source="ann"))
         return await self.database.write(lambda tx: send(tx, said, replace(QueueRule(), **rule)))
 
     async def take(self) -> Taken | None:

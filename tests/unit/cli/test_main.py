@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from colleague.cli import main
-from colleague.cli.typed import Typed
+from colleague.cli.typed import TypedCommand
 
 
 def test_a_full_disk_names_the_home(
@@ -17,7 +17,7 @@ def test_a_full_disk_names_the_home(
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("colleague.cli.typed._typed", Typed())  # what is remembered here ends here
+    monkeypatch.setattr("colleague.cli.typed._typed", TypedCommand())  # what is remembered here ends here
     monkeypatch.setattr("sys.argv", ["colleague", "status", "--home", str(tmp_path)])
     monkeypatch.setattr("colleague.cli.app.build_app", lambda *_: full)
     with pytest.raises(SystemExit) as ended:

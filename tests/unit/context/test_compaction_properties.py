@@ -19,7 +19,7 @@ from pydantic_ai.messages import (
 from colleague.agent.context.cut import cut_place, units_before, units_from
 from colleague.agent.context.literals import Literals, SaidText, literals_of, values_in
 from colleague.agent.context.record import fitted_record, record_of, record_tokens
-from colleague.agent.context.unit import Unit, total_tokens
+from colleague.agent.context.unit import MessageUnit, total_tokens
 from colleague.agent.context.view import repaired, view_of
 from colleague.store.compactions import Compaction
 
@@ -27,23 +27,23 @@ TEXTS = st.text(max_size=400) | st.sampled_from(["x" * 3000, "order INV-2024-001
 
 
 @st.composite
-def turns(draw: Any) -> list[list[Unit]]:
+def turns(draw: Any) -> list[list[MessageUnit]]:
     """A session: turns of questions, answers with calls, their results, and words at the end."""
-    made: list[list[Unit]] = []
+    made: list[list[MessageUnit]] = []
     for seq in range(1, draw(st.integers(1, 8)) + 1):
-        units = [Unit.of((seq, 0), [ModelRequest(parts=[UserPromptPart(draw(TEXTS))])], opens=True)]
+        units = [MessageUnit.of((seq, 0), [ModelRequest(parts=[UserPromptPart(draw(TEXTS))])], opens=True)]
         for position in range(1, draw(st.integers(1, 5))):
             ids = [f"{seq}-{position}-{index}" for index in range(draw(st.integers(1, 3)))]
             calls = [ToolCallPart("read", {"path": draw(TEXTS)}, tool_call_id=each) for each in ids]
             results = [ToolReturnPart("read", draw(TEXTS), tool_call_id=each) for each in ids]
             messages = [ModelResponse(parts=calls), ModelRequest(parts=results)]
-            units.append(Unit.of((seq, position), messages))
-        units.append(Unit.of((seq, 90), [ModelResponse(parts=[TextPart(draw(TEXTS))])]))
+            units.append(MessageUnit.of((seq, position), messages))
+        units.append(MessageUnit.of((seq, 90), [ModelResponse(parts=[TextPart(draw(TEXTS))])]))
         made.append(units)
     return made
 
 
-def flat(made: Sequence[Sequence[Unit]]) -> list[Unit]:
+def flat(made: Sequence[Sequence[MessageUnit]]) -> list[MessageUnit]:
     return [unit for turn in made for unit in turn]
 
 
@@ -64,7 +64,7 @@ def assert_paired(messages: Sequence[Any]) -> None:
 @given(turns(), st.integers(0, 4000))
 @settings(max_examples=60)
 def test_a_cut_parts_no_call_from_its_result_and_keeps_recent_turns_whole(
-    made: list[list[Unit]], keep: int
+    made: list[list[MessageUnit]], keep: int
 ) -> None:
     units = flat(made)
     place = cut_place(units, keep)
@@ -87,7 +87,7 @@ def test_a_cut_parts_no_call_from_its_result_and_keeps_recent_turns_whole(
 
 @given(turns(), st.data())
 @settings(max_examples=60)
-def test_whatever_is_missing_each_call_has_a_result(made: list[list[Unit]], data: Any) -> None:
+def test_whatever_is_missing_each_call_has_a_result(made: list[list[MessageUnit]], data: Any) -> None:
     messages = [message for unit in flat(made) for message in unit.messages]
     kept = [message for message in messages if data.draw(st.booleans())]
     assert_paired(repaired(kept))
@@ -104,7 +104,9 @@ def test_a_transcript_that_ends_with_a_call_is_shown_with_a_sentence() -> None:
 
 @given(turns(), st.integers(50, 3000))
 @settings(max_examples=60)
-def test_a_record_is_made_short_enough_and_always_in_the_same_way(made: list[list[Unit]], most: int) -> None:
+def test_a_record_is_made_short_enough_and_always_in_the_same_way(
+    made: list[list[MessageUnit]], most: int
+) -> None:
     entries = record_of(flat(made))
     fitted = fitted_record(entries, most)
     assert record_tokens(fitted) <= most

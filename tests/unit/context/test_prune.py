@@ -11,7 +11,7 @@ from pydantic_ai.messages import ModelRequest, ModelResponse, ToolCallPart, Tool
 from colleague.agent.context.budget import ContextBudget
 from colleague.agent.context.prune import may_prune, pruned
 from colleague.agent.context.rules import ContextRules
-from colleague.agent.context.unit import Unit
+from colleague.agent.context.unit import MessageUnit
 from colleague.agent.models.resolved import ResolvedModel
 from colleague.config.context import ContextPruning, PrunableTools
 
@@ -19,15 +19,15 @@ NOW = datetime(2026, 11, 17, 12, 0, tzinfo=UTC)
 BUDGET = ContextBudget.of(ResolvedModel("a", "b", context_window=1_000_000), ContextRules())
 
 
-def unit(position: int, at: datetime, *, tool: str = "read", chars: int = 5000) -> Unit:
+def unit(position: int, at: datetime, *, tool: str = "read", chars: int = 5000) -> MessageUnit:
     head, tail = f"head {position} ", f" tail {position}"
     text = head + "x" * (chars - len(head) - len(tail)) + tail
     call = ModelResponse(parts=[ToolCallPart(tool, {}, tool_call_id=str(position))], timestamp=at)
     result = ModelRequest(parts=[ToolReturnPart(tool, text, tool_call_id=str(position))])
-    return Unit.of((1, position), [call, result])
+    return MessageUnit.of((1, position), [call, result])
 
 
-def units(count: int, *, gap: int = 1, last: datetime = NOW) -> list[Unit]:
+def units(count: int, *, gap: int = 1, last: datetime = NOW) -> list[MessageUnit]:
     return [unit(each, last - timedelta(seconds=gap * (count - each))) for each in range(count)]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from colleague.agent.tools.path import Missing, PathError
+from colleague.agent.tools.path import MissingPath, PathError
 from colleague.agent.tools.tree import Tree
 from colleague.experts.workspace.expert_tree import expert_tree
 from colleague.experts.workspace.workspace import Workspace, initialise_state, session_files
@@ -69,7 +69,7 @@ class TestFolders:
     @pytest.mark.parametrize("path", ["expert.yaml", "bindings.yaml", "orchestrator.md", "README.md"])
     def test_no_file_of_the_top(self, package: Path, workspace: Workspace, path: str) -> None:
         (package / "bindings.yaml").write_text("tools: {}\n")
-        with pytest.raises(Missing):
+        with pytest.raises(MissingPath):
             expert_tree(package, workspace, private=()).read(path)
 
 
@@ -156,5 +156,5 @@ def test_session_files_are_mounted(workspace: Workspace) -> None:
 
 def test_a_session_file_that_no_folder_can_hold(workspace: Workspace, tmp_path: Path) -> None:
     tree = expert_tree(EXAMPLE, workspace, private=(), session_files={"notes.md": tmp_path / "notes.md"})
-    with pytest.raises(Missing):
+    with pytest.raises(MissingPath):
         tree.read("notes.md")

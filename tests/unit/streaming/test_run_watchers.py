@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from colleague.agent.events import Bus
+from colleague.agent.events import EventBus
 from colleague.run_event import Kind, RunEvent
 from colleague.runtime.run_events import MOST_ANSWERS, RunWatchers
 
 
 def heard_late(*told: tuple[Kind, dict[str, Any]]) -> list[tuple[Kind, dict[str, Any]]]:
     """What stands in the queue of one who comes after all this was told of run r."""
-    bus = Bus()
+    bus = EventBus()
     watchers = RunWatchers(bus)
     for kind, data in told:
         bus.tell(kind, "r", **data)
@@ -45,7 +45,7 @@ def test_has_nothing_that_is_void() -> None:
 
 
 def test_runs_that_tell_no_end_are_forgotten() -> None:
-    bus = Bus()
+    bus = EventBus()
     watchers = RunWatchers(bus)
     for number in range(MOST_ANSWERS + 1):
         bus.tell("message_start", f"r{number}", turn=1)

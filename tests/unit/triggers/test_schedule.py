@@ -21,7 +21,7 @@ from colleague.triggers.schedule import (
     MOST_FIRED,
     MOST_LISTED,
     Due,
-    Gap,
+    MissedSlots,
     due,
     next_slot,
     slots,
@@ -260,7 +260,7 @@ class TestDue:
         found = due(daily, policy("once"), first - 1, first + 364 * DAY + MINUTE)
         assert found.fire == (first + 364 * DAY,)
         assert found.missed[0] == first + 264 * DAY
-        assert found.gap == Gap(first, first + 263 * DAY, 264, exact=True)
+        assert found.gap == MissedSlots(first, first + 263 * DAY, 264, exact=True)
 
     @given(
         EXPRESSIONS,

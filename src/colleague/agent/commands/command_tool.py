@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from colleague.agent.commands.command_text import MOST_SHOWN, end_text
 from colleague.agent.commands.exec_rules import ExecRules
 from colleague.agent.commands.place import BadPlace, CommandPlace
 from colleague.agent.commands.running import CommandEnd
 from colleague.agent.commands.running_commands import CommandRequest, RunningCommands, SessionCommand
-from colleague.agent.commands.shown import MOST_SHOWN, shown_end
 from colleague.agent.commands.terminal_text import terminal_text
 from colleague.agent.gate import Verdict
 from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec, refused
@@ -133,7 +133,7 @@ class CommandTool:
         end = command.running.end or CommandEnd("lost")
         said = command.running.output.text(MOST_SHOWN)
         gap = "" if not said or said.endswith("\n") else "\n"
-        return ToolOutput(f"{said}{gap}[{shown_end(end)}]", is_error=not end.is_success, source=SOURCE)
+        return ToolOutput(f"{said}{gap}[{end_text(end)}]", is_error=not end.is_success, source=SOURCE)
 
 
 def _goes_on(command: SessionCommand) -> ToolOutput:

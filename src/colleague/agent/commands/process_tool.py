@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from colleague.agent.commands.command_text import MOST_SHOWN, end_text, record_text
 from colleague.agent.commands.command_tool import SOURCE
 from colleague.agent.commands.exec_rules import ExecRules
 from colleague.agent.commands.keys import key_bytes
 from colleague.agent.commands.running_commands import RunningCommands, SessionCommand
-from colleague.agent.commands.shown import MOST_SHOWN, shown_end, shown_record
 from colleague.agent.gate import Verdict
 from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec, refused
 from colleague.agent.tools.arguments import Arguments, flag, number, parameters, text
@@ -88,7 +88,7 @@ class CommandProcessTool:
     async def _list(self) -> str:
         """Of those that this process does not know, the ones whose end nobody was told."""
         others = [
-            _line(row.id, shown_record(row), row.command)
+            _line(row.id, record_text(row), row.command)
             for row in await self.commands.recorded(self.session_key)
             if row.status in ("running", "uncertain")
         ]
@@ -101,7 +101,7 @@ class CommandProcessTool:
         row = next((each for each in reversed(rows) if name and each.id.endswith(name)), None)
         if row is None:
             raise NotFound(f"there is no command {name!r} in this session", hint="look with action list")
-        return ToolOutput(f"The command {name} {shown_record(row)}.", is_error=True)
+        return ToolOutput(f"The command {name} {record_text(row)}.", is_error=True)
 
     async def _clear(self, found: SessionCommand, _: Arguments) -> ToolOutput:
         if found.running.end is None:
@@ -116,7 +116,7 @@ def _line(command_id: str, state: str, command: str) -> str:
 
 def _state(found: SessionCommand) -> str:
     end = found.running.end
-    return "running" if end is None else shown_end(end)
+    return "running" if end is None else end_text(end)
 
 
 async def _poll(found: SessionCommand, arguments: Arguments) -> ToolOutput:
@@ -148,4 +148,4 @@ async def _type(found: SessionCommand, arguments: Arguments, keys: list[str]) ->
 
 async def _kill(found: SessionCommand, _: Arguments) -> ToolOutput:
     end = await found.running.kill()
-    return ToolOutput(f"{found.name} is over: {shown_end(end)}. Nothing of it is left.")
+    return ToolOutput(f"{found.name} is over: {end_text(end)}. Nothing of it is left.")

@@ -20,7 +20,7 @@ from typing import Any, Literal
 from colleague.agent.commands.order import CommandOrder
 from colleague.agent.commands.output import CommandOutput
 from colleague.errors import ColleagueError
-from colleague.mcp.process import Family, ProcessId, identify
+from colleague.mcp.process import ProcessId, ProcessTree, identify
 from colleague.threads import require_thread
 
 MARK = "COLLEAGUE_COMMAND"
@@ -165,7 +165,7 @@ class RunningCommand:
         await supervisor.wait()
         told = await asyncio.to_thread(_read_status, self._status)
         if told.get("reason") in (None, "ended"):
-            await Family(self.process, self.mark, MARK).end()
+            await ProcessTree(self.process, self.mark, MARK).end()
         await asyncio.wait({reading}, timeout=_DRAIN_SECONDS)
         reading.cancel()
         if self._out is not None:

@@ -15,7 +15,7 @@ from typing import cast
 from colleague.agent.commands.order import CommandOrder
 from colleague.agent.commands.running import MARK, CommandEnd, RunningCommand
 from colleague.errors import ColleagueError
-from colleague.mcp.process import Family, ProcessId, identify, machine
+from colleague.mcp.process import ProcessId, ProcessTree, identify, machine
 from colleague.redaction import Redactor
 from colleague.store.commands import (
     CommandStatus,
@@ -192,7 +192,7 @@ async def end_left_commands(database: Database, *, alone: bool) -> list[str]:
     for each in ended:
         if each.machine == machine():
             process = ProcessId(each.pid, each.started) if each.pid else None
-            await Family(process, each.mark, MARK).end()
+            await ProcessTree(process, each.mark, MARK).end()
         await database.write(partial(end_command, command_id=each.id, status="uncertain", code=None))
     return [each.command for each in ended]
 

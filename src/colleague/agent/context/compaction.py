@@ -15,7 +15,7 @@ from colleague.agent.context.cut import cut_place, units_before
 from colleague.agent.context.record import record_of
 from colleague.agent.context.summarise import NoSummary, Summariser
 from colleague.agent.context.summary_requests import SummaryRequests
-from colleague.agent.context.unit import Place, Unit, total_tokens
+from colleague.agent.context.unit import MessageUnit, Place, total_tokens
 from colleague.agent.context.view import View, view_of
 from colleague.agent.hook_points import about_run
 from colleague.agent.session import Session
@@ -36,7 +36,7 @@ class CompactionRequest:
     """Units that are shown, those in them that are to be summarised, and why."""
 
     view: View
-    units: Sequence[Unit]
+    units: Sequence[MessageUnit]
     """All that are known, also those that a summary stands for."""
     budget: ContextBudget
     cause: Cause
@@ -74,7 +74,7 @@ async def compact(session: Session, request: CompactionRequest, place: Place) ->
     session.tell("auto_compaction_start", **about)
     if session.hooks.has(BeforeCompaction.hook):
         run = about_run(session.conversation.run)
-        await session.hooks.told(BeforeCompaction(**run, cause=request.cause, tokens=request.tokens))
+        await session.hooks.tell_and_wait(BeforeCompaction(**run, cause=request.cause, tokens=request.tokens))
     ending: Ending = "aborted"
     told: dict[str, Any] = {"text": "The conversation was not shortened: it was stopped before that."}
     try:

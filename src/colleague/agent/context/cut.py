@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from colleague.agent.context.unit import BEFORE_RUN, ELSEWHERE, Place, Unit
+from colleague.agent.context.unit import BEFORE_RUN, ELSEWHERE, MessageUnit, Place
 
 
-def cut_place(units: Sequence[Unit], keep_tokens: int) -> Place | None:
+def cut_place(units: Sequence[MessageUnit], keep_tokens: int) -> Place | None:
     """The place of the first unit that stays; None when nothing can be summarised.
 
     The last unit always stays. Of the recent turns as many stay as fit, whole; when not even the last one
@@ -21,7 +21,7 @@ def cut_place(units: Sequence[Unit], keep_tokens: int) -> Place | None:
     return units[inside].place if inside else None
 
 
-def _first_kept(units: Sequence[Unit], keep_tokens: int) -> int:
+def _first_kept(units: Sequence[MessageUnit], keep_tokens: int) -> int:
     first, tokens = max(0, len(units) - 1), 0
     tokens = units[first].tokens if units else 0
     while first > 0 and tokens + units[first - 1].tokens <= keep_tokens:
@@ -30,9 +30,9 @@ def _first_kept(units: Sequence[Unit], keep_tokens: int) -> int:
     return first
 
 
-def units_before(units: Sequence[Unit], place: Place) -> list[Unit]:
+def units_before(units: Sequence[MessageUnit], place: Place) -> list[MessageUnit]:
     return [unit for unit in units if unit.place < place]
 
 
-def units_from(units: Sequence[Unit], place: Place) -> list[Unit]:
+def units_from(units: Sequence[MessageUnit], place: Place) -> list[MessageUnit]:
     return [unit for unit in units if unit.place >= place]

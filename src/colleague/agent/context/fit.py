@@ -17,7 +17,7 @@ from colleague.agent.context.result_text import closed, shortened
 from colleague.agent.context.state import ContextState
 from colleague.agent.context.summarise import NoSummary
 from colleague.agent.context.tokens import text_tokens, tool_tokens
-from colleague.agent.context.unit import Unit
+from colleague.agent.context.unit import MessageUnit
 from colleague.agent.context.units import own_units
 from colleague.agent.context.view import View, view_of
 from colleague.agent.exits import Failed
@@ -38,11 +38,11 @@ LEARNED_SHARE = 0.75
 
 
 @dataclass(frozen=True)
-class Fitting:
+class ContextFit:
     """Everything there is, what is shown of it, and how large that may be."""
 
     budget: ContextBudget
-    units: Sequence[Unit]
+    units: Sequence[MessageUnit]
     view: View
     fixed_tokens: int
 
@@ -85,7 +85,7 @@ def _for_run(compaction: Compaction | None, run: Run) -> Compaction | None:
     return replace(compaction, pinned="") if compaction and compaction.run_id != run.id else compaction
 
 
-def fitting(session: Session) -> Fitting:
+def fitting(session: Session) -> ContextFit:
     """Raises Failed for a model that can read too little."""
     conversation, run_spec = session.conversation, session.run_spec
     state = conversation.context
@@ -93,7 +93,7 @@ def fitting(session: Session) -> Fitting:
     units = [*state.earlier, *own_units(conversation, budget.result_chars)]
     view = view_of(units, state.compaction, longest_opening=budget.keep_recent // 2)
     shown = pruned(view.units, run_spec.context.pruning, budget, datetime.now(UTC))
-    return Fitting(budget, units, replace(view, units=shown), _fixed_tokens(session, state))
+    return ContextFit(budget, units, replace(view, units=shown), _fixed_tokens(session, state))
 
 
 def _fixed_tokens(session: Session, state: ContextState) -> int:
@@ -134,7 +134,7 @@ def _learned_window(refusal: str, tokens: int) -> int:
     return min([round(tokens * LEARNED_SHARE), *(number for number in named if number >= SMALLEST_WINDOW)])
 
 
-async def _compacted(session: Session, found: Fitting, cause: Cause) -> bool:
+async def _compacted(session: Session, found: ContextFit, cause: Cause) -> bool:
     """Whether a summary stands for the beginning now."""
     rules, state = session.run_spec.context, session.conversation.context
     request = found.request(cause)
@@ -147,13 +147,13 @@ async def _compacted(session: Session, found: Fitting, cause: Cause) -> bool:
     return not state.gave_up
 
 
-def _sent(session: Session, found: Fitting) -> list[ModelMessage]:
+def _sent(session: Session, found: ContextFit) -> list[ModelMessage]:
     shown = found if found.fits else _squeezed(session, found)
     session.conversation.context.report = json.dumps(report_of(session, shown))
     return shown.view.messages
 
 
-def _squeezed(session: Session, found: Fitting) -> Fitting:
+def _squeezed(session: Session, found: ContextFit) -> ContextFit:
     """Results cut ever shorter; then, of a conversation without a summary of today, the oldest turns are not
     shown. Nothing of it is stored."""
     for divisor in DIVISORS[1:]:
@@ -166,7 +166,7 @@ def _squeezed(session: Session, found: Fitting) -> Fitting:
     raise Failed(_too_long(session, fewer), retry=False, kind=_kind(session))
 
 
-def _with_results_of(found: Fitting, most: int) -> Fitting:
+def _with_results_of(found: ContextFit, most: int) -> ContextFit:
     def cut(_: str, text: str) -> str:
         return closed(shortened(text, most)) if len(text) > most + 100 else text
 
@@ -174,7 +174,7 @@ def _with_results_of(found: Fitting, most: int) -> Fitting:
     return _showing(found, units)
 
 
-def _with_fewer(found: Fitting) -> Fitting:
+def _with_fewer(found: ContextFit) -> ContextFit:
     """Without the oldest turns; of the last one, without what came after its first message."""
     units = list(found.view.units)
     turns = [index for index, unit in enumerate(units) if unit.opens and index > 0]
@@ -189,7 +189,7 @@ def _with_fewer(found: Fitting) -> Fitting:
     return _showing(found, [*first, *rest])
 
 
-def _showing(found: Fitting, units: Sequence[Unit]) -> Fitting:
+def _showing(found: ContextFit, units: Sequence[MessageUnit]) -> ContextFit:
     gone = sum(len(unit.messages) for unit in found.view.units) - sum(len(unit.messages) for unit in units)
     view = replace(found.view, units=units, left_out=gone)
     return replace(found, view=view)
@@ -199,7 +199,7 @@ def _kind(session: Session) -> str:
     return "compaction_failure" if session.conversation.context.gave_up else "context_overflow"
 
 
-def _too_long(session: Session, found: Fitting) -> str:
+def _too_long(session: Session, found: ContextFit) -> str:
     model, budget = session.run_spec.routes.first.name, found.budget
     if budget.limit is not None and found.fixed_tokens > budget.limit // 2:
         return (
@@ -215,7 +215,7 @@ def _too_long(session: Session, found: Fitting) -> str:
     )
 
 
-def report_of(session: Session, shown: Fitting) -> dict[str, object]:
+def report_of(session: Session, shown: ContextFit) -> dict[str, object]:
     """What the model is shown, in tokens of each part."""
     state, budget = session.conversation.context, shown.budget
     system = _system_tokens(session)

@@ -12,10 +12,10 @@ from typing import Any
 
 from colleague.agent.completion import TextCompletion
 from colleague.agent.context.rules import ContextRules
-from colleague.agent.context.state import Earlier
-from colleague.agent.context.unit import ELSEWHERE, Place, Unit
+from colleague.agent.context.state import EarlierMessages
+from colleague.agent.context.unit import ELSEWHERE, MessageUnit, Place
 from colleague.agent.context.view import View
-from colleague.agent.events import Bus
+from colleague.agent.events import EventBus
 from colleague.agent.exits import Completed, Failed, Waiting
 from colleague.agent.gate import Gate, Verdict
 from colleague.agent.render import attempt_failed
@@ -71,7 +71,7 @@ async def flush_memory(session: Session, view: View, place: Place) -> None:
     if not run_spec.context.flushes or run_spec.toolbox.get(WRITES) is None:
         return
     conversation = session.conversation.side(f"flush@{place[0]}.{place[1]}")
-    unseen = Bus()
+    unseen = EventBus()
     unseen.watch(session.tracer.on_event)
     aside = replace(session, conversation=conversation, run_spec=_run_spec(run_spec, view), bus=unseen)
     try:
@@ -88,8 +88,8 @@ def _run_spec(run_spec: RunSpec, view: View) -> RunSpec:
     tools = [run_spec.toolbox.get(name) for name in TOOLS]
     calm = run_spec.context.compaction.model_copy(update={"enabled": False})
 
-    async def said(_: Run) -> Earlier:
-        return Earlier(_units(view))
+    async def said(_: Run) -> EarlierMessages:
+        return EarlierMessages(_units(view))
 
     return replace(
         run_spec,
@@ -111,6 +111,6 @@ def _run_spec(run_spec: RunSpec, view: View) -> RunSpec:
     )
 
 
-def _units(view: View) -> Sequence[Unit]:
+def _units(view: View) -> Sequence[MessageUnit]:
     """What is shown, as something that was said elsewhere."""
-    return [Unit.of((ELSEWHERE, 0), view.messages, opens=True)]
+    return [MessageUnit.of((ELSEWHERE, 0), view.messages, opens=True)]

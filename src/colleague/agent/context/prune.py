@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from colleague.agent.context.budget import ContextBudget
 from colleague.agent.context.result_text import closed, shortened
-from colleague.agent.context.unit import Unit, total_tokens
+from colleague.agent.context.unit import MessageUnit, total_tokens
 from colleague.config.context import ContextPruning, PrunableTools
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ Change = Callable[[str], str]
 
 
 def pruned(
-    units: Sequence[Unit], rules: ContextPruning, budget: ContextBudget, now: datetime
-) -> Sequence[Unit]:
+    units: Sequence[MessageUnit], rules: ContextPruning, budget: ContextBudget, now: datetime
+) -> Sequence[MessageUnit]:
     if rules.mode == "off":
         return units
     seen = _decided_at(units, rules, now)
@@ -37,7 +37,7 @@ def pruned(
     return [*trimmed, *rest, *units[seen:]]
 
 
-def _decided_at(units: Sequence[Unit], rules: ContextPruning, now: datetime) -> int:
+def _decided_at(units: Sequence[MessageUnit], rules: ContextPruning, now: datetime) -> int:
     """How many units there were when it was decided what is cut: now, or when the cache was last cold."""
     if rules.mode == "aggressive":
         return len(units)
@@ -54,11 +54,11 @@ def _decided_at(units: Sequence[Unit], rules: ContextPruning, now: datetime) -> 
     return 0
 
 
-def _answered_at(unit: Unit) -> datetime | None:
+def _answered_at(unit: MessageUnit) -> datetime | None:
     return next((each.timestamp for each in unit.messages if each.kind == "response"), None)
 
 
-def _old_units(units: Sequence[Unit], recent: int, *, steps: bool) -> int:
+def _old_units(units: Sequence[MessageUnit], recent: int, *, steps: bool) -> int:
     """How many units come before the last answers. With `steps` that moves only now and then: between two
     steps the beginning stays the same, and providers find it in their caches."""
     answers = [index for index, unit in enumerate(units) if _answered_at(unit) is not None]
@@ -80,11 +80,11 @@ def _trim(rules: ContextPruning) -> Change:
     return trim
 
 
-def _cleared(units: list[Unit], rules: ContextPruning, too_many: float) -> list[Unit]:
+def _cleared(units: list[MessageUnit], rules: ContextPruning, too_many: float) -> list[MessageUnit]:
     """The oldest results go first, as long as there are too many tokens and enough to gain."""
     if too_many <= 0 or sum(_result_chars(unit) for unit in units) < rules.min_prunable_tool_chars:
         return units
-    cleared: list[Unit] = []
+    cleared: list[MessageUnit] = []
     for unit in units:
         shorter = _changed(unit, rules.tools, lambda _: rules.hard_clear.placeholder)
         use = too_many > 0 and shorter.tokens < unit.tokens
@@ -93,7 +93,7 @@ def _cleared(units: list[Unit], rules: ContextPruning, too_many: float) -> list[
     return cleared
 
 
-def _result_chars(unit: Unit) -> int:
+def _result_chars(unit: MessageUnit) -> int:
     return sum(len(part.model_response_str()) for part in _results(unit.messages))
 
 
@@ -101,16 +101,16 @@ def _results(messages: Sequence[ModelMessage]) -> list[Any]:
     return [part for message in messages for part in message.parts if part.part_kind == "tool-return"]
 
 
-def _changed(unit: Unit, tools: PrunableTools, change: Change) -> Unit:
+def _changed(unit: MessageUnit, tools: PrunableTools, change: Change) -> MessageUnit:
     return with_results_changed(unit, lambda name, text: change(text) if may_prune(name, tools) else text)
 
 
-def with_results_changed(unit: Unit, change: Callable[[str, str], str]) -> Unit:
+def with_results_changed(unit: MessageUnit, change: Callable[[str, str], str]) -> MessageUnit:
     """The unit with other texts of results; `change` gets the tool's name and the text."""
     if not _results(unit.messages):
         return unit
     messages = [_message_changed(message, change) for message in unit.messages]
-    return Unit.of(unit.place, messages, opens=unit.opens)
+    return MessageUnit.of(unit.place, messages, opens=unit.opens)
 
 
 def _message_changed(message: Any, change: Callable[[str, str], str]) -> Any:

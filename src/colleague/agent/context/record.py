@@ -9,7 +9,7 @@ from typing import Any
 from colleague.agent.context.literals import Origin, SaidText
 from colleague.agent.context.result_text import shortened
 from colleague.agent.context.tokens import text_tokens
-from colleague.agent.context.unit import Unit
+from colleague.agent.context.unit import MessageUnit
 
 _WHO: dict[Origin, str] = {"person": "Person", "agent": "Agent", "call": "Agent calls", "result": "Result"}
 SHORTEST = 200
@@ -28,7 +28,7 @@ class RecordEntry:
         return f"{who}: {self.text}"
 
 
-def record_of(units: Sequence[Unit]) -> list[RecordEntry]:
+def record_of(units: Sequence[MessageUnit]) -> list[RecordEntry]:
     """In order. What the agent only thought is left out."""
     return [entry for unit in units for message in unit.messages for entry in _entries(message.parts)]
 

@@ -21,7 +21,7 @@ ELSEWHERE = -1
 
 
 @dataclass(frozen=True)
-class Unit:
+class MessageUnit:
     """A stored message with the results of its calls: a call is never parted from its result."""
 
     place: Place
@@ -31,9 +31,9 @@ class Unit:
     """Whether a turn begins with it."""
 
     @classmethod
-    def of(cls, place: Place, messages: Sequence[ModelMessage], *, opens: bool = False) -> Unit:
+    def of(cls, place: Place, messages: Sequence[ModelMessage], *, opens: bool = False) -> MessageUnit:
         return cls(place, tuple(messages), message_tokens(messages), opens)
 
 
-def total_tokens(units: Sequence[Unit]) -> int:
+def total_tokens(units: Sequence[MessageUnit]) -> int:
     return sum(unit.tokens for unit in units)

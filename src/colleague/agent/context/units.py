@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 
 from colleague.agent.call_result import with_results
-from colleague.agent.context.unit import Unit
+from colleague.agent.context.unit import MessageUnit
 from colleague.agent.conversation import Conversation
 from colleague.agent.render import presenter
 from colleague.store.journal import Call
 
 
-def own_units(conversation: Conversation, result_chars: int) -> list[Unit]:
+def own_units(conversation: Conversation, result_chars: int) -> list[MessageUnit]:
     """Of the run at work. What has not changed since the last time is not made again."""
     calls: dict[int, list[Call]] = defaultdict(list)
     for call in conversation.calls:
@@ -25,7 +25,7 @@ def own_units(conversation: Conversation, result_chars: int) -> list[Unit]:
         found = known.get(message.position)
         if found is None or found[0] != made_from:
             messages = with_results(message, parsed, own, present)
-            unit = Unit.of((seq, message.position), messages, opens=message.position == 0)
+            unit = MessageUnit.of((seq, message.position), messages, opens=message.position == 0)
             found = known[message.position] = (made_from, unit)
         units.append(found[1])
     return units

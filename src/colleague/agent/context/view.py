@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from colleague.agent.context.cut import units_from
 from colleague.agent.context.result_text import shortened
 from colleague.agent.context.tokens import CHARS_A_TOKEN, MARGIN, message_tokens
-from colleague.agent.context.unit import Unit, total_tokens
+from colleague.agent.context.unit import MessageUnit, total_tokens
 from colleague.data_element import wrapped
 from colleague.store.compactions import Compaction
 
@@ -30,8 +30,8 @@ class View:
     """Parts of what is shown, in order. `opening` is how the turn began that was cut in two."""
 
     compaction: Compaction | None
-    opening: Unit | None
-    units: Sequence[Unit]
+    opening: MessageUnit | None
+    units: Sequence[MessageUnit]
     left_out: int = 0
     """Messages that are not shown and that no summary stands for."""
 
@@ -62,7 +62,7 @@ class View:
         ]
 
 
-def view_of(units: Sequence[Unit], compaction: Compaction | None, *, longest_opening: int) -> View:
+def view_of(units: Sequence[MessageUnit], compaction: Compaction | None, *, longest_opening: int) -> View:
     """`units` are all that are known, in order; `longest_opening` is in tokens."""
     if compaction is None:
         return View(None, None, units)
@@ -70,7 +70,7 @@ def view_of(units: Sequence[Unit], compaction: Compaction | None, *, longest_ope
     return View(compaction, _opening(units, compaction, longest_opening), kept)
 
 
-def _opening(units: Sequence[Unit], compaction: Compaction, longest: int) -> Unit | None:
+def _opening(units: Sequence[MessageUnit], compaction: Compaction, longest: int) -> MessageUnit | None:
     """How the turn began whose beginning is summarised, unless it is told beside the summary anyway."""
     if compaction.pinned or compaction.position <= 0:
         return None
@@ -81,14 +81,14 @@ def _opening(units: Sequence[Unit], compaction: Compaction, longest: int) -> Uni
     return _shorter(opening, round(longest * CHARS_A_TOKEN / MARGIN))
 
 
-def _shorter(opening: Unit, most_chars: int) -> Unit:
+def _shorter(opening: MessageUnit, most_chars: int) -> MessageUnit:
     def shorter(part: Any) -> Any:
         text = isinstance(getattr(part, "content", None), str)
         return replace(part, content=shortened(part.content, most_chars)) if text else part
 
     said: Sequence[Any] = opening.messages
     messages = [replace(each, parts=[shorter(part) for part in each.parts]) for each in said]
-    return Unit.of(opening.place, messages, opens=True)
+    return MessageUnit.of(opening.place, messages, opens=True)
 
 
 def summary_text(compaction: Compaction) -> str:

@@ -24,7 +24,7 @@ _LOOK = "see the profiles with: colleague model auth list"
 
 
 @dataclass(frozen=True)
-class Rest:
+class Cooldown:
     """Until when a model with its key is passed over, in milliseconds, and why."""
 
     until: int
@@ -34,11 +34,11 @@ class Rest:
 class KeyRests(Protocol):
     """Remembers which keys failed, for every run and every process."""
 
-    async def rests(self, models: Sequence[ResolvedModel]) -> list[Rest | None]:
+    async def rests(self, models: Sequence[ResolvedModel]) -> list[Cooldown | None]:
         """For each of them; None when it is free."""
         ...
 
-    async def note_failed(self, model: ResolvedModel, failure: ModelFailure) -> Rest | None:
+    async def note_failed(self, model: ResolvedModel, failure: ModelFailure) -> Cooldown | None:
         """It is given up for now."""
         ...
 

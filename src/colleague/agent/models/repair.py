@@ -67,7 +67,7 @@ def _with_results(request: ModelRequest, calls: Sequence[Any]) -> ModelRequest:
         if is_result and call_id in wanted and call_id not in given:
             given[str(call_id)] = part
         else:
-            others.append(_told(part) if is_result else part)
+            others.append(_as_user_prompt(part) if is_result else part)
     results = [
         given.get(call_id) or ToolReturnPart(call.tool_name, LOST, tool_call_id=call_id)
         for call_id, call in wanted.items()
@@ -75,7 +75,7 @@ def _with_results(request: ModelRequest, calls: Sequence[Any]) -> ModelRequest:
     return replace(request, parts=[*results, *others])
 
 
-def _told(part: Any) -> Any:
+def _as_user_prompt(part: Any) -> Any:
     from pydantic_ai.messages import UserPromptPart
 
     text = part.model_response_str() if part.part_kind == "tool-return" else part.model_response()

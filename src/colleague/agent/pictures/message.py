@@ -12,7 +12,7 @@ from colleague.agent.pictures.header import PictureError
 from colleague.agent.pictures.media import MediaRef, keep_picture
 from colleague.agent.pictures.picture import MOST_BYTES, checked_picture, shown_name
 from colleague.agent.pictures.references import Reference, references
-from colleague.agent.tools.path import Missing, PathError
+from colleague.agent.tools.path import MissingPath, PathError
 from colleague.agent.tools.tree import Tree
 from colleague.home import Home
 
@@ -137,7 +137,7 @@ class _Finder:
             return self._refuse(f"{name} is outside of the agent's folder. Attach it to the message.")
         try:
             content = self._tree.read(path, most=MOST_BYTES)
-        except Missing:
+        except MissingPath:
             return self._refuse(f"There is no {name}.") if reference.explicit else None
         except PathError as error:
             return self._refuse(error.message)

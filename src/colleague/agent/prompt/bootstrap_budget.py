@@ -58,12 +58,12 @@ def within_budget(files: Sequence[BootstrapFile], budget: BootstrapBudget) -> li
     shown: list[ShownFile] = []
     left = budget.all
     for file in files:
-        shown.append(_shown(file, budget, left))
+        shown.append(_shown_file(file, budget, left))
         left = max(0, left - len(shown[-1].text))
     return shown
 
 
-def _shown(file: BootstrapFile, budget: BootstrapBudget, left: int) -> ShownFile:
+def _shown_file(file: BootstrapFile, budget: BootstrapBudget, left: int) -> ShownFile:
     content = file.content
     if content is None:
         return _absent(file)

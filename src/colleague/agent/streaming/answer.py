@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from colleague.agent.models.delta import Delta, TextDelta, ThinkingDelta
-from colleague.agent.streaming.tag_stripper import Stripped, TagStripper, strip_tags
+from colleague.agent.streaming.tag_stripper import StrippedText, TagStripper, strip_tags
 from colleague.silent_answer import AnswerStream, shown_answer
 
 if TYPE_CHECKING:
@@ -93,14 +93,14 @@ class AnswerReader:
         self._stripper, self._silence = TagStripper(), AnswerStream()
         self._says = self._interrupted = False
 
-    def add(self, delta: Delta) -> Stripped:
+    def add(self, delta: Delta) -> StrippedText:
         """What can be told now."""
         if isinstance(delta, TextDelta):
             return self._text(delta.text)
         self._interrupted = self._says
-        return Stripped(reasoning=delta.text) if isinstance(delta, ThinkingDelta) else Stripped()
+        return StrippedText(reasoning=delta.text) if isinstance(delta, ThinkingDelta) else StrippedText()
 
-    def _text(self, piece: str) -> Stripped:
+    def _text(self, piece: str) -> StrippedText:
         apart = "\n\n" if self._interrupted else ""
         self._says, self._interrupted = True, False
         told = self._stripper.feed(apart + piece)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from colleague.agent.streaming.answer import ModelAnswer
-from colleague.agent.streaming.tag_stripper import Stripped
+from colleague.agent.streaming.tag_stripper import StrippedText
 from colleague.run_event import MessageEnd, MessageUpdate
 
 
-def message_updates(told: Stripped) -> Iterator[MessageUpdate]:
+def message_updates(told: StrippedText) -> Iterator[MessageUpdate]:
     """Reasoning and text are told apart."""
     if told.reasoning:
         yield {"thinking": told.reasoning}

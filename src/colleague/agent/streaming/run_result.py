@@ -29,7 +29,7 @@ def run_result(run: Run, document: RunDocument, answers: Sequence[AnswerText]) -
     """None while the run has not come to anything yet."""
     if run.status not in ("done", "waiting"):
         return None
-    said = _said(document, answers)
+    said = _answers(document, answers)
     return {
         "payloads": [*(_payload(each) for each in said if not each.is_empty), *_error_payloads(run)],
         "silent": said[-1].token if said and said[-1].is_silent else None,
@@ -43,7 +43,7 @@ def run_result(run: Run, document: RunDocument, answers: Sequence[AnswerText]) -
     }
 
 
-def _said(document: RunDocument, answers: Sequence[AnswerText]) -> list[ModelAnswer]:
+def _answers(document: RunDocument, answers: Sequence[AnswerText]) -> list[ModelAnswer]:
     """The answers of an agent; of an expert the result alone, which its last call tells."""
     if document["kind"] != "expert":
         return [read_answer(each.text) for each in answers]

@@ -21,7 +21,7 @@ _ANY_TAG = re.compile(rf"<\s*/?\s*(?:{'|'.join(THINKING_TAGS)}|{FINAL_TAG})\b[^<
 
 
 @dataclass(frozen=True)
-class Stripped:
+class StrippedText:
     """What an answer says beyond what it said before. `void`: what was told as text so far is not to be
     shown, because a `<final>` has begun."""
 
@@ -69,7 +69,7 @@ class TagStripper:
     _lead: str = ""
     """Space before the first word: it goes if something is stripped there."""
 
-    def feed(self, piece: str) -> Stripped:
+    def feed(self, piece: str) -> StrippedText:
         return self._take(self._lexer.feed(piece))
 
     def finish(self) -> StrippedAnswer:
@@ -103,7 +103,7 @@ class TagStripper:
             self._as_voice,
         )
 
-    def _take(self, tokens: list[Token]) -> Stripped:
+    def _take(self, tokens: list[Token]) -> StrippedText:
         words: list[str] = []
         thoughts: list[str] = []
         void = False
@@ -119,7 +119,7 @@ class TagStripper:
                 self._obey(token)
             else:
                 words.append(self._word(token))
-        return Stripped("".join(words), "".join(thoughts), void)
+        return StrippedText("".join(words), "".join(thoughts), void)
 
     def _open_final(self, tag: Tag) -> bool:
         """Whether the words told so far are void."""

@@ -12,7 +12,7 @@ from colleague.agent.tools.arguments import Arguments, parameters, text
 from colleague.agent.tools.file_tool import FileTool
 from colleague.agent.tools.page import kind_of
 from colleague.agent.tools.patch import FilePatch, PatchError, parse_patch, patched
-from colleague.agent.tools.path import Missing, escaped
+from colleague.agent.tools.path import MissingPath, escaped
 from colleague.agent.tools.versioned import ChangeRefused, FileChange, VersionedTree
 from colleague.errors import ColleagueError
 from colleague.store.versions import ABSENT, Author, hash_of
@@ -123,7 +123,7 @@ class ApplyPatchTool(FileTool, PreparedTool):
             return [PlannedFile(patch.path, ABSENT, patch.text.encode())]
         if content is None:
             folder, _, name = patch.path.rpartition("/")
-            raise Missing(patch.path, folder, name)
+            raise MissingPath(patch.path, folder, name)
         before = hash_of(content.data)
         if patch.kind == "delete":
             return [PlannedFile(patch.path, before, None)]

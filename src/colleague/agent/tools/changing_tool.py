@@ -12,7 +12,13 @@ from colleague.agent.tools.file_tool import FileTool
 from colleague.agent.tools.page import MOST_LINES, TextPage, kind_of, page
 from colleague.agent.tools.path import escaped
 from colleague.agent.tools.tree import Content
-from colleague.agent.tools.versioned import ChangeRefused, CurrentFile, FileChange, VersionedTree, Written
+from colleague.agent.tools.versioned import (
+    ChangeRefused,
+    CurrentFile,
+    FileChange,
+    VersionedTree,
+    WrittenVersion,
+)
 from colleague.errors import ColleagueError
 from colleague.store.versions import Author, hash_of
 
@@ -92,7 +98,7 @@ def _excerpt(content: Content) -> TextPage:
     return page(content.data.decode("utf-8", "replace"), limit=MOST_LINES)
 
 
-def _summary(written: Written) -> str:
+def _summary(written: WrittenVersion) -> str:
     path, version = escaped(written.path), written.version
     if version is None:
         return f"{path} has exactly this text already; nothing was changed."

@@ -9,7 +9,7 @@ from colleague.agent.tool import ToolSpec
 from colleague.agent.tools.arguments import ArgumentError, Arguments, flag, parameters, text
 from colleague.agent.tools.changing_tool import ChangingTool
 from colleague.agent.tools.page import kind_of
-from colleague.agent.tools.path import Missing, escaped
+from colleague.agent.tools.path import MissingPath, escaped
 from colleague.agent.tools.versioned import ChangeRefused
 
 _MOST_LINES_COMPARED = 2_000
@@ -65,7 +65,7 @@ class EditTool(ChangingTool):
         ]
         if before is None:
             folder, _, name = path.rpartition("/")
-            raise Missing(path, folder, name)
+            raise MissingPath(path, folder, name)
         if kind := kind_of(before):
             raise ChangeRefused(f"{escaped(path)} is {kind}, which cannot be edited as text.")
         now = before.decode("utf-8", "surrogateescape")

@@ -9,7 +9,7 @@ from dataclasses import replace
 from colleague.agent.tool import ToolOutput, ToolRequest, ToolSpec
 from colleague.agent.tools.arguments import Arguments
 from colleague.agent.tools.nearest import explain
-from colleague.agent.tools.path import Missing
+from colleague.agent.tools.path import MissingPath
 from colleague.agent.tools.tree import Tree
 from colleague.errors import ColleagueError
 
@@ -40,7 +40,7 @@ class FileTool(ABC):
         """Does it; a ColleagueError or OSError becomes an answer to the model."""
 
     async def error(self, error: ColleagueError | OSError) -> ToolOutput:
-        if isinstance(error, Missing):
+        if isinstance(error, MissingPath):
             text = await asyncio.to_thread(explain, self.tree, error)
             return ToolOutput(text, is_error=True, source="files")  # it may suggest names that others chose
         if isinstance(error, ColleagueError):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from colleague.agent.tools.path import Missing, PathError, composed, escaped, is_temporary, join
+from colleague.agent.tools.path import MissingPath, PathError, composed, escaped, is_temporary, join
 from colleague.file_stamp import FileStamp
 
 Kind = Literal["file", "folder", "link", "special"]
@@ -83,7 +83,7 @@ class OpenFolder:
         """The same, where it has to be there."""
         actual = self.spelled(name)
         if actual is None:
-            raise Missing(join(self.path, name), self.path, name)
+            raise MissingPath(join(self.path, name), self.path, name)
         return actual
 
     def step(self, name: str, *, create: bool, exact: bool) -> OpenFolder:
@@ -100,7 +100,7 @@ class OpenFolder:
         try:
             return OpenFolder(os.open(name, FOLDER_FLAGS, dir_fd=self.descriptor), path)
         except FileNotFoundError:
-            raise Missing(path, self.path, name) from None
+            raise MissingPath(path, self.path, name) from None
         except OSError as error:
             raise PathError(f"{escaped(path)} cannot be opened: {error.strerror}.") from error
 
@@ -111,7 +111,7 @@ class OpenFolder:
         try:
             descriptor = os.open(name, _FILE_FLAGS, dir_fd=self.descriptor)
         except FileNotFoundError:
-            raise Missing(path, self.path, name) from None
+            raise MissingPath(path, self.path, name) from None
         except OSError as error:
             raise PathError(f"{escaped(path)} cannot be opened: {error.strerror}.") from error
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -149,7 +149,7 @@ class OpenFolder:
     def _check(self, name: str, path: str, wanted: Kind) -> None:
         entry = self.entry(name)
         if entry is None:
-            raise Missing(path, self.path, name)
+            raise MissingPath(path, self.path, name)
         if entry.kind != wanted:
             raise PathError(_MISTAKES[entry.kind].format(path=escaped(path)))
 

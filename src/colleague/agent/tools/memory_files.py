@@ -9,7 +9,7 @@ from pathlib import Path
 
 from colleague.agent.tools.fence import Fence, FencedPlaces
 from colleague.agent.tools.folder import TreeEntry
-from colleague.agent.tools.path import Missing, PathError, composed, escaped, join, split
+from colleague.agent.tools.path import MissingPath, PathError, composed, escaped, join, split
 from colleague.agent.tools.tree import MOST_ENTRIES_WALKED, Content, Root, Tree
 
 TOP_FILES = ("MEMORY.md", "memory.md")
@@ -63,7 +63,7 @@ class MemoryFiles:
     def _below(self, place: str, notes: list[str]) -> Iterator[TreeEntry]:
         try:
             walked = self._tree.walk(place)
-        except Missing:
+        except MissingPath:
             return
         except (PathError, OSError) as error:
             notes.append(str(error).rstrip("."))

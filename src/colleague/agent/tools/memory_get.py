@@ -10,7 +10,7 @@ from colleague.agent.tools.arguments import ArgumentError, Arguments, number, pa
 from colleague.agent.tools.memory_files import MemoryFiles
 from colleague.agent.tools.memory_tool import MemoryTool
 from colleague.agent.tools.page import MOST_LINES, count_lines, kind_of, page
-from colleague.agent.tools.path import Missing, escaped
+from colleague.agent.tools.path import MissingPath, escaped
 from colleague.agent.tools.tree import MOST_BYTES_READ, Content
 from colleague.suggest import close_names
 
@@ -50,7 +50,7 @@ class MemoryGetTool(MemoryTool):
         path = arguments.text("path")
         try:
             content = self._memory().read(path, most=MOST_BYTES_READ)
-        except Missing as missing:
+        except MissingPath as missing:
             return ToolOutput(self._instead(missing), is_error=True, source="files")
         if kind := kind_of(content.data):
             size = f"{len(content.data):,} bytes"
@@ -73,7 +73,7 @@ class MemoryGetTool(MemoryTool):
         )
         return part.shown
 
-    def _instead(self, missing: Missing) -> str:
+    def _instead(self, missing: MissingPath) -> str:
         paths = [entry.path for entry in self._memory().listed().entries[:_MOST_COMPARED]]
         near = " or ".join(map(escaped, close_names(missing.path, paths, most=3)))
         return f"{missing.message} {f'Did you mean {near}?' if near else 'Look with memory_search.'}"

@@ -19,7 +19,7 @@ from colleague.agent.tools.folder import TreeEntry
 from colleague.agent.tools.memory_files import MemoryFiles, MemoryList
 from colleague.agent.tools.memory_passages import Passage, passages
 from colleague.agent.tools.page import kind_of
-from colleague.agent.tools.path import Missing, PathError, escaped
+from colleague.agent.tools.path import MissingPath, PathError, escaped
 from colleague.file_cache import is_settled
 from colleague.file_stamp import FileStamp
 from colleague.files import private_folder
@@ -119,7 +119,7 @@ class MemoryIndex:
         stamp, problem, text = entry.stamp or _UNSETTLED, "", ""
         try:
             content = self._memory().read(entry.path)
-        except Missing:
+        except MissingPath:
             return
         except (PathError, OSError) as error:
             problem = str(error).rstrip(".")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from colleague.agent.tools.path import Missing, PathError, escaped, join
+from colleague.agent.tools.path import MissingPath, PathError, escaped, join
 from colleague.agent.tools.tree import Tree
 from colleague.suggest import close_names
 
@@ -10,7 +10,7 @@ _MOST = 3
 _MOST_LISTED = 12
 
 
-def explain(tree: Tree, missing: Missing) -> str:
+def explain(tree: Tree, missing: MissingPath) -> str:
     """The error, with the names that are nearest, or with what there is instead."""
     found = _spelled_alike(tree, missing) or _elsewhere(tree, missing.path)
     if found:
@@ -26,7 +26,7 @@ def _names(tree: Tree, folder: str) -> list[str]:
     return [entry.name + "/" * (entry.kind == "folder") for entry in entries]
 
 
-def _spelled_alike(tree: Tree, missing: Missing) -> list[str]:
+def _spelled_alike(tree: Tree, missing: MissingPath) -> list[str]:
     names = {name.rstrip("/").casefold(): name for name in _names(tree, missing.folder)}
     close = close_names(missing.name.casefold(), names, most=_MOST, cutoff=0.7)
     return [join(missing.folder, names[each]) for each in close]

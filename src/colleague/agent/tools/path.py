@@ -22,7 +22,7 @@ class PathError(ColleagueError):
     """A path cannot be used as asked."""
 
 
-class Missing(PathError):
+class MissingPath(PathError):
     """There is nothing at a path. `folder` is the deepest one that exists, `name` what it lacks."""
 
     def __init__(self, path: str, folder: str, name: str) -> None:

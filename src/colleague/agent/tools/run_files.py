@@ -8,7 +8,7 @@ from pathlib import Path
 
 from colleague.agent.tools.page import TextPage
 from colleague.agent.tools.tree import Content, Tree
-from colleague.agent.tools.versioned import FileChange, VersionedTree, Written
+from colleague.agent.tools.versioned import FileChange, VersionedTree, WrittenVersion
 from colleague.store.tx import Database
 from colleague.store.versions import A_PERSON, Author
 
@@ -21,11 +21,11 @@ class RunFiles(VersionedTree):
         super().__init__(tree, database, owner, locks)
         self._mounted: dict[str, VersionedTree] = {}
 
-    async def change(self, path: str, change: FileChange) -> Written:
+    async def change(self, path: str, change: FileChange) -> WrittenVersion:
         mounted = await self._of(await asyncio.to_thread(self.tree.to_write, path))
         return await (mounted.change(path, change) if mounted else super().change(path, change))
 
-    async def restore(self, path: str, number: int, author: Author = A_PERSON) -> Written:
+    async def restore(self, path: str, number: int, author: Author = A_PERSON) -> WrittenVersion:
         mounted = await self._of(path)
         if mounted:
             return await mounted.restore(path, number, author)

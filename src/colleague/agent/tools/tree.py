@@ -12,7 +12,7 @@ from colleague.agent.tools.fence import Fence
 from colleague.agent.tools.folder import OpenFolder, TreeEntry, open_real
 from colleague.agent.tools.mounts import Mounts, plain
 from colleague.agent.tools.path import (
-    Missing,
+    MissingPath,
     PathError,
     composed,
     escaped,
@@ -53,7 +53,7 @@ class Content:
 
 
 @dataclass(frozen=True)
-class Walked:
+class TreeListing:
     """All that is below a folder, unless it was too much."""
 
     entries: list[TreeEntry]
@@ -124,23 +124,23 @@ class Tree:
         """The same, for a writer: nothing at all when the file or its folder does not exist."""
         try:
             return self.read(path)
-        except Missing:
+        except MissingPath:
             return None
 
     def entries(self, path: str) -> list[TreeEntry]:
         """What is in a folder. A root that was never written to is empty."""
         return self._entries(self._place(path))
 
-    def walk(self, path: str) -> Walked:
+    def walk(self, path: str) -> TreeListing:
         """All that is below a folder, folder by folder; just itself for a file."""
         if self.is_hidden(path):
             raise PathError(f"{escaped(path)} is left out of every search. Read it.")
         if self.is_file(path):
-            return Walked([self._entry(path)], True)
+            return TreeListing([self._entry(path)], True)
         found: list[TreeEntry] = []
         for entry in self.entries(path):
             self._collect(entry, found)
-        return Walked(found[:MOST_ENTRIES_WALKED], len(found) < MOST_ENTRIES_WALKED)
+        return TreeListing(found[:MOST_ENTRIES_WALKED], len(found) < MOST_ENTRIES_WALKED)
 
     def contents(self, entries: list[TreeEntry]) -> Iterator[Content]:
         """The files among what was walked, as far as they still exist and are not too large."""
@@ -201,13 +201,13 @@ class Tree:
         """The path as it is, or will be, on disk. Raises PathError when nothing can be written there."""
         try:
             place = self._file_place(path)
-        except Missing as missing:
+        except MissingPath as missing:
             raise PathError(f"{escaped(missing.path)} cannot be written. {self._writable_names()}") from None
         if place.root in self.read_only:
             raise PathError(f"{escaped(place.path)} is read only. {self._writable_names()}")
         try:
             return self._entry(path, writes=True).path
-        except Missing as missing:
+        except MissingPath as missing:
             self._guard(place, None, writes=True)
             there = [name for name in missing.folder.split("/") if name]
             new = [name for name in place.path.split("/") if name][len(there) :]
@@ -254,7 +254,7 @@ class Tree:
     def clear_temporary(self, path: str) -> None:
         """Removes what a crashed write left beside a file."""
         place = self._file_place(path)
-        with contextlib.suppress(Missing), self._open_around(place) as folder:
+        with contextlib.suppress(MissingPath), self._open_around(place) as folder:
             remove_temporary(folder, place.names[-1])
 
     def _place(self, path: str) -> _Place:
@@ -271,7 +271,7 @@ class Tree:
         if "" in self._roots:
             return _Place("", names)
         if names and not self._below(names):
-            raise Missing("/".join(names), "", names[0])
+            raise MissingPath("/".join(names), "", names[0])
         return _Place(None, names)
 
     def _outside_place(self, path: str) -> _Place:
@@ -315,7 +315,7 @@ class Tree:
             self._guard(place, folder.status_if_there(name), writes=writes)
             entry = folder.entry(name)
             if entry is None:
-                raise Missing(place.path, folder.path, name)
+                raise MissingPath(place.path, folder.path, name)
             return entry
 
     def _entries(self, place: _Place, *, exact: bool = False) -> list[TreeEntry]:
@@ -348,7 +348,7 @@ class Tree:
             with self._open(place, exact=exact) as folder:
                 return self._unfenced(place, folder)
         except PathError as error:
-            if not needed if place.names else isinstance(error, Missing):
+            if not needed if place.names else isinstance(error, MissingPath):
                 return []
             raise
 
@@ -415,7 +415,7 @@ class Tree:
             return
         real = open_real(mounted.parent, place.folder.path, create=create)
         if real is None:
-            raise Missing(place.path, place.folder.path, place.names[-1])
+            raise MissingPath(place.path, place.folder.path, place.names[-1])
         with contextlib.closing(real):
             yield real
 
@@ -424,9 +424,9 @@ class Tree:
         """A folder that only other roots make is there for whoever looks: what is missing is in it."""
         try:
             yield
-        except Missing as missing:
+        except MissingPath as missing:
             if place.root == "" and self._roots_in(_Place("", split(missing.path))):
-                raise Missing(place.path, missing.path, place.names[-1]) from None
+                raise MissingPath(place.path, missing.path, place.names[-1]) from None
             raise
 
     @contextlib.contextmanager
@@ -454,7 +454,7 @@ class Tree:
     def _open_root(self, name: str, *, create: bool) -> OpenFolder:
         folder = open_real(self._roots[name].folder, name, create=create, through_link=not name)
         if folder is None:
-            raise Missing(name or "the top folder", "", name)
+            raise MissingPath(name or "the top folder", "", name)
         return folder
 
     def _content(self, place: _Place, folder: OpenFolder, name: str, most: int = MOST_BYTES_READ) -> Content:

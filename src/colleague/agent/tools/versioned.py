@@ -62,7 +62,7 @@ class CurrentFile:
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenVersion:
     """How a change ended. No version: the file had this text already."""
 
     path: str
@@ -92,9 +92,9 @@ class VersionedTree:
         self._database = database
         self._owner = owner
         self._locks = locks
-        self._changes: set[asyncio.Task[Written]] = set()
+        self._changes: set[asyncio.Task[WrittenVersion]] = set()
 
-    async def change(self, path: str, change: FileChange) -> Written:
+    async def change(self, path: str, change: FileChange) -> WrittenVersion:
         """Makes a change. A call that has made it before does not make it again.
 
         A caller that is cancelled leaves the change to go on to its end."""
@@ -109,7 +109,7 @@ class VersionedTree:
         path = await asyncio.to_thread(self.tree.to_write, path)
         await asyncio.shield(asyncio.create_task(self._remove(FileKey(self._owner, path), expected)))
 
-    async def restore(self, path: str, number: int, author: Author = A_PERSON) -> Written:
+    async def restore(self, path: str, number: int, author: Author = A_PERSON) -> WrittenVersion:
         """Puts an old version back, as a new one."""
         key = FileKey(self._owner, await asyncio.to_thread(self.tree.to_write, path))
         old = await self._database.read(lambda tx: versions.get_version(tx, key, number))
@@ -140,7 +140,7 @@ class VersionedTree:
             if not await asyncio.to_thread(self.tree.remove, key.path, current.stamp):
                 raise _changed_meanwhile(current)
 
-    async def _change(self, key: FileKey, change: FileChange) -> Written:
+    async def _change(self, key: FileKey, change: FileChange) -> WrittenVersion:
         async with file_lock(self._locks, self.tree.real(key.path)):
             for _ in range(_MOST_TRIES):
                 current = await self._current_file(key, change.author)
@@ -149,19 +149,19 @@ class VersionedTree:
                     return written
         raise FileBusy(f"{escaped(key.path)} is changed by someone else all the time. Try again later.")
 
-    async def _try(self, current: CurrentFile, change: FileChange) -> Written | None:
+    async def _try(self, current: CurrentFile, change: FileChange) -> WrittenVersion | None:
         """None when someone else was faster, and nothing has changed then."""
         path, own = current.key.path, current.own
         if own is not None:
-            return Written(path, own, in_place=hash_of(current.data) == own.hash)
+            return WrittenVersion(path, own, in_place=hash_of(current.data) == own.hash)
         if change.expected is not None and hash_of(current.data) != change.expected:
             raise _changed_meanwhile(current)
         data = await asyncio.to_thread(change.make, current)
         if data == current.data:
             await self._database.write(lambda tx: _note_written(tx, current, change, data))
-            return Written(path, None)
+            return WrittenVersion(path, None)
         version = await self._replace(current, data, change)
-        return Written(path, version) if version else None
+        return WrittenVersion(path, version) if version else None
 
     async def _current_file(self, key: FileKey, author: Author) -> CurrentFile:
         """How a file stands, once what a crash left half done is finished."""

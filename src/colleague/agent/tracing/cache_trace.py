@@ -28,7 +28,7 @@ class _Segment:
     def digest(self) -> str:
         return hashlib.sha256(self.text.encode(errors="replace")).hexdigest()[:16]
 
-    def told(self) -> Document:
+    def summary(self) -> Document:
         return {"characters": len(self.text), "digest": self.digest}
 
 
@@ -50,9 +50,9 @@ class CacheTrace:
         return {
             **chat.about(),
             "breakpoints": _breakpoints(chat, messages),
-            "tools": {"count": len(chat.request.tools), **tools.told()},
-            "system": system.told() | ({"text": system.text} if self._switch.system else {}),
-            "system_tail": tail.told() | ({"text": tail.text} if self._switch.system else {}),
+            "tools": {"count": len(chat.request.tools), **tools.summary()},
+            "system": system.summary() | ({"text": system.text} if self._switch.system else {}),
+            "system_tail": tail.summary() | ({"text": tail.text} if self._switch.system else {}),
             "messages": self._messages(messages),
             "unchanged_messages": sum(each in messages for each in sent[:kept]),
             "first_change": sent[kept].name if kept < min(len(before), len(sent)) else None,
@@ -64,7 +64,7 @@ class CacheTrace:
     def _messages(self, messages: list[_Segment]) -> Document:
         whole = _Segment("messages", "\n".join(each.text for each in messages))
         said = {"each": [json.loads(each.text) for each in messages]} if self._switch.prompt else {}
-        return {"count": len(messages), **whole.told(), **said}
+        return {"count": len(messages), **whole.summary(), **said}
 
     def _before_this(self, place: tuple[str, str, str], segments: list[_Segment]) -> list[str]:
         """The digests of the request before; none for the first one."""

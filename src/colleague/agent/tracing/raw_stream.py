@@ -39,10 +39,10 @@ class Pieces:
         for piece in self.kept:
             part = piece.delta.part
             if part not in hiding:
-                yield about | {"at": piece.at, "event": "delta", **_told(piece.delta)}
+                yield about | {"at": piece.at, "event": "delta", **_delta_document(piece.delta)}
             elif piece is hiding[part].last:
                 whole = {"text": hiding[part].text, "pieces": hiding[part].count}
-                yield about | {"at": piece.at, "event": "delta", **_told(piece.delta), **whole}
+                yield about | {"at": piece.at, "event": "delta", **_delta_document(piece.delta), **whole}
         if self.left_out:
             yield about | {"at": now(), "event": "deltas_left_out", "pieces": self.left_out}
 
@@ -72,7 +72,7 @@ def _text(delta: Delta) -> str:
     return delta.text if isinstance(delta, TextDelta | ThinkingDelta) else delta.arguments
 
 
-def _told(delta: Delta) -> Document:
+def _delta_document(delta: Delta) -> Document:
     if isinstance(delta, TextDelta):
         return {"kind": "text", "part": delta.part, "text": delta.text}
     if isinstance(delta, ThinkingDelta):

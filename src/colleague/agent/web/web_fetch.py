@@ -55,11 +55,11 @@ class WebFetchTool:
         limits = FetchLimits(self.settings.max_response_bytes, self.settings.max_redirects, seconds)
         fetched = await fetch(arguments.text("url"), AddressRules.of(self.settings.allow_private), limits)
         found = await readable(fetched, seconds)
-        shown = _shown(fetched, found, start, most)
+        shown = _page_text(fetched, found, start, most)
         return ToolOutput(shown, is_error=fetched.status not in _GOOD, source=f"web:{fetched.url}")
 
 
-def _shown(fetched: FetchedPage, found: DocumentText, start: int, most: int) -> str:
+def _page_text(fetched: FetchedPage, found: DocumentText, start: int, most: int) -> str:
     """A head that says what this is, the text, and what is missing of it."""
     head = [f"{fetched.url} answered {fetched.status}"]
     if found.title:

@@ -50,11 +50,11 @@ class WebSearchTool:
             hits = await self.provider.search(query)
         except ColleagueError as error:
             return replace(refused(error), source="web_search")
-        shown = "\n\n".join(_shown(number, hit) for number, hit in enumerate(hits[: query.most], 1))
+        shown = "\n\n".join(_hit_text(number, hit) for number, hit in enumerate(hits[: query.most], 1))
         return ToolOutput(shown or "[nothing was found]", source="web_search")
 
 
-def _shown(number: int, hit: WebHit) -> str:
+def _hit_text(number: int, hit: WebHit) -> str:
     return (
         f"{number}. {hit.title or '[no title]'}\n   {hit.url}\n   {hit.snippet[:_LONGEST_SNIPPET]}".rstrip()
     )

@@ -68,9 +68,9 @@ class TerminalCommands:
             return _shown_reply(reply)
         if isinstance(command, LeaveChat):
             return TerminalReply(leaves=True)
-        return TerminalReply(await self._shown(command))
+        return TerminalReply(await self._lines(command))
 
-    async def _shown(self, command: Command) -> Sequence[str]:
+    async def _lines(self, command: Command) -> Sequence[str]:
         match command:
             case ListExperts():
                 return self._experts()

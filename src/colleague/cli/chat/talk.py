@@ -142,12 +142,12 @@ class Chat:
             if self._responding is not None:
                 await self._say_problem(self._respond(typed))
                 continue
-            reply = await self._said(typed)
+            reply = await self._answer(typed)
             if reply.leaves or reply.session:
                 return reply.session
             self._news.set()
 
-    async def _said(self, typed: str) -> TerminalReply:
+    async def _answer(self, typed: str) -> TerminalReply:
         """What came of a line; what is wrong with it is said."""
         reply = TerminalReply()
         try:

@@ -17,7 +17,7 @@ _MOST_PROBLEMS = 10
 
 
 @dataclass(frozen=True)
-class Reach:
+class OperationCount:
     """A declared operation, and how often it was called; 0 means that it was not reached."""
 
     operation: str
@@ -73,7 +73,7 @@ class Report:
     attempts: int
     steps: tuple[PlannedStep, ...]
     outputs: ReturnedOutputs
-    operations: tuple[Reach, ...]
+    operations: tuple[OperationCount, ...]
     narrative: str
 
     @property
@@ -163,12 +163,12 @@ def execution_report(package: Package, process: Process, run: Mapping[str, Any])
     )
 
 
-def _operations(package: Package, calls: Iterable[Mapping[str, Any]]) -> tuple[Reach, ...]:
+def _operations(package: Package, calls: Iterable[Mapping[str, Any]]) -> tuple[OperationCount, ...]:
     called = [str(call.get("operation")) for call in calls if is_operation(call)]
-    return tuple(Reach(name, package.tier(name), called.count(name)) for name in package.operations)
+    return tuple(OperationCount(name, package.tier(name), called.count(name)) for name in package.operations)
 
 
-def _reached(each: Reach) -> str:
+def _reached(each: OperationCount) -> str:
     times = {0: "not reached", 1: "reached"}.get(each.calls, f"reached {each.calls} times")
     return f"{each.operation} ({each.tier}): {times}"
 

@@ -38,7 +38,7 @@ def narrative(
         sentences.append(f"It called {_named(operations)}." if operations else "It called no operation.")
     if drafts and not written:
         sentences.append(f"As a draft for a person waits {_named(drafts)}.")
-    missing = [move.shown for move in left_out]
+    missing = [move.label for move in left_out]
     if missing:
         sentences.append(f"Left out, because it cannot be reached here, was {_named(missing)}.")
     return "\n\n".join(filter(None, (written, " ".join(sentences))))

@@ -42,7 +42,7 @@ class Move:
         return safe_name(self.tool), self.subject
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         return self.subject if self.tool in ("read", "write", "function_result") else self.tool
 
 

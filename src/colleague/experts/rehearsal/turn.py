@@ -112,7 +112,7 @@ class Turn:
     def _mark(self, move: Move, walked: StepProgress) -> dict[str, Any]:
         left_out = walked.left_out(move.step)
         skipped = [why for each in left_out if (why := self._case.skips(each.tool))]
-        missing = [each.shown for each in left_out if not self._case.skips(each.tool)]
+        missing = [each.label for each in left_out if not self._case.skips(each.tool)]
         if not missing:
             return {"step": move.step, "status": "done", "note": " ".join(skipped) or "rehearsed"}
         note = f"rehearsed without {', '.join(missing)}, which cannot be reached here"

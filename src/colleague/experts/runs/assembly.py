@@ -13,7 +13,7 @@ from typing import Any
 
 from colleague.agent.context.budget import result_chars
 from colleague.agent.context.rules import ContextRules
-from colleague.agent.context.state import Earlier
+from colleague.agent.context.state import EarlierMessages
 from colleague.agent.history import SessionHistory
 from colleague.agent.main_agent import FILES_OWNER, summary_model
 from colleague.agent.models.context_size import context_window
@@ -197,7 +197,7 @@ class RunSpecBuilder:
             compacts=TurnInputs.of(self.run).compact if lasting else None,
         )
 
-    def _history(self, base: RunSpec) -> Callable[[Run], Awaitable[Earlier]] | None:
+    def _history(self, base: RunSpec) -> Callable[[Run], Awaitable[EarlierMessages]] | None:
         chars = result_chars(context_window(base.routes.first), base.context)
         return partial(self.agent.history.before, result_chars=chars) if self.agent.history else None
 

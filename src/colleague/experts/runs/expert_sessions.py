@@ -13,7 +13,7 @@ from colleague.experts.runs.preflight import Preflight, valid_bindings
 from colleague.home import Home
 from colleague.session_key import SessionKey
 from colleague.store.ids import new_id
-from colleague.store.inbox import Said
+from colleague.store.inbox import IncomingMessage
 from colleague.store.run import Run
 from colleague.store.session_items import NewItem
 
@@ -46,9 +46,9 @@ class ExpertMessages:
 
     def task(
         self, expert: str, agent_id: str, text: str, *, source: str, delegated: bool, model: str = ""
-    ) -> Said:
+    ) -> IncomingMessage:
         """Raises ColleagueError when there is no such expert, or its run would fail at once."""
-        said = self._said(expert, agent_id, text, source, model)
+        said = self._task_message(expert, agent_id, text, source, model)
         lasting = not delegated or is_persistent(valid_bindings(find_expert(self.home, expert).bindings_file))
         key = (
             SessionKey.for_expert(expert, agent=agent_id)
@@ -57,22 +57,24 @@ class ExpertMessages:
         )
         return _in_session(said, key)
 
-    def message(self, key: SessionKey, text: str, *, source: str, model: str = "") -> Said:
+    def message(self, key: SessionKey, text: str, *, source: str, model: str = "") -> IncomingMessage:
         """A task in a session of the expert that is there to be talked to. Raises as `task` does."""
-        return _in_session(self._said(str(key.expert), key.agent_id, text, source, model), key)
+        return _in_session(self._task_message(str(key.expert), key.agent_id, text, source, model), key)
 
-    def _said(self, expert: str, agent_id: str, text: str, source: str, model: str) -> Said:
+    def _task_message(
+        self, expert: str, agent_id: str, text: str, source: str, model: str
+    ) -> IncomingMessage:
         found = find_expert(self.home, expert)
         package = found.load()
         Preflight(self.home, self.settings, self.environ).check_expert(
             found, package, None, model, dry_run=False
         )
         arrival = Invocation(self.home, found, package, model).task(text, source=source)
-        return Said(arrival, agent_id, NewItem("user", text, source=source))
+        return IncomingMessage(arrival, agent_id, NewItem("user", text, source=source))
 
     def names(self) -> list[str]:
         return [each.name for each in usable_experts(self.home)]
 
 
-def _in_session(said: Said, key: SessionKey) -> Said:
+def _in_session(said: IncomingMessage, key: SessionKey) -> IncomingMessage:
     return replace(said, arrival=replace(said.arrival, session_key=str(key), lane=str(key)))

@@ -15,7 +15,7 @@ from colleague.gateway.api_error import ApiError, status_of
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.paging import PageAfter, PageSize, link_next
-from colleague.gateway.schemas import Asked, DecisionAsked, Error
+from colleague.gateway.schemas import DecisionAsked, Error, RequestBody
 from colleague.person_document import ApprovalLink
 from colleague.run_document import ApprovalDocument
 from colleague.runtime.requests import DecisionAnswer, DecisionRequest, Refusal
@@ -34,7 +34,7 @@ class DecisionInBatch(DecisionAsked):
     id: Annotated[str, Field(min_length=1, max_length=100)]
 
 
-class BatchAsked(Asked):
+class BatchAsked(RequestBody):
     decisions: Annotated[list[DecisionInBatch], Field(min_length=1, max_length=200)]
 
 
@@ -59,7 +59,7 @@ class BatchAnswer(BaseModel):
     decisions: list[BatchItem]
 
 
-class LinkAsked(Asked):
+class LinkAsked(RequestBody):
     """In whose name the question is decided, and for how long the link counts."""
 
     person: Annotated[str, Field(min_length=1, max_length=64)]

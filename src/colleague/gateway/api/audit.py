@@ -14,20 +14,20 @@ from colleague.runtime.requests import AuditQuery
 
 router = APIRouter(prefix="/api/audit", tags=["audit"])
 
-Wanted = Annotated[str, Query(max_length=200)]
+FilterText = Annotated[str, Query(max_length=200)]
 
 
 @router.get("", response_model=AuditPage, responses=with_token(404))
 async def list_entries(
     here: GatewayDep,
-    who: Wanted = "",
+    who: FilterText = "",
     action: Annotated[str, Query(max_length=200, description="noun.verb, or a noun for all of it")] = "",
-    expert: Wanted = "",
-    text: Wanted = "",
+    expert: FilterText = "",
+    text: FilterText = "",
     since: Annotated[str, Query(max_length=200, description="2h, 2026-11-16, an ISO time")] = "",
-    until: Wanted = "",
+    until: FilterText = "",
     limit: PageSize = 100,
-    after: Wanted = "",
+    after: FilterText = "",
 ) -> AuditPage:
     """The newest first; `next_after` is the id to go on after."""
     return await here.service.audit(AuditQuery(who, action, expert, text, since, until, limit, after))

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from colleague.agent.models.profile_report import ProfileDocument
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import Asked
+from colleague.gateway.schemas import RequestBody
 from colleague.main_names import MAIN_AGENT
 from colleague.runtime.local_service import LocalService
 
@@ -36,13 +36,13 @@ class AuthProfileDocument(BaseModel):
     failures: dict[str, int]
 
 
-class OrderAsked(Asked):
+class OrderAsked(RequestBody):
     provider: Annotated[str, Field(min_length=1, max_length=200)]
     profiles: Annotated[list[str], Field(max_length=200)]
     agent: Annotated[str, Field(max_length=200)] = MAIN_AGENT
 
 
-class ClearCooldownAsked(Asked):
+class ClearCooldownAsked(RequestBody):
     profiles: Annotated[list[str], Field(max_length=200)] = Field(default_factory=list)
 
 

@@ -9,13 +9,13 @@ from pydantic import Field
 
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import Asked
+from colleague.gateway.schemas import RequestBody
 from colleague.settings_document import ChannelDocument, IdleKey, ModelProbe, OfferedModel
 
 router = APIRouter(prefix="/api", tags=["connections"])
 
 
-class ModelAsked(Asked):
+class ModelAsked(RequestBody):
     """As provider/model, or script/FILE; empty for the default one."""
 
     model: Annotated[str, Field(max_length=300)] = ""

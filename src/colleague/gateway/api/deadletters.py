@@ -10,7 +10,7 @@ from pydantic import Field
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.paging import PageAfter, PageSize, link_next
-from colleague.gateway.schemas import Asked, RetryAsked, RunStarted
+from colleague.gateway.schemas import RequestBody, RetryAsked, RunStarted
 from colleague.run_document import RunBrief
 from colleague.store.lookup import full_id
 from colleague.store.overview import count_dead_letters, dead_letters
@@ -23,7 +23,7 @@ from colleague.store.tx import Tx
 router = APIRouter(prefix="/api/deadletters", tags=["dead letters"])
 
 
-class DropAsked(Asked):
+class DropAsked(RequestBody):
     by: Annotated[str, Field(max_length=200)] = ""
 
 

@@ -11,7 +11,7 @@ from colleague.experts.runs.redacted_report import outbox_report
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.paging import PageAfter, PageSize, link_next
-from colleague.gateway.schemas import Asked, Changed
+from colleague.gateway.schemas import Changed, RequestBody
 from colleague.run_document import MessageDocument
 from colleague.store.lookup import full_id
 from colleague.store.outbox import count_deliveries, deliveries_page, get_delivery
@@ -39,7 +39,7 @@ class DeliveryDocument(BaseModel):
     body: dict[str, Any]
 
 
-class ReadAsked(Asked):
+class ReadAsked(RequestBody):
     by: Annotated[str, Field(max_length=200)] = ""
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from colleague.expert_document import EnabledDocument, PackagePreview, UpdatePreview
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import Asked, ExpertDocument, Name, Removed
+from colleague.gateway.schemas import ExpertDocument, Name, Removed, RequestBody
 from colleague.runtime.expert_service import AcceptedUpdate, BindRequest, SourceRequest, UpdateRequest
 
 router = APIRouter(prefix="/api", tags=["experts"])
@@ -18,7 +18,7 @@ router = APIRouter(prefix="/api", tags=["experts"])
 Text = Annotated[str, Field(max_length=2000)]
 
 
-class SourceAsked(Asked):
+class SourceAsked(RequestBody):
     """Where a package comes from: a folder of the gateway's machine, an archive, or a git URL."""
 
     source: Annotated[str, Field(min_length=1, max_length=2000)]
@@ -36,7 +36,7 @@ class InstallAsked(SourceAsked):
     digest: Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class BindAsked(Asked):
+class BindAsked(RequestBody):
     server: Annotated[str, Field(min_length=1, max_length=200)]
     skill: bool = False
     operations: dict[str, str] = Field(default_factory=dict)
@@ -49,7 +49,7 @@ class BoundDocument(BaseModel):
     server: str
 
 
-class UpdateLookAsked(Asked):
+class UpdateLookAsked(RequestBody):
     """`accept_edits` takes the installed folder as it is; `to` names another branch, tag or commit."""
 
     accept_edits: bool = False

@@ -16,12 +16,12 @@ from colleague.expert_document import (
 )
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import Asked, ExpertBrief, ExpertDocument
+from colleague.gateway.schemas import ExpertBrief, ExpertDocument, RequestBody
 
 router = APIRouter(prefix="/api", tags=["experts"])
 
 
-class RestoreAsked(Asked):
+class RestoreAsked(RequestBody):
     """A file of an expert, and the version that it is to have again."""
 
     file: Annotated[str, Field(min_length=1, max_length=1000)]
@@ -35,7 +35,7 @@ class Restored(BaseModel):
     version: int | None
 
 
-class CheckAsked(Asked):
+class CheckAsked(RequestBody):
     """`probe`: the servers that its tools are bound to are started and asked."""
 
     probe: bool = False

@@ -9,13 +9,13 @@ from pydantic import BaseModel, Field
 
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import Asked, Removed
+from colleague.gateway.schemas import Removed, RequestBody
 from colleague.person_document import PersonDocument, SignInLink
 
 router = APIRouter(prefix="/api/people", tags=["people"])
 
 
-class PersonAsked(Asked):
+class PersonAsked(RequestBody):
     name: Annotated[str, Field(max_length=64)]
     role: Annotated[str, Field(max_length=20)] = "approver"
     experts: Annotated[list[str], Field(max_length=1_000)] = Field(default_factory=list)

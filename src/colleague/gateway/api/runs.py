@@ -14,7 +14,7 @@ from colleague.gateway.api_error import ApiError
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.paging import PageAfter, link_next
-from colleague.gateway.schemas import AcceptedDocument, Asked, JsonObject, RetryAsked, RunStarted
+from colleague.gateway.schemas import AcceptedDocument, JsonObject, RequestBody, RetryAsked, RunStarted
 from colleague.gateway.stream_options import StreamDep
 from colleague.gateway.streams import EVENT_STREAM, run_stream
 from colleague.run_document import RunBrief, RunDocument, RunOutcome
@@ -34,7 +34,7 @@ _SINCE = "Accepted since: how long ago (2h), a date, or an ISO time"
 T = TypeVar("T")
 
 
-class RunAsked(Asked):
+class RunAsked(RequestBody):
     """Either `task` or `process`."""
 
     task: Annotated[str, Field(max_length=100_000)] = ""
@@ -44,7 +44,7 @@ class RunAsked(Asked):
     dry_run: bool | Literal["strict"] = False
 
 
-class ForkAsked(Asked):
+class ForkAsked(RequestBody):
     """Without `model` the fork thinks with what the run was asked to think with."""
 
     from_step: int
@@ -52,7 +52,7 @@ class ForkAsked(Asked):
     dry_run: bool | Literal["strict"] = False
 
 
-class CancelAsked(Asked):
+class CancelAsked(RequestBody):
     note: Annotated[str, Field(max_length=10_000)] = "cancelled through the API"
 
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import Asked
+from colleague.gateway.schemas import RequestBody
 from colleague.settings_document import McpServerDocument, ServerProbe
 
 router = APIRouter(prefix="/api/servers", tags=["servers"])
@@ -17,12 +17,12 @@ router = APIRouter(prefix="/api/servers", tags=["servers"])
 WHO = "api"
 
 
-class AcceptAsked(Asked):
+class AcceptAsked(RequestBody):
     digest: Annotated[str, Field(min_length=1, max_length=200)]
     by: Annotated[str, Field(max_length=200)] = ""
 
 
-class AcceptToolsAsked(Asked):
+class AcceptToolsAsked(RequestBody):
     digest: Annotated[str, Field(min_length=1, max_length=200)]
 
 

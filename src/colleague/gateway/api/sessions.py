@@ -13,7 +13,7 @@ from colleague.gateway.api_error import ApiError
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
 from colleague.gateway.paging import PageAfter, PageSize, link_next
-from colleague.gateway.schemas import MOST_WAIT, Asked, JsonObject, Name, SmallMap, storable
+from colleague.gateway.schemas import MOST_WAIT, JsonObject, Name, RequestBody, SmallMap, storable
 from colleague.gateway.stream_options import StreamDep
 from colleague.gateway.streams import EVENT_STREAM, session_stream
 from colleague.run_document import ApprovalDocument
@@ -41,7 +41,7 @@ LastEventId = Annotated[str | None, Header(alias="Last-Event-ID", max_length=15)
 ArchiveId = Annotated[str | None, Query(max_length=100, description="An archive, by its id")]
 
 
-class MessageAsked(Asked):
+class MessageAsked(RequestBody):
     """What is said to a session, and how its turn is to run."""
 
     text: Annotated[str, Field(min_length=1), AfterValidator(storable)]
@@ -103,11 +103,11 @@ class SessionChanges(BaseModel):
     queue_mode: Name | None = None
 
 
-class SessionBy(Asked):
+class SessionBy(RequestBody):
     by: Name = ""
 
 
-class CompactAsked(Asked):
+class CompactAsked(RequestBody):
     instructions: Annotated[str, Field(max_length=10_000, description="What must stay")] = ""
 
 

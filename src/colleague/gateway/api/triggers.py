@@ -9,16 +9,16 @@ from pydantic import Field
 
 from colleague.gateway.gateway import GatewayDep
 from colleague.gateway.openapi import with_token
-from colleague.gateway.schemas import AcceptedDocument, Asked, Changed, Json, Name, TriggerDocument
+from colleague.gateway.schemas import AcceptedDocument, Changed, Json, Name, RequestBody, TriggerDocument
 
 router = APIRouter(prefix="/api", tags=["triggers"])
 
 
-class FireAsked(Asked):
+class FireAsked(RequestBody):
     payload: Json = Field(default_factory=dict)
 
 
-class PauseAsked(Asked):
+class PauseAsked(RequestBody):
     by: Annotated[str, Field(max_length=200)] = ""
 
 

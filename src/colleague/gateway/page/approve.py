@@ -28,7 +28,9 @@ async def show_question(secret: str, request: Request, here: GatewayDep) -> Resp
         count_failure(request, here)
         return page("approve_gone.html", status=410)
     approval, person = found
-    return await _shown(here, approval, request.url.path, Visitor(person, "admin", "", signed_in=False))
+    return await _question_page(
+        here, approval, request.url.path, Visitor(person, "admin", "", signed_in=False)
+    )
 
 
 @router.post("/approve/{secret}")
@@ -49,9 +51,11 @@ async def decide_question(secret: str, request: Request, here: GatewayDep) -> Re
         problem = error.sentence
     if not problem:
         await here.database.write(lambda tx: use_approval_link(tx, secret))
-    return await _shown(here, approval, request.url.path, visitor, problem)
+    return await _question_page(here, approval, request.url.path, visitor, problem)
 
 
-async def _shown(here: Gateway, approval: str, action: str, visitor: Visitor, problem: str = "") -> Response:
+async def _question_page(
+    here: Gateway, approval: str, action: str, visitor: Visitor, problem: str = ""
+) -> Response:
     question = await read_question(here, approval)
     return page("approve.html", visitor, question=question, action=action, problem=problem)

@@ -29,17 +29,17 @@ NOUNS = (
 )
 COLUMNS = ("at", "who", "source", "address", "action", "subject", "expert", "run_id", "detail", "id")
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")
-Wanted = Annotated[str, Query(max_length=200)]
+FilterText = Annotated[str, Query(max_length=200)]
 
 
 def asked(
-    who: Wanted = "",
-    action: Wanted = "",
-    expert: Wanted = "",
-    text: Wanted = "",
-    since: Wanted = "",
-    until: Wanted = "",
-    after: Wanted = "",
+    who: FilterText = "",
+    action: FilterText = "",
+    expert: FilterText = "",
+    text: FilterText = "",
+    since: FilterText = "",
+    until: FilterText = "",
+    after: FilterText = "",
 ) -> AuditQuery:
     return AuditQuery(who, action, expert, text, since, until, ON_A_PAGE, after)
 

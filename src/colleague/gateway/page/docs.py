@@ -23,7 +23,7 @@ async def show_first(visitor: VisitorDep, q: Annotated[str, Query(max_length=200
         hits = await asyncio.to_thread(find_docs().search, q)
         about: dict[str, Any] = {"groups": find_docs().groups(), "name": "", "link": _link, "q": q}
         return page("docs_search.html", visitor, hits=hits, **about)
-    return await _shown(FIRST, visitor)
+    return await _docs_page(FIRST, visitor)
 
 
 @router.get("/search-index.js")
@@ -37,10 +37,10 @@ async def show_page(name: str, visitor: VisitorDep) -> Response:
     picture = find_docs().picture(name)
     if picture is not None:
         return Response(picture.read_bytes(), media_type=PICTURES[picture.suffix], headers=dict(HEADERS))
-    return await _shown(name, visitor)
+    return await _docs_page(name, visitor)
 
 
-async def _shown(name: str, visitor: VisitorDep) -> HTMLResponse:
+async def _docs_page(name: str, visitor: VisitorDep) -> HTMLResponse:
     found = await asyncio.to_thread(_rendered, name)
     if found is None:
         raise ApiError(404, "not-found", "there is no such page of the documentation")

@@ -13,7 +13,7 @@ from fastapi.responses import HTMLResponse, Response
 from colleague.agent.models.model_list import list_models
 from colleague.errors import ColleagueError, UsageError
 from colleague.experts.launch_acceptance import find_entry
-from colleague.experts.practice import EXPERT, OFFICE, TRIGGER, Practice, receive_mail
+from colleague.experts.practice import EXPERT, OFFICE, TRIGGER, PracticeSetup, receive_mail
 from colleague.experts.runs.inputs import REHEARSAL
 from colleague.gateway.api_error import ApiError
 from colleague.gateway.gateway import Gateway, GatewayDep
@@ -63,7 +63,7 @@ class Progress:
 
 @router.get("/welcome")
 async def show_first_visit(visitor: VisitorDep, here: GatewayDep, model: ModelName = "") -> HTMLResponse:
-    return await _shown(here, visitor, model)
+    return await _welcome_page(here, visitor, model)
 
 
 @router.get("/welcome/step")
@@ -77,15 +77,15 @@ async def choose_model(visitor: VisitorDep, form: FormDep, here: GatewayDep) -> 
     _require_admin(visitor)
     model = form.get("model", "")
     if model not in (REHEARSAL, *await _models(here)):
-        return await _shown(here, visitor, "", "there is no such model: pick one of these")
-    return await _shown(here, visitor, model)
+        return await _welcome_page(here, visitor, "", "there is no such model: pick one of these")
+    return await _welcome_page(here, visitor, model)
 
 
 @router.post("/welcome/install")
 async def install(visitor: VisitorDep, form: FormDep, here: GatewayDep) -> Response:
     model = form.get("model", "")
 
-    def work(practice: Practice) -> None:
+    def work(practice: PracticeSetup) -> None:
         practice.install(model)
 
     return await _done(here, visitor, work, model)
@@ -103,8 +103,8 @@ async def bind_office(visitor: VisitorDep, _: FormDep, here: GatewayDep) -> Resp
         await here.service.accept_server(OFFICE, entry.digest, visitor.name)
         await here.live.look()
     except ColleagueError as error:
-        return await _shown(here, visitor, "", error.message)
-    return await _done(here, visitor, Practice.bind)
+        return await _welcome_page(here, visitor, "", error.message)
+    return await _done(here, visitor, PracticeSetup.bind)
 
 
 @router.post("/welcome/mail")
@@ -117,7 +117,7 @@ async def send_mail(visitor: VisitorDep, form: FormDep, here: GatewayDep) -> Res
         payload = await asyncio.to_thread(receive_mail, practice.database, sender, subject, body)
         await here.service.fire(EXPERT, TRIGGER, payload)
     except ColleagueError as error:
-        return await _shown(here, visitor, "", error.message)
+        return await _welcome_page(here, visitor, "", error.message)
     return _next()
 
 
@@ -129,19 +129,19 @@ def _mail(form: Form) -> tuple[str, str, str]:
 
 
 async def _done(
-    here: Gateway, visitor: Visitor, work: Callable[[Practice], None], model: str = ""
+    here: Gateway, visitor: Visitor, work: Callable[[PracticeSetup], None], model: str = ""
 ) -> Response:
     _require_admin(visitor)
     try:
         await asyncio.to_thread(work, _practice(here))
     except ColleagueError as error:
-        return await _shown(here, visitor, model, error.message)
+        return await _welcome_page(here, visitor, model, error.message)
     finally:
         await here.registry.renew()
     return _next()
 
 
-async def _shown(here: Gateway, visitor: Visitor, model: str, problem: str = "") -> HTMLResponse:
+async def _welcome_page(here: Gateway, visitor: Visitor, model: str, problem: str = "") -> HTMLResponse:
     return page("first_visit.html", visitor, **await _data(here, model, problem))
 
 
@@ -186,8 +186,8 @@ async def _models(here: Gateway) -> list[str]:
     return [each.name for each in listed if not each.problem and each.key != "missing"]
 
 
-def _practice(here: Gateway) -> Practice:
-    return Practice(here.home, here.live.settings.workspace)
+def _practice(here: Gateway) -> PracticeSetup:
+    return PracticeSetup(here.home, here.live.settings.workspace)
 
 
 def _require_admin(visitor: Visitor) -> None:

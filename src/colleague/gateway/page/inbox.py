@@ -142,7 +142,7 @@ async def decide_several(
     said = [
         await _decide_one(here, visitor, each, {**form, "digest": digest}) for each, digest in picked.items()
     ] or [DecidedOne("", "nothing is picked: tick the questions that you want to decide")]
-    return await _told(request, here, visitor, said, after)
+    return await _decided_page(request, here, visitor, said, after)
 
 
 @router.post("/inbox/{id}")
@@ -164,7 +164,7 @@ async def decide(
         return _back(after)
     if said.problem and "hx-request" in request.headers:
         return _told_in_place(seen["id"], said.problem)
-    return await _told(request, here, visitor, [said], after)
+    return await _decided_page(request, here, visitor, [said], after)
 
 
 async def _decide_one(here: Gateway, visitor: Visitor, id: str, form: Form) -> DecidedOne:  # noqa: A002
@@ -192,7 +192,7 @@ def _told_in_place(approval: str, problem: str) -> HTMLResponse:
     )
 
 
-async def _told(
+async def _decided_page(
     request: Request, here: Gateway, visitor: Visitor, said: list[DecidedOne], after: str
 ) -> HTMLResponse:
     if "hx-request" in request.headers:

@@ -52,7 +52,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Told:
+class UnreadDelivery:
     """A message to people, and whose run it is about."""
 
     message: MessageDocument
@@ -68,8 +68,8 @@ class Inbox:
     after: str
     counts: Mapping[str, int]
     dead_letters: list[RunBrief]
-    escalations: list[Told]
-    unread: list[Told]
+    escalations: list[UnreadDelivery]
+    unread: list[UnreadDelivery]
 
     @property
     def total(self) -> int:
@@ -82,7 +82,7 @@ async def read_inbox(here: Gateway, after: str = "") -> Inbox:
     def work(tx: Tx) -> Inbox:
         start = full_id(tx, approvals, "approval", after) if after else None
         found = waiting_page(tx, limit=SHOWN, after=start)
-        told = [] if after else _told(tx, here)
+        told = [] if after else _unread_deliveries(tx, here)
         return Inbox(
             [question_of(tx, here.home, workspace, each) for each in found.items],
             found.next_after,
@@ -148,6 +148,9 @@ def _counts(tx: Tx) -> dict[str, int]:
     return found | {"failed": count_dead_letters(tx), "unread": count_unread(tx)}
 
 
-def _told(tx: Tx, here: Gateway) -> list[Told]:
+def _unread_deliveries(tx: Tx, here: Gateway) -> list[UnreadDelivery]:
     page = deliveries_page(tx, unread=True, limit=SHOWN, after=None)
-    return [Told(outbox_report(tx, here.home, each), get_run(tx, each.run_id).expert) for each in page.items]
+    return [
+        UnreadDelivery(outbox_report(tx, here.home, each), get_run(tx, each.run_id).expert)
+        for each in page.items
+    ]

@@ -38,7 +38,7 @@ async def problem_page(request: Request, refusal: ApiError) -> Response:
         visitor = await find_visitor(request, request.app.state.gateway)
     except DatabaseUnavailable:
         visitor = None
-    return _shown(request.url.path, refusal, visitor)
+    return _problem_page(request.url.path, refusal, visitor)
 
 
 async def nothing_here(request: Request) -> Response:
@@ -46,11 +46,11 @@ async def nothing_here(request: Request) -> Response:
     try:
         visitor = await find_visitor(request, request.app.state.gateway)
     except DatabaseUnavailable as error:
-        return _shown(request.url.path, unavailable(error), None)
+        return _problem_page(request.url.path, unavailable(error), None)
     if visitor is None:
         return sign_in_page(request)
     message = f"There is nothing at {request.url.path}. The link may be old, or mistyped."
-    return _shown(request.url.path, ApiError(404, "not-found", message), visitor)
+    return _problem_page(request.url.path, ApiError(404, "not-found", message), visitor)
 
 
 def sign_in_page(request: Request) -> Response:
@@ -63,10 +63,10 @@ def sign_in_page(request: Request) -> Response:
 
 def refused_page(path: str, refusal: ApiError) -> Response:
     """For a request that is refused before anybody looks who sent it."""
-    return _shown(path, refusal, None)
+    return _problem_page(path, refusal, None)
 
 
-def _shown(path: str, refusal: ApiError, visitor: Visitor | None) -> Response:
+def _problem_page(path: str, refusal: ApiError, visitor: Visitor | None) -> Response:
     section = top_of(path)
     return page(
         "problem.html",

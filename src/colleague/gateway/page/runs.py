@@ -102,7 +102,7 @@ async def show_run(
     to: EntryNumber = None,
 ) -> HTMLResponse:
     """`session` is one of the sessions within it, `to` the last entry of its timeline that is shown."""
-    return page("run.html", visitor, **await _shown(id, here, session, to))
+    return page("run.html", visitor, **await _timeline_data(id, here, session, to))
 
 
 @router.get("/runs/{id}/body")
@@ -114,7 +114,7 @@ async def show_body(
     to: EntryNumber = None,
 ) -> HTMLResponse:
     """The part that loads again by itself."""
-    return page("run_body.html", visitor, **await _shown(id, here, session, to))
+    return page("run_body.html", visitor, **await _timeline_data(id, here, session, to))
 
 
 @router.post("/runs/{id}")
@@ -144,7 +144,7 @@ def _step_number(form: Form) -> int:
         raise UsageError("a fork begins at a step, which is a number", hint="choose a step") from None
 
 
-async def _shown(ending: str, here: Gateway, session: str, to: int | None) -> dict[str, Any]:
+async def _timeline_data(ending: str, here: Gateway, session: str, to: int | None) -> dict[str, Any]:
     family = await run_family(here, ending)
     chosen = {**({"session": session} if session else {}), **({"to": to} if to is not None else {})}
     shown = timeline_page(family, session, to)

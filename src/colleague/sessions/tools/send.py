@@ -27,7 +27,7 @@ from colleague.store.delegations import (
     sends_in_a_row,
     waits_for,
 )
-from colleague.store.inbox import QueueRule, Sent, send
+from colleague.store.inbox import QueueRule, SendOutcome, send
 from colleague.store.journal import DELEGATION
 from colleague.store.run import Run, get_run
 from colleague.store.session_entry import SessionEntry, find_session, open_session
@@ -92,7 +92,7 @@ class SessionsSendTool(DelegatingTool):
             raise NotSent(f"{error.message} ({error.hint or f'experts: {there}'})") from None
         said = replace(said, arrival=replace(said.arrival, parent_run=self.run.id))
 
-        def store(tx: Tx) -> Sent:
+        def store(tx: Tx) -> SendOutcome:
             return send(tx, said, EACH_BY_ITSELF)
 
         return self._handover(request, SessionKey.parse(said.arrival.session_key), wait_ms, store)
@@ -123,7 +123,7 @@ class SessionsSendTool(DelegatingTool):
         return await self.database.read(lambda tx: envelope(tx, task, self.entry))
 
     def _handover(
-        self, request: ToolRequest, key: SessionKey, wait_ms: int, store: Callable[[Tx], Sent]
+        self, request: ToolRequest, key: SessionKey, wait_ms: int, store: Callable[[Tx], SendOutcome]
     ) -> Handover:
         child = str(key)
 

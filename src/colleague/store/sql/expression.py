@@ -229,7 +229,7 @@ class Raw(Expression):
         return self._sql.format(*(part.render(out) for part in self.parts))
 
 
-class Fixed(Expression):
+class RawSql(Expression):
     """SQL as it is."""
 
     def __init__(self, sql: str) -> None:
@@ -273,7 +273,7 @@ def as_expression(value: object) -> Expression:
 
 
 def literal_column(sql: str) -> Expression:
-    return Fixed(sql)
+    return RawSql(sql)
 
 
 def and_(*conditions: Expression) -> Expression:

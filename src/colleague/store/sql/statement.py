@@ -10,10 +10,10 @@ from colleague.store.sql.expression import (
     Alias,
     BindParameter,
     Expression,
-    Fixed,
     FromClause,
     Label,
     Query,
+    RawSql,
     Table,
     and_,
     as_expression,
@@ -173,7 +173,7 @@ class Exists(_Nested):
     """Whether any row meets the conditions; the tables around it are those of the statement it stands in."""
 
     def __init__(self, *conditions: Expression) -> None:
-        super().__init__(Select([Fixed("1")]).where(*conditions), "EXISTS ")
+        super().__init__(Select([RawSql("1")]).where(*conditions), "EXISTS ")
         self._conditions = conditions
 
     def where(self, *conditions: Expression) -> Exists:
@@ -254,10 +254,10 @@ class Excluded:
     """The row that met one with the same key: `statement.excluded.name`."""
 
     def __getattr__(self, name: str) -> Expression:
-        return Fixed(f"excluded.{name}")
+        return RawSql(f"excluded.{name}")
 
     def __getitem__(self, name: str) -> Expression:
-        return Fixed(f"excluded.{name}")
+        return RawSql(f"excluded.{name}")
 
 
 class UpdateStatement(_Assigning):
@@ -305,7 +305,7 @@ def _columns(selected: Expression | Table | Alias | Subquery) -> Iterator[Expres
     if isinstance(selected, Expression):
         yield selected
     elif isinstance(selected, Subquery):
-        yield Fixed("*")
+        yield RawSql("*")
     else:
         yield from selected.c
 

@@ -53,7 +53,7 @@ class MailQuery:
 
 
 @dataclass(frozen=True)
-class Found:
+class NewMail:
     """Messages that are new; there may be more of them when the list is not complete."""
 
     messages: list[dict[str, Any]] = field(default_factory=list)
@@ -71,7 +71,7 @@ class Mailbox:
     key: str
     withheld: frozenset[str] = frozenset()
 
-    async def new_messages(self, wanted: MailQuery) -> Found:
+    async def new_messages(self, wanted: MailQuery) -> NewMail:
         """As the gmail preset takes them. CannotLook when no operation serves, McpError without an answer."""
         tools = {each.name: each for each in await self.servers.tools(self.binding.server)}
         ways = _ways(tools, self.binding, self.withheld, wanted)
@@ -99,18 +99,18 @@ class Mailbox:
             hint=f"bind one: colleague expert bind EXPERT {self.tool} SERVER --operation list_messages=TOOL",
         )
 
-    async def _list(self, operation: str, tool: McpTool, wanted: MailQuery) -> Found:
+    async def _list(self, operation: str, tool: McpTool, wanted: MailQuery) -> NewMail:
         """All pages; of a server without pages as many as it gives at once."""
         has_pages = any(name in _properties(tool) for name in _PAGE_NAMES)
         sizes = (_HISTORY_SIZE,) if operation in HISTORY else _LIST_SIZES
-        found = Found()
+        found = NewMail()
         for size in sizes[:1] if has_pages else sizes:
             found = await self._pages(operation, tool, wanted, size)
             if found.complete:
                 break
         return found
 
-    async def _pages(self, operation: str, tool: McpTool, wanted: MailQuery, size: int) -> Found:
+    async def _pages(self, operation: str, tool: McpTool, wanted: MailQuery, size: int) -> NewMail:
         messages: dict[str, dict[str, Any]] = {}
         tokens: list[str] = []
         while len(messages) < MOST_IN_ALL:
@@ -123,9 +123,9 @@ class Mailbox:
             token = _next_page(answer)
             if page.is_end or token is None or token in tokens:
                 is_cut = not tokens and token is None and page.dated >= _limit(tool, size)
-                return Found(list(messages.values()), complete=not is_cut)
+                return NewMail(list(messages.values()), complete=not is_cut)
             tokens.append(token)
-        return Found(list(messages.values()), complete=False)
+        return NewMail(list(messages.values()), complete=False)
 
     async def _call(self, tool: str, arguments: dict[str, Any], suffix: str) -> Any:
         answer = await self.servers.call(self.binding.server, tool, arguments, key=f"{self.key}:{suffix}")

@@ -64,7 +64,7 @@ async def say(
     """A message with its files, or a command. What is wrong is said, and what was typed is still there."""
     visitor.require_admin(TALK)
     try:
-        notice, told = await _said(here, visitor, key, sent)
+        notice, told = await _carry_out(here, visitor, key, sent)
     except ColleagueError as error:
         return await _answer(request, here, visitor, key, Notice((error.sentence,), True), draft=sent.text)
     if "hx-request" not in request.headers and not notice.lines:
@@ -74,7 +74,7 @@ async def say(
     return await _answer(request, here, visitor, key, notice, sent=True)
 
 
-async def _said(here: Gateway, visitor: Visitor, key: str, sent: SentForm) -> tuple[Notice, str]:
+async def _carry_out(here: Gateway, visitor: Visitor, key: str, sent: SentForm) -> tuple[Notice, str]:
     """What the person is told, and what became of the message, if there was one. Raises ColleagueError."""
     words = sent.text.replace("\r\n", "\n").strip()
     meant = parse_line(words) if words else PlainMessage(_names(sent))

@@ -98,23 +98,23 @@ class ConversationReader:
         told = [each for each in item_documents(tx, items) if not changing or _may_change(each)]
         return ShownConversation(
             session=session_document(tx, entry),
-            items=self._shown(tx, told, [each.id for each in asked]),
+            items=self._shown_items(tx, told, [each.id for each in asked]),
             questions=[question_of(tx, self.home, self.workspace, each) for each in asked],
             tree=session_tree(tx),
             archives=archives,
             older=items[0].position if len(items) == ON_A_PAGE else None,
             archive=archive,
             mode=MODE_WORDS.get(mode, ""),
-            waiting=[each.said.item.text for each in waiting_for(tx, entry.key)],
+            waiting=[each.message.item.text for each in waiting_for(tx, entry.key)],
             unread=unread_among(tx, news_in(items)),
         )
 
     def arrived(self, tx: Tx, item: ItemDocument) -> ShownItem:
         """An item that has just come."""
         asked = questions_of(tx, str(self.session)) if item["role"] == "event" else []
-        return self._shown(tx, [item], [each.id for each in asked])[0]
+        return self._shown_items(tx, [item], [each.id for each in asked])[0]
 
-    def _shown(self, tx: Tx, items: Sequence[ItemDocument], below: Sequence[str]) -> list[ShownItem]:
+    def _shown_items(self, tx: Tx, items: Sequence[ItemDocument], below: Sequence[str]) -> list[ShownItem]:
         by_call = _decisions(tx, items)
         delivered = DeliveryReader(self.home, self.workspace, below).read(tx, items)
         return [shown_item(each, by_call, delivered.get(each["source"])) for each in items]

@@ -66,10 +66,10 @@ class DeliveryReader:
             if item["source"].startswith(SOURCE):
                 message_id = item["source"].removeprefix(SOURCE)
                 for message in tx.find(OutboxMessage, outbox, {"id": message_id}):
-                    found[item["source"]] = self._shown(tx, message)
+                    found[item["source"]] = self._shown_delivery(tx, message)
         return found
 
-    def _shown(self, tx: Tx, message: OutboxMessage) -> ShownDelivery:
+    def _shown_delivery(self, tx: Tx, message: OutboxMessage) -> ShownDelivery:
         report = outbox_report(tx, self.home, message)
         body = report["body"] if isinstance(report["body"], dict) else {}
         asked = tx.find(Approval, approvals, {"id": message.subject}) if message.kind in QUESTIONS else []
@@ -78,10 +78,10 @@ class DeliveryReader:
             below = question.approval["id"] in self.below
             head = _question_head(question)
             return ShownDelivery(message.kind, head, message.run_id, question=question, below=below)
-        return _told(message, body)
+        return _reported_delivery(message, body)
 
 
-def _told(message: OutboxMessage, body: dict[str, Any]) -> ShownDelivery:
+def _reported_delivery(message: OutboxMessage, body: dict[str, Any]) -> ShownDelivery:
     narrative = str(body.get("narrative") or "")
     told = [str(body[name]) for name in ("reason", "recommendation") if body.get(name)]
     what = str(body.get("process") or "a task")

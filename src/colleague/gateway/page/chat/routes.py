@@ -31,7 +31,7 @@ from colleague.store.ids import new_id
 router = APIRouter(include_in_schema=False)
 
 MOST_HITS = 50
-Words = Annotated[str, Query(max_length=400)]
+QueryText = Annotated[str, Query(max_length=400)]
 Position = Annotated[int | None, Query(ge=0, le=2**53)]
 WITH_FRAMES = {"Content-Security-Policy": HEADERS["Content-Security-Policy"] + "; frame-src 'self'"}
 """Of the page around what an agent shows."""
@@ -44,7 +44,7 @@ FRAME = dict(HEADERS) | {
 
 
 @router.get("/chat")
-async def show_main(visitor: VisitorDep, here: GatewayDep, told: Words = "") -> HTMLResponse:
+async def show_main(visitor: VisitorDep, here: GatewayDep, told: QueryText = "") -> HTMLResponse:
     found = await read_conversation(here, MAIN_SESSION, visitor)
     return conversation_page(visitor, found, _notice(told), agent=await agent_of(here, found))
 
@@ -64,7 +64,7 @@ async def sessions_page(here: Gateway, visitor: Visitor, problem: str = "") -> H
 
 
 @router.get("/chat/search")
-async def search(visitor: VisitorDep, here: GatewayDep, q: Words = "") -> HTMLResponse:
+async def search(visitor: VisitorDep, here: GatewayDep, q: QueryText = "") -> HTMLResponse:
     hits = await here.service.search(q, limit=MOST_HITS) if q.strip() else []
     found = [
         {
@@ -91,7 +91,7 @@ async def show_session(
     here: GatewayDep,
     before: Position = None,
     archive: Annotated[str | None, Query(max_length=100)] = None,
-    told: Words = "",
+    told: QueryText = "",
 ) -> HTMLResponse:
     found = await read_conversation(here, key, visitor, before=before, archive=archive)
     agent = await agent_of(here, found)

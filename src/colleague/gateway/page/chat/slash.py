@@ -50,7 +50,7 @@ class PageCommands:
             return CommandAnswer(await self._notice(reply), reply.message)
         if command == ListSessions():
             return CommandAnswer(Notice(goes_to="/chat/sessions"))
-        return CommandAnswer(Notice(await self._shown(command)))
+        return CommandAnswer(Notice(await self._lines(command)))
 
     async def _notice(self, reply: SlashReply) -> Notice:
         if reply.session:
@@ -63,7 +63,7 @@ class PageCommands:
             return Notice([f"{found['operation']}: {did} by {self.visitor.name}."], passing=True)
         return Notice([reply.text] if reply.text else ())
 
-    async def _shown(self, command: Command) -> list[str]:
+    async def _lines(self, command: Command) -> list[str]:
         match command:
             case ListExperts():
                 return [each.name for each in usable_experts(self.here.home)] or ["There are no experts."]

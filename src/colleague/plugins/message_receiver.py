@@ -12,7 +12,7 @@ TakeMessage = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 
 
 @dataclass
-class MessageDoor:
+class MessageReceiver:
     """Closed until a gateway says who takes the messages."""
 
     take: TakeMessage | None = None

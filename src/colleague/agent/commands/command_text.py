@@ -20,18 +20,18 @@ _REASONS = {
 }
 
 
-def shown_end(end: CommandEnd) -> str:
-    return _shown(end.reason, end.code, end.error)
+def end_text(end: CommandEnd) -> str:
+    return _end_text(end.reason, end.code, end.error)
 
 
-def shown_record(command: StartedCommand) -> str:
+def record_text(command: StartedCommand) -> str:
     """Of a command that this process does not know."""
     if command.status == "running":
         return "runs in another process of this home"
-    return _shown(command.status, command.code, "")
+    return _end_text(command.status, command.code, "")
 
 
-def _shown(reason: str, code: int | None, error: str) -> str:
+def _end_text(reason: str, code: int | None, error: str) -> str:
     if reason == "exited":
         return _exit(code)
     return f"{_REASONS[reason]}: {error}" if error else _REASONS[reason]
