@@ -52,21 +52,21 @@ WEBHOOK = "webhook"
     },
     openapi_extra=JSON_BODY,
 )
-async def gmail(request: Request, response: Response, here: GatewayDep) -> EventsAccepted:
+async def gmail(request: Request, response: Response, gateway: GatewayDep) -> EventsAccepted:
     """The gmail preset, for every enabled expert that has it: messages, or a Pub/Sub push.
 
     The secret is hooks.token, as a bearer or in x-openclaw-token; with hooks.pubsub set, also the token that
     Google signs."""
-    incoming = WebhookRequest(here, request, await request.body())
+    incoming = WebhookRequest(gateway, request, await request.body())
     await incoming.verified_by_google_or_token(GMAIL)
     payload = incoming.payload()
-    known = gmail_triggers(here.registry)
+    known = gmail_triggers(gateway.registry)
     triggers = [bound_trigger for bound_trigger in known if not bound_trigger.problem]
     arrivals = await asyncio.to_thread(incoming.gmail_arrivals, triggers, payload)
     if not triggers:
-        raise incoming.refused(_nobody_takes(known, here.registry.problems), "inactive")
+        raise incoming.refused(_nobody_takes(known, gateway.registry.problems), "inactive")
     found = await incoming.accept(arrivals)
-    if unread := here.registry.never_read:
+    if unread := gateway.registry.never_read:
         raise incoming.refused(_not_for_all(triggers, unread), "inactive")
     response.status_code = _code(found)
     return EventsAccepted(events=found)
@@ -80,10 +80,10 @@ async def gmail(request: Request, response: Response, here: GatewayDep) -> Event
     openapi_extra=JSON_BODY,
 )
 async def hook(
-    expert: str, trigger: str, request: Request, response: Response, here: GatewayDep
+    expert: str, trigger: str, request: Request, response: Response, gateway: GatewayDep
 ) -> HookAnswer:
     """One webhook trigger, signed as its binding says; without a secret there, hooks.token as a bearer."""
-    incoming = WebhookRequest(here, request, await request.body())
+    incoming = WebhookRequest(gateway, request, await request.body())
     bound_trigger = incoming.find(expert, trigger)
     verified = await incoming.verified(bound_trigger)
     payload = incoming.payload()
@@ -126,13 +126,13 @@ def _code(found: Sequence[EventAccepted]) -> int:
 class WebhookRequest:
     """One webhook request. Refused requests are counted by reason."""
 
-    here: Gateway
+    gateway: Gateway
     request: Request
     body: bytes
 
     def find(self, expert: str, trigger: str) -> BoundTrigger:
         try:
-            bound_trigger = self.here.registry.find(expert, trigger)
+            bound_trigger = self.gateway.registry.find(expert, trigger)
             if bound_trigger.trigger.type != WEBHOOK:
                 raise NotFound(
                     f"{trigger} of {expert} is no webhook: it is of type {bound_trigger.trigger.type}"
@@ -160,31 +160,31 @@ class WebhookRequest:
         )
 
     async def verified_by_token(self, hook: str) -> Verified:
-        secrets = [self.here.live.keys.hooks]
+        secrets = [self.gateway.live.keys.hooks]
         return await self._verify(hook, scheme="bearer", secrets=secrets, tolerance_ms=300_000)
 
     async def verified_by_google_or_token(self, hook: str) -> None:
-        pubsub = self.here.live.settings.hooks.pubsub
+        pubsub = self.gateway.live.settings.hooks.pubsub
         given = self.request.headers.getlist("authorization")
         word, _, token = given[0].partition(" ") if len(given) == 1 else ("", "", "")
         told_alone = OPENCLAW_TOKEN in self.request.headers
-        by_token = told_alone or word.lower() != "bearer" or self.here.live.keys.is_hooks(token)
+        by_token = told_alone or word.lower() != "bearer" or self.gateway.live.keys.is_hooks(token)
         if pubsub is None or by_token or not looks_like_one(token):
             await self.verified_by_token(hook)
             return
         subscription = Subscription(pubsub.audience, pubsub.service_account)
-        now = self.here.clock.wall()
+        now = self.gateway.clock.wall()
         with self._watched(hook):
-            await self.here.checks.in_thread(
-                lambda: self.here.google.check(token, subscription, pubsub.keys_url, now),
+            await self.gateway.checks.in_thread(
+                lambda: self.gateway.google.check(token, subscription, pubsub.keys_url, now),
                 failing=self._is_failing(hook),
             )
 
     async def _verify(self, hook: str, **how: Any) -> Verified:
         headers: Mapping[str, str] = self.request.headers
-        now = self.here.clock.wall()
+        now = self.gateway.clock.wall()
         with self._watched(hook):
-            return await self.here.checks.run(
+            return await self.gateway.checks.run(
                 lambda: verify(headers=headers, body=self.body, now=now, **how),
                 size=len(self.body),
                 failing=self._is_failing(hook),
@@ -192,11 +192,11 @@ class WebhookRequest:
 
     @property
     def _network(self) -> str:
-        proxies = self.here.live.settings.gateway.trusted_proxies
+        proxies = self.gateway.live.settings.gateway.trusted_proxies
         return network_of(client_address(self.request.scope, proxies))
 
     def _is_failing(self, hook: str) -> bool:
-        return self.here.throttle.seconds_left((self._network, hook)) > 0
+        return self.gateway.throttle.seconds_left((self._network, hook)) > 0
 
     @contextlib.contextmanager
     def _watched(self, hook: str) -> Iterator[None]:
@@ -207,17 +207,17 @@ class WebhookRequest:
             log.info("a request to the hook %s was refused: %s", hook, error.message)
             refused = self.refused(error, "signature")
             if error.code != "no-secret":
-                slow_down(self.here.throttle, (self._network, hook))
+                slow_down(self.gateway.throttle, (self._network, hook))
             raise refused from None
 
     def _secrets(self, bound_trigger: BoundTrigger, written: Sequence[str]) -> list[str]:
         name = "/".join(bound_trigger.key)
         try:
-            found = [resolve(each, self.here.environ, key=f"the secret of {name}") for each in written]
+            found = [resolve(each, self.gateway.environ, key=f"the secret of {name}") for each in written]
         except ConfigError as error:
             log.warning("%s", error.message)
             found = []
-        if any(self.here.live.keys.is_gateways(each) for each in found):
+        if any(self.gateway.live.keys.is_gateways(each) for each in found):
             log.warning("the secret of %s is the gateway's token: give it one of its own", name)
             found = []
         if not found:
@@ -238,9 +238,9 @@ class WebhookRequest:
         return verified.repeat_keys(equal_bodies=equal_bodies)
 
     def arrival(self, bound_trigger: BoundTrigger, payload: Any, repeat: RepeatKeys) -> Arrival:
-        window = self.here.live.settings.experts.dedupe_window
+        window = self.gateway.live.settings.experts.dedupe_window
         return arrival_of(
-            self.here.home, bound_trigger, payload, source=WEBHOOK, dedupe_window=window, repeat=repeat
+            self.gateway.home, bound_trigger, payload, source=WEBHOOK, dedupe_window=window, repeat=repeat
         )
 
     def gmail_arrivals(self, triggers: Sequence[BoundTrigger], payload: Any) -> list[Arrival]:
@@ -248,7 +248,7 @@ class WebhookRequest:
         try:
             if is_push(payload):
                 push = read_push(payload)
-                window = self.here.live.settings.experts.dedupe_window.milliseconds
+                window = self.gateway.live.settings.experts.dedupe_window.milliseconds
                 experts = dict.fromkeys(bound_trigger.expert.name for bound_trigger in triggers)
                 return [push_arrival(expert, payload, push, window) for expert in experts]
             payloads = gmail_payloads(payload)
@@ -263,16 +263,16 @@ class WebhookRequest:
     async def accept(self, arrivals: Sequence[Arrival]) -> list[EventAccepted]:
         """All of it in one commit; only then anything is answered."""
         try:
-            found = await self.here.database.write(lambda tx: _accept(tx, arrivals))
+            found = await self.gateway.database.write(lambda tx: _accept(tx, arrivals))
         except QueueFull as error:
             raise self.refused(error, "queue") from None
         if any(arrival.source == PUBSUB for arrival in arrivals):
-            self.here.services.resolver.wake()
+            self.gateway.services.resolver.wake()
         return [self._accepted_document(arrival, each) for arrival, each in zip(arrivals, found, strict=True)]
 
     def _accepted_document(self, arrival: Arrival, accepted: Accepted) -> EventAccepted:
         held = accepted.run_id is None and not accepted.duplicate and arrival.source != PUBSUB
-        self.here.metrics.event("duplicate" if accepted.duplicate else "held" if held else "accepted")
+        self.gateway.metrics.event("duplicate" if accepted.duplicate else "held" if held else "accepted")
         return EventAccepted(
             event_id=accepted.event_id,
             run_id=accepted.run_id,
@@ -285,7 +285,7 @@ class WebhookRequest:
 
     def refused(self, error: ColleagueError, reason: str) -> ColleagueError:
         """Counted, and said to whoever runs the gateway: the sender may be a mistake of theirs."""
-        self.here.metrics.event("refused", reason)
+        self.gateway.metrics.event("refused", reason)
         path = self.request.url.path
         text = f"a request to {path} was refused: {error.message}"
         activity.tell("hook refused", text, level=logging.WARNING, path=path, reason=reason)

@@ -52,21 +52,21 @@ class ChatCompletion(BaseModel):
 
 
 @router.get("/models", response_model=ModelList, responses=with_token())
-async def list_models(here: GatewayDep) -> ModelList:
+async def list_models(gateway: GatewayDep) -> ModelList:
     """Whom one can talk to: main, the other agents, the experts."""
-    return ModelList(data=[ModelDocument(id=each) for each in await _names(here)])
+    return ModelList(data=[ModelDocument(id=each) for each in await _names(gateway)])
 
 
 @router.get("/models/{model:path}", response_model=ModelDocument, responses=with_token(404))
-async def show_model(model: str, here: GatewayDep) -> ModelDocument:
-    if model not in await _names(here):
+async def show_model(model: str, gateway: GatewayDep) -> ModelDocument:
+    if model not in await _names(gateway):
         raise ApiError(404, "model_not_found", f"there is no model {model!r}; GET /v1/models has them")
     return ModelDocument(id=model)
 
 
-async def _names(here: Gateway) -> list[str]:
-    agents = [MAIN_AGENT, *(each.id for each in here.live.settings.agents.all)]
-    experts = await asyncio.to_thread(discover, here.home)
+async def _names(gateway: Gateway) -> list[str]:
+    agents = [MAIN_AGENT, *(each.id for each in gateway.live.settings.agents.all)]
+    experts = await asyncio.to_thread(discover, gateway.home)
     names = [
         MAIN_AGENT,
         *(f"{AGENT}{each}" for each in agents),
@@ -84,14 +84,14 @@ async def _names(here: Gateway) -> list[str]:
     },
 )
 async def complete(
-    asked: ChatAsked, here: GatewayDep, session: SessionHeader = None, repeat_key: RepeatHeader = None
+    asked: ChatAsked, gateway: GatewayDep, session: SessionHeader = None, repeat_key: RepeatHeader = None
 ) -> Any:
     """One turn of an agent, or one task of an expert.
 
     With `user` or x-openclaw-session-key the session is kept, and only the last user message is taken;
     without, the messages are the whole conversation, and nothing is remembered."""
-    service = here.service
-    turn = read_turn(asked, here.live.settings, session, repeat_key)
+    service = gateway.service
+    turn = read_turn(asked, gateway.live.settings, session, repeat_key)
     accepted = await accept_turn(service, turn, asked.model)
     if not asked.stream:
         return await whole_answer(service, accepted)

@@ -17,13 +17,13 @@ _BLOCKS = "Whether answers come in blocks, too; as agents.defaults.blockStreamin
 
 
 def stream_options(
-    here: GatewayDep,
+    gateway: GatewayDep,
     reasoning: Annotated[ReasoningMode, Query(description=_REASONING)] = "stream",
     verbose: Annotated[VerboseLevel, Query(description=_VERBOSE)] = "full",
     blocks: Annotated[bool | None, Query(description=_BLOCKS)] = None,
 ) -> EventStreamOptions:
     """What a listener asks for."""
-    defaults = here.live.settings.agents.defaults
+    defaults = gateway.live.settings.agents.defaults
     wanted = defaults.block_streaming_default == "on" if blocks is None else blocks
     return EventStreamOptions(reasoning, verbose, BlockStreaming.of(defaults) if wanted else None)
 

@@ -23,24 +23,24 @@ _HEADERS = {
 
 
 @router.get("", response_model=list[AgentDocument], responses=with_token())
-async def list_agents(here: GatewayDep) -> list[AgentDocument]:
+async def list_agents(gateway: GatewayDep) -> list[AgentDocument]:
     """The agents that people can talk to, the main one first."""
-    return [await agent_document(here, each) for each in agent_ids(here.live.settings)]
+    return [await agent_document(gateway, each) for each in agent_ids(gateway.live.settings)]
 
 
 @router.get("/{agent}/avatar", response_class=Response, responses=with_token(404))
-async def avatar(agent: str, here: GatewayDep) -> Response:
+async def avatar(agent: str, gateway: GatewayDep) -> Response:
     """The picture of an agent, from its workspace."""
-    here.live.settings.for_agent(agent)  # raises NotFound
-    found = await read_avatar(here, agent)
+    gateway.live.settings.for_agent(agent)  # raises NotFound
+    found = await read_avatar(gateway, agent)
     if found.header is None:
         raise NotFound(found.problem or f"the agent {agent} has no picture", hint="set its identity.avatar")
     return Response(found.data, media_type=found.header.media_type, headers=_HEADERS)
 
 
-async def agent_document(here: Gateway, agent: str) -> AgentDocument:
-    entry = here.live.settings.agents.of(agent)
-    found = await read_avatar(here, agent)
+async def agent_document(gateway: Gateway, agent: str) -> AgentDocument:
+    entry = gateway.live.settings.agents.of(agent)
+    found = await read_avatar(gateway, agent)
     return {
         "id": agent,
         "name": (entry.identity.name or entry.name) if entry else None,
@@ -51,8 +51,8 @@ async def agent_document(here: Gateway, agent: str) -> AgentDocument:
     }
 
 
-async def read_avatar(here: Gateway, agent: str) -> Avatar:
-    settings = here.live.settings
+async def read_avatar(gateway: Gateway, agent: str) -> Avatar:
+    settings = gateway.live.settings
     return await asyncio.to_thread(
-        avatar_of, here.home, settings, agent, ExpertRestrictions(here.home, settings)
+        avatar_of, gateway.home, settings, agent, ExpertRestrictions(gateway.home, settings)
     )

@@ -68,7 +68,7 @@ class LinkAsked(RequestBody):
 
 @router.get("/approvals", response_model=list[ApprovalDocument], responses=with_token(404))
 async def list_approvals(
-    here: GatewayDep,
+    gateway: GatewayDep,
     request: Request,
     response: Response,
     status: Annotated[Literal["pending", "all"], Query()] = "pending",
@@ -84,37 +84,37 @@ async def list_approvals(
         start = None if after is None else full_id(tx, approvals, "approval", after)
         response.headers["X-Total-Count"] = str(count_approvals(tx, every=every))
         page = approvals_page(tx, every=every, limit=limit, after=start)
-        return Page([approval_report(tx, here.home, each) for each in page.items], page.next_after)
+        return Page([approval_report(tx, gateway.home, each) for each in page.items], page.next_after)
 
-    page = await here.database.read(work)
+    page = await gateway.database.read(work)
     link_next(request, response, page)
     return page.items
 
 
 @router.get("/approvals/{id}", response_model=ApprovalDocument, responses=with_token(404))
-async def show(id: str, here: GatewayDep) -> ApprovalDocument:  # noqa: A002 - as the contract calls it
-    return await here.service.approval(id)
+async def show(id: str, gateway: GatewayDep) -> ApprovalDocument:  # noqa: A002 - as the contract calls it
+    return await gateway.service.approval(id)
 
 
 @router.post("/approvals/{id}", response_model=ApprovalDocument, responses=with_token(404, 409))
-async def decide(id: str, asked: DecisionAsked, here: GatewayDep) -> ApprovalDocument:  # noqa: A002
+async def decide(id: str, asked: DecisionAsked, gateway: GatewayDep) -> ApprovalDocument:  # noqa: A002
     """Decide one. `digest` is of what was seen; the first decision wins."""
-    answer = await decide_in(here, id, asked)
+    answer = await decide_in(gateway, id, asked)
     if answer.refusal is not None:
         raise _api_error(answer.refusal, answer.approval)
     return cast(ApprovalDocument, answer.approval)
 
 
 @router.post("/approvals/{id}/link", response_model=ApprovalLink, responses=with_token(404))
-async def link(id: str, asked: LinkAsked, here: GatewayDep) -> ApprovalLink:  # noqa: A002
+async def link(id: str, asked: LinkAsked, gateway: GatewayDep) -> ApprovalLink:  # noqa: A002
     """A link that decides this question, once, for somebody who is not signed in."""
-    return await here.service.approval_link(id, asked.person, asked.lasts_ms)
+    return await gateway.service.approval_link(id, asked.person, asked.lasts_ms)
 
 
 @router.post("/approvals", response_model=BatchAnswer, responses=with_token())
-async def decide_many(asked: BatchAsked, here: GatewayDep) -> BatchAnswer:
+async def decide_many(asked: BatchAsked, gateway: GatewayDep) -> BatchAnswer:
     """Decide several; each is answered by itself, and one that does not count disturbs no other."""
-    return BatchAnswer(decisions=[_item(await decide_in(here, each.id, each)) for each in asked.decisions])
+    return BatchAnswer(decisions=[_item(await decide_in(gateway, each.id, each)) for each in asked.decisions])
 
 
 def _item(answer: DecisionAnswer) -> BatchItem:
@@ -125,7 +125,7 @@ def _item(answer: DecisionAnswer) -> BatchItem:
     return BatchItem(id=answer.asked, ok=True, approval=answer.approval, grant=grant)
 
 
-async def decide_in(here: Gateway, ending: str, asked: DecisionAsked) -> DecisionAnswer:
+async def decide_in(gateway: Gateway, ending: str, asked: DecisionAsked) -> DecisionAnswer:
     """Decides in the service, and tells who follows the run."""
     by = asked.by.strip() or WHO
     try:
@@ -135,12 +135,12 @@ async def decide_in(here: Gateway, ending: str, asked: DecisionAsked) -> Decisio
     grant = (asked.grant_ms, tuple(asked.grant_only))
     seen = (ending, asked.decision, by, asked.digest, asked.note)
     request = DecisionRequest(*seen, said, *grant, asked.changes)
-    [answer] = await here.service.decide([request])
+    [answer] = await gateway.service.decide([request])
     if answer.approval is not None and answer.refusal is None:
         decided = answer.approval
-        here.services.wake_sender()
+        gateway.services.wake_sender()
         about = {"approval_id": decided["id"], "decision": decided["decision"], "by": by}
-        here.watchers.tell(decided["run_id"], "approval_decided", **about)
+        gateway.watchers.tell(decided["run_id"], "approval_decided", **about)
     return answer
 
 

@@ -19,7 +19,7 @@ FilterText = Annotated[str, Query(max_length=200)]
 
 @router.get("", response_model=AuditPage, responses=with_token(404))
 async def list_entries(
-    here: GatewayDep,
+    gateway: GatewayDep,
     who: FilterText = "",
     action: Annotated[str, Query(max_length=200, description="noun.verb, or a noun for all of it")] = "",
     expert: FilterText = "",
@@ -30,4 +30,4 @@ async def list_entries(
     after: FilterText = "",
 ) -> AuditPage:
     """The newest first; `next_after` is the id to go on after."""
-    return await here.service.audit(AuditQuery(who, action, expert, text, since, until, limit, after))
+    return await gateway.service.audit(AuditQuery(who, action, expert, text, since, until, limit, after))

@@ -57,32 +57,32 @@ class StatisticsForgotten(BaseModel):
 
 
 @router.get("", response_model=list[AuthProfileDocument], responses=with_token(404))
-async def list_profiles(here: GatewayDep, agent: AgentId = MAIN_AGENT) -> list[ProfileDocument]:
+async def list_profiles(gateway: GatewayDep, agent: AgentId = MAIN_AGENT) -> list[ProfileDocument]:
     """By provider, in the order they are tried, and how each has done."""
-    return await (await _service(here)).auth_profiles(agent)
+    return await (await _service(gateway)).auth_profiles(agent)
 
 
 @router.put("/order", response_model=list[AuthProfileDocument], responses=with_token(404))
-async def set_order(asked: OrderAsked, here: GatewayDep) -> list[ProfileDocument]:
+async def set_order(asked: OrderAsked, gateway: GatewayDep) -> list[ProfileDocument]:
     """Set the order of one provider's profiles; an empty list: the settings decide again."""
-    service = await _service(here)
+    service = await _service(gateway)
     return await service.order_auth_profiles(asked.agent, asked.provider, asked.profiles)
 
 
 @router.post("/clear-cooldown", response_model=CooldownsCleared, responses=with_token(404))
-async def clear_cooldown(asked: ClearCooldownAsked, here: GatewayDep) -> CooldownsCleared:
+async def clear_cooldown(asked: ClearCooldownAsked, gateway: GatewayDep) -> CooldownsCleared:
     """Let profiles that rest be tried at once; all of them when the list is empty."""
-    return CooldownsCleared(cleared=await (await _service(here)).clear_cooldowns(asked.profiles))
+    return CooldownsCleared(cleared=await (await _service(gateway)).clear_cooldowns(asked.profiles))
 
 
 @router.delete("/{name}/statistics", response_model=StatisticsForgotten, responses=with_token())
-async def forget(name: str, here: GatewayDep) -> StatisticsForgotten:
+async def forget(name: str, gateway: GatewayDep) -> StatisticsForgotten:
     """Forget how a profile has done, also of one that is no longer in the settings."""
-    await (await _service(here)).forget_auth_profile(name)
+    await (await _service(gateway)).forget_auth_profile(name)
     return StatisticsForgotten(profile=name)
 
 
-async def _service(here: Gateway) -> LocalService:
+async def _service(gateway: Gateway) -> LocalService:
     """With the settings as the files are now: a profile may have been added a moment ago."""
-    await here.live.look()
-    return here.service
+    await gateway.live.look()
+    return gateway.service

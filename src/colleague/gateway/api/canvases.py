@@ -40,7 +40,7 @@ class CanvasDocument(CanvasSummary):
 
 @router.get("", response_model=list[CanvasSummary], responses=with_token(404))
 async def list_canvases(
-    here: GatewayDep,
+    gateway: GatewayDep,
     session: Annotated[str | None, Query(max_length=512, description="A key or label")] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
 ) -> list[dict[str, Any]]:
@@ -50,22 +50,22 @@ async def list_canvases(
         key = str(find_key(tx, session)) if session else None
         return canvas_documents(tx, session_key=key, limit=limit)
 
-    return await here.database.read(work)
+    return await gateway.database.read(work)
 
 
 @router.get("/{id}", response_model=CanvasDocument, responses=with_token(404))
 async def show(
     id: str,  # noqa: A002 - contract
-    here: GatewayDep,
+    gateway: GatewayDep,
     version: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
 ) -> dict[str, Any]:
     """One canvas with its content as JSON. HTML in it was written by a model: it is data, not a page."""
-    return await here.database.read(lambda tx: canvas_document(tx, id, version))
+    return await gateway.database.read(lambda tx: canvas_document(tx, id, version))
 
 
 @router.delete("/{id}", response_model=Revoked, responses=with_token(404))
-async def remove(id: str, here: GatewayDep) -> Revoked:  # noqa: A002 - contract
+async def remove(id: str, gateway: GatewayDep) -> Revoked:  # noqa: A002 - contract
     """With all of its versions."""
-    whole = await here.database.read(lambda tx: find_canvas(tx, id).id)
-    await here.service.remove_canvas(whole)
+    whole = await gateway.database.read(lambda tx: find_canvas(tx, id).id)
+    await gateway.service.remove_canvas(whole)
     return Revoked(id=whole)

@@ -32,41 +32,41 @@ router = APIRouter(prefix="/api", tags=["channels"])
 )
 async def message(
     channel: str,
-    here: GatewayDep,
+    gateway: GatewayDep,
     raw: Annotated[JsonObject, Body(description="sender_id, message_text, ...")],
 ) -> EventsAccepted:
     """One message: an event for each trigger that it wakes. One that wakes none is said to the main agent, in
     the session that `session.scope` and `session.dmScope` give it."""
-    return await _take(here, channel, raw)
+    return await _take(gateway, channel, raw)
 
 
-async def take_from_plugin(here: Gateway, channel: str, raw: dict[str, Any]) -> dict[str, Any]:
+async def take_from_plugin(gateway: Gateway, channel: str, raw: dict[str, Any]) -> dict[str, Any]:
     """The same for a plugin in this process. Raises ColleagueError."""
     try:
-        return (await _take(here, channel, TypeAdapter(JsonObject).validate_python(raw))).model_dump()
+        return (await _take(gateway, channel, TypeAdapter(JsonObject).validate_python(raw))).model_dump()
     except ApiError as error:
         raise ChannelError(error.message) from None
     except ValidationError as error:
         raise ChannelError(f"the message cannot be stored: {error.errors()[0]['msg']}") from None
 
 
-async def _take(here: Gateway, channel: str, raw: JsonObject) -> EventsAccepted:
+async def _take(gateway: Gateway, channel: str, raw: JsonObject) -> EventsAccepted:
     told = read_message({**raw, "channel_name": raw.get("channel_name") or channel})
-    _require_allowed(here, told)
+    _require_allowed(gateway, told)
     woken = [
         bound_trigger
-        for bound_trigger in here.registry.of_type("channel")
+        for bound_trigger in gateway.registry.of_type("channel")
         if not bound_trigger.problem and matches(bound_trigger.binding, told)
     ]
     if not woken:
-        return EventsAccepted(events=[await _say(here, told)])
-    _tell_received(here, told)
+        return EventsAccepted(events=[await _say(gateway, told)])
+    _tell_received(gateway, told)
     arrivals = await asyncio.to_thread(
-        lambda: [_arrival(here, bound_trigger, told) for bound_trigger in woken]
+        lambda: [_arrival(gateway, bound_trigger, told) for bound_trigger in woken]
     )
-    found = await here.database.write(lambda tx: fire_all(tx, arrivals))
+    found = await gateway.database.write(lambda tx: fire_all(tx, arrivals))
     for each in found:
-        here.metrics.event("duplicate" if each.duplicate else "accepted")
+        gateway.metrics.event("duplicate" if each.duplicate else "accepted")
     return EventsAccepted(
         events=[
             EventAccepted(
@@ -83,22 +83,22 @@ async def _take(here: Gateway, channel: str, raw: JsonObject) -> EventsAccepted:
     )
 
 
-def _require_allowed(here: Gateway, told: ChannelMessage) -> None:
+def _require_allowed(gateway: Gateway, told: ChannelMessage) -> None:
     """Raises ApiError for a message that the settings of the channel do not let in."""
     group = told.conversation_id if told.place.chat_type != "dm" else ""
-    why = refusal(here.live.settings.channels, told.channel_name, told.sender_id, group)
+    why = refusal(gateway.live.settings.channels, told.channel_name, told.sender_id, group)
     if why:
         raise ApiError(403, "not-allowed", f"the message is not taken: {why}")
 
 
-def _tell_received(here: Gateway, told: ChannelMessage) -> None:
+def _tell_received(gateway: Gateway, told: ChannelMessage) -> None:
     """A message that wakes triggers belongs to no session."""
     place = {"channel": told.channel_name, "conversation": told.conversation_id, "thread": told.thread_id}
     sender = {"id": told.sender_id, "name": told.sender_name}
-    here.host.hooks.tell(MessageReceived("", told.message_text, "channel", sender, place))
+    gateway.host.hooks.tell(MessageReceived("", told.message_text, "channel", sender, place))
 
 
-async def _say(here: Gateway, told: ChannelMessage) -> EventAccepted:
+async def _say(gateway: Gateway, told: ChannelMessage) -> EventAccepted:
     """To a session of the main agent. Raises UsageError when there is no text."""
     place = {"channel": told.channel_name, "account": told.account_id, "thread": told.thread_id}
     place |= {"group": told.conversation_id if told.place.chat_type != "dm" else ""}
@@ -110,10 +110,10 @@ async def _say(here: Gateway, told: ChannelMessage) -> EventAccepted:
         place={name: value for name, value in place.items() if value},
         dedupe_key=f"message:{told.channel_name}:{told.message_id}" if told.message_id else None,
     )
-    bound = await here.database.read(lambda tx: session_of_thread(tx, told.place))
-    key = bound or session_for(here.live.settings.session, told.place)
-    sent = await here.service.send(str(key), request)
-    here.metrics.event("duplicate" if sent.duplicate else "accepted")
+    bound = await gateway.database.read(lambda tx: session_of_thread(tx, told.place))
+    key = bound or session_for(gateway.live.settings.session, told.place)
+    sent = await gateway.service.send(str(key), request)
+    gateway.metrics.event("duplicate" if sent.duplicate else "accepted")
     return EventAccepted(
         event_id=sent.event_id,
         run_id=sent.run_id,
@@ -123,13 +123,13 @@ async def _say(here: Gateway, told: ChannelMessage) -> EventAccepted:
     )
 
 
-def _arrival(here: Gateway, bound_trigger: BoundTrigger, told: ChannelMessage) -> Arrival:
+def _arrival(gateway: Gateway, bound_trigger: BoundTrigger, told: ChannelMessage) -> Arrival:
     """The channel's own id tells a repeat, where there is one."""
     payload: dict[str, Any] = told.payload()
     key = f"message:{told.channel_name}:{told.message_id}" if told.message_id else None
-    window = here.live.settings.experts.dedupe_window
+    window = gateway.live.settings.experts.dedupe_window
     return arrival_of(
-        here.home,
+        gateway.home,
         bound_trigger,
         payload,
         source="channel",

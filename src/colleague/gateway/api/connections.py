@@ -22,23 +22,23 @@ class ModelAsked(RequestBody):
 
 
 @router.get("/models", response_model=list[OfferedModel], responses=with_token())
-async def list_models(here: GatewayDep) -> list[OfferedModel]:
-    return await here.service.models()
+async def list_models(gateway: GatewayDep) -> list[OfferedModel]:
+    return await gateway.service.models()
 
 
 @router.post("/models/probe", response_model=ModelProbe, responses=with_token())
-async def probe(asked: ModelAsked, here: GatewayDep) -> ModelProbe:
+async def probe(asked: ModelAsked, gateway: GatewayDep) -> ModelProbe:
     """Send one tiny request; what goes wrong is in the answer."""
-    return await here.service.probe_model(asked.model)
+    return await gateway.service.probe_model(asked.model)
 
 
 @router.get("/channels", response_model=list[ChannelDocument], responses=with_token())
-async def list_channels(here: GatewayDep) -> list[ChannelDocument]:
+async def list_channels(gateway: GatewayDep) -> list[ChannelDocument]:
     """Where results can be sent to, and what the settings name without anything connecting to it."""
-    return await here.service.channels()
+    return await gateway.service.channels()
 
 
 @router.get("/settings/idle", response_model=list[IdleKey], responses=with_token())
-async def list_idle(here: GatewayDep) -> list[IdleKey]:
+async def list_idle(gateway: GatewayDep) -> list[IdleKey]:
     """Keys that are set and have no effect."""
-    return await here.service.idle_settings()
+    return await gateway.service.idle_settings()

@@ -29,7 +29,7 @@ class DropAsked(RequestBody):
 
 @router.get("", response_model=list[RunBrief], responses=with_token(404))
 async def list_dead_letters(
-    here: GatewayDep, request: Request, response: Response, limit: PageSize = 200, after: PageAfter = None
+    gateway: GatewayDep, request: Request, response: Response, limit: PageSize = 200, after: PageAfter = None
 ) -> list[RunBrief]:
     """The oldest first: they have waited longest. The header Link has the next page, if there is one."""
 
@@ -38,20 +38,20 @@ async def list_dead_letters(
         response.headers["X-Total-Count"] = str(count_dead_letters(tx))
         return dead_letters(tx, limit=limit, after=start)
 
-    page = await here.database.read(work)
+    page = await gateway.database.read(work)
     link_next(request, response, page)
     return [brief_document(run) for run in page.items]
 
 
 @router.post("/{id}/retry", status_code=202, response_model=RunStarted, responses=with_token(404, 409))
-async def retry(id: str, here: GatewayDep, asked: RetryAsked | None = None) -> RunStarted:  # noqa: A002 - contract
+async def retry(id: str, gateway: GatewayDep, asked: RetryAsked | None = None) -> RunStarted:  # noqa: A002 - contract
     """Try again: the same run goes on, with the package that is installed now."""
-    return RunStarted(run_id=await here.service.retry(id, (asked or RetryAsked()).inputs))
+    return RunStarted(run_id=await gateway.service.retry(id, (asked or RetryAsked()).inputs))
 
 
 @router.post("/{id}/drop", response_model=RunStarted, responses=with_token(404, 409))
-async def drop(id: str, here: GatewayDep, asked: DropAsked | None = None) -> RunStarted:  # noqa: A002 - contract
+async def drop(id: str, gateway: GatewayDep, asked: DropAsked | None = None) -> RunStarted:  # noqa: A002 - contract
     """Let it be: it stays in the history as abandoned."""
-    run_id = await here.database.read(lambda tx: full_id(tx, runs, "run", id))
-    await here.service.drop(run_id, (asked or DropAsked()).by.strip() or "api")
+    run_id = await gateway.database.read(lambda tx: full_id(tx, runs, "run", id))
+    await gateway.service.drop(run_id, (asked or DropAsked()).by.strip() or "api")
     return RunStarted(run_id=run_id)

@@ -45,7 +45,7 @@ class ReadAsked(RequestBody):
 
 @router.get("", response_model=list[DeliveryDocument], responses=with_token(404))
 async def list_deliveries(
-    here: GatewayDep,
+    gateway: GatewayDep,
     request: Request,
     response: Response,
     all: bool = False,  # noqa: A002 - as it stands in the address
@@ -58,24 +58,24 @@ async def list_deliveries(
         start = None if after is None else full_id(tx, outbox, "delivery", after)
         response.headers["X-Total-Count"] = str(count_deliveries(tx) if all else count_unread(tx))
         page = deliveries_page(tx, unread=not all, limit=limit, after=start)
-        return Page([outbox_report(tx, here.home, each) for each in page.items], page.next_after)
+        return Page([outbox_report(tx, gateway.home, each) for each in page.items], page.next_after)
 
-    page = await here.database.read(work)
+    page = await gateway.database.read(work)
     link_next(request, response, page)
     return page.items
 
 
 @router.get("/{id}", response_model=DeliveryDocument, responses=with_token(404))
-async def show(id: str, here: GatewayDep) -> MessageDocument:  # noqa: A002 - as the contract calls it
+async def show(id: str, gateway: GatewayDep) -> MessageDocument:  # noqa: A002 - as the contract calls it
     """One of them. Looking does not make it read."""
 
     def work(tx: Tx) -> MessageDocument:
-        return outbox_report(tx, here.home, get_delivery(tx, full_id(tx, outbox, "delivery", id)))
+        return outbox_report(tx, gateway.home, get_delivery(tx, full_id(tx, outbox, "delivery", id)))
 
-    return await here.database.read(work)
+    return await gateway.database.read(work)
 
 
 @router.post("/{id}/read", response_model=Changed, responses=with_token(404))
-async def read(id: str, here: GatewayDep, asked: ReadAsked | None = None) -> Changed:  # noqa: A002 - contract
+async def read(id: str, gateway: GatewayDep, asked: ReadAsked | None = None) -> Changed:  # noqa: A002 - contract
     """Somebody has read it, so it is delivered. `changed` is false when it was before."""
-    return Changed(changed=await here.service.read(id, (asked or ReadAsked()).by or "api"))
+    return Changed(changed=await gateway.service.read(id, (asked or ReadAsked()).by or "api"))

@@ -41,6 +41,6 @@ class EventDocument(BaseModel):
 
 
 @router.get("/events/{id}", response_model=EventDocument, responses=with_token(404))
-async def show(id: str, here: GatewayDep) -> dict[str, Any]:  # noqa: A002 - as the contract calls it
+async def show(id: str, gateway: GatewayDep) -> dict[str, Any]:  # noqa: A002 - as the contract calls it
     """Accepted, run, delivered: three facts, kept apart."""
-    return await here.service.event(id)
+    return await gateway.service.event(id)

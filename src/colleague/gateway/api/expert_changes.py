@@ -65,57 +65,57 @@ class UpdateAsked(UpdateLookAsked):
 
 
 @router.post("/packages/preview", response_model=PackagePreview, responses=with_token(404, 409))
-async def preview(asked: SourceAsked, here: GatewayDep) -> PackagePreview:
+async def preview(asked: SourceAsked, gateway: GatewayDep) -> PackagePreview:
     """Fetches and checks a package; nothing is installed."""
-    return await here.service.preview_source(asked.request())
+    return await gateway.service.preview_source(asked.request())
 
 
 @router.post("/experts", response_model=ExpertDocument, responses=with_token(404, 409))
-async def install(asked: InstallAsked, here: GatewayDep) -> dict[str, Any]:
+async def install(asked: InstallAsked, gateway: GatewayDep) -> dict[str, Any]:
     """Installs exactly the package that was looked at; its triggers are off."""
-    return await here.service.install_expert(asked.request(), asked.digest)
+    return await gateway.service.install_expert(asked.request(), asked.digest)
 
 
 @router.put("/experts/{name}/tools/{tool}", response_model=BoundDocument, responses=with_token(404, 409))
-async def bind(name: str, tool: str, asked: BindAsked, here: GatewayDep) -> BoundDocument:
+async def bind(name: str, tool: str, asked: BindAsked, gateway: GatewayDep) -> BoundDocument:
     """Binds a tool to a server or a skill, instead of what it was bound to before."""
-    await here.service.bind_tool(name, BindRequest(tool, asked.server, asked.skill, asked.operations))
+    await gateway.service.bind_tool(name, BindRequest(tool, asked.server, asked.skill, asked.operations))
     return BoundDocument(tool=tool, server=asked.server)
 
 
 @router.delete("/experts/{name}/tools/{tool}", response_model=Removed, responses=with_token(404, 409))
-async def unbind(name: str, tool: str, here: GatewayDep) -> Removed:
-    await here.service.unbind_tool(name, tool)
+async def unbind(name: str, tool: str, gateway: GatewayDep) -> Removed:
+    await gateway.service.unbind_tool(name, tool)
     return Removed(name=tool)
 
 
 @router.post("/experts/{name}/enable", response_model=EnabledDocument, responses=with_token(404, 409))
-async def enable(name: str, here: GatewayDep) -> EnabledDocument:
+async def enable(name: str, gateway: GatewayDep) -> EnabledDocument:
     """Triggers on, if what they need is there; those that cannot work hold up no other."""
-    return await here.service.enable_expert(name)
+    return await gateway.service.enable_expert(name)
 
 
 @router.post("/experts/{name}/disable", response_model=EnabledDocument, responses=with_token(404, 409))
-async def disable(name: str, here: GatewayDep) -> EnabledDocument:
-    await here.service.disable_expert(name)
+async def disable(name: str, gateway: GatewayDep) -> EnabledDocument:
+    await gateway.service.disable_expert(name)
     return {"expert": name, "enabled": False, "problems": []}
 
 
 @router.post("/experts/{name}/update/preview", response_model=UpdatePreview, responses=with_token(404, 409))
-async def preview_update(name: str, asked: UpdateLookAsked, here: GatewayDep) -> UpdatePreview:
+async def preview_update(name: str, asked: UpdateLookAsked, gateway: GatewayDep) -> UpdatePreview:
     """What the source's version would change; nothing changes."""
-    return await here.service.preview_update(name, UpdateRequest(asked.accept_edits, asked.to))
+    return await gateway.service.preview_update(name, UpdateRequest(asked.accept_edits, asked.to))
 
 
 @router.post("/experts/{name}/update", response_model=UpdatePreview, responses=with_token(404, 409))
-async def update(name: str, asked: UpdateAsked, here: GatewayDep) -> UpdatePreview:
+async def update(name: str, asked: UpdateAsked, gateway: GatewayDep) -> UpdatePreview:
     """Moves to exactly the version that was looked at."""
     accepted = AcceptedUpdate(asked.digest, asked.force, asked.loosen)
-    return await here.service.update_expert(name, UpdateRequest(asked.accept_edits, asked.to), accepted)
+    return await gateway.service.update_expert(name, UpdateRequest(asked.accept_edits, asked.to), accepted)
 
 
 @router.delete("/experts/{name}", response_model=Removed, responses=with_token(404, 409))
-async def remove(name: str, here: GatewayDep, purge: bool = False) -> Removed:
+async def remove(name: str, gateway: GatewayDep, purge: bool = False) -> Removed:
     """State and bindings stay for a reinstall, unless purged."""
-    await here.service.remove_expert(name, purge=purge)
+    await gateway.service.remove_expert(name, purge=purge)
     return Removed(name=name)

@@ -42,48 +42,48 @@ class CheckAsked(RequestBody):
 
 
 @router.get("/experts", response_model=list[ExpertBrief], responses=with_token(409))
-async def list_experts(here: GatewayDep) -> list[dict[str, Any]]:
+async def list_experts(gateway: GatewayDep) -> list[dict[str, Any]]:
     """Every expert in the home, by name."""
-    return await here.service.experts()
+    return await gateway.service.experts()
 
 
 @router.get("/experts/{name}", response_model=ExpertDocument, responses=with_token(404, 409))
-async def show(name: str, here: GatewayDep) -> dict[str, Any]:
+async def show(name: str, gateway: GatewayDep) -> dict[str, Any]:
     """One expert: triggers, tools, tiers, processes. Private knowledge is left out."""
-    return await here.service.expert(name)
+    return await gateway.service.expert(name)
 
 
 @router.post("/experts/{name}/check", response_model=ValidationDocument, responses=with_token(404, 409))
-async def check(name: str, here: GatewayDep, asked: CheckAsked | None = None) -> ValidationDocument:
+async def check(name: str, gateway: GatewayDep, asked: CheckAsked | None = None) -> ValidationDocument:
     """What is wrong with it, and the cure."""
-    return await here.service.check_expert(name, probe=(asked or CheckAsked()).probe)
+    return await gateway.service.check_expert(name, probe=(asked or CheckAsked()).probe)
 
 
 @router.get("/experts/{name}/activity", response_model=ExpertActivity, responses=with_token(404, 409))
-async def activity(name: str, here: GatewayDep) -> ExpertActivity:
+async def activity(name: str, gateway: GatewayDep) -> ExpertActivity:
     """Open lanes, spend against budgets, the last events."""
-    return await here.service.expert_activity(name)
+    return await gateway.service.expert_activity(name)
 
 
 @router.get("/experts/{name}/prompt", response_model=ExpertPrompt, responses=with_token(404, 409))
-async def prompt(name: str, here: GatewayDep) -> ExpertPrompt:
+async def prompt(name: str, gateway: GatewayDep) -> ExpertPrompt:
     """Its system prompt, with the size of each section."""
-    return await here.service.expert_prompt(name)
+    return await gateway.service.expert_prompt(name)
 
 
 @router.get("/experts/{name}/learnings", response_model=LearningsDocument, responses=with_token(404, 409))
-async def learnings(name: str, here: GatewayDep) -> LearningsDocument:
+async def learnings(name: str, gateway: GatewayDep) -> LearningsDocument:
     """What it has learned, and what it proposes to learn."""
-    return await here.service.learnings(name)
+    return await gateway.service.learnings(name)
 
 
 @router.get("/experts/{name}/bindable", response_model=BindableDocument, responses=with_token(404, 409))
-async def bindable(name: str, here: GatewayDep) -> BindableDocument:
+async def bindable(name: str, gateway: GatewayDep) -> BindableDocument:
     """The servers and skills that its tools can be bound to."""
-    return await here.service.bindable(name)
+    return await gateway.service.bindable(name)
 
 
 @router.post("/experts/{name}/state", response_model=Restored, responses=with_token(404))
-async def restore(name: str, asked: RestoreAsked, here: GatewayDep) -> dict[str, Any]:
+async def restore(name: str, asked: RestoreAsked, gateway: GatewayDep) -> dict[str, Any]:
     """Puts a version of a file back, as a new one. `version` is null when the file has that text already."""
-    return await here.service.restore(name, asked.file, asked.version)
+    return await gateway.service.restore(name, asked.file, asked.version)

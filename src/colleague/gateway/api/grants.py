@@ -46,29 +46,29 @@ class GrantDocument(BaseModel):
 
 
 @router.get("", response_model=list[GrantDocument], responses=with_token())
-async def list_grants(here: GatewayDep) -> list[dict[str, Any]]:
+async def list_grants(gateway: GatewayDep) -> list[dict[str, Any]]:
     """The newest first: what each covers, whether it counts now, and how often it was used."""
-    return await _documents(here, await here.database.read(all_grants))
+    return await _documents(gateway, await gateway.database.read(all_grants))
 
 
 @router.get("/{id}", response_model=GrantDocument, responses=with_token(404))
-async def show(id: str, here: GatewayDep) -> dict[str, Any]:  # noqa: A002 - contract
+async def show(id: str, gateway: GatewayDep) -> dict[str, Any]:  # noqa: A002 - contract
     def work(tx: Tx) -> Grant:
         return get_grant(tx, full_id(tx, grants, "grant", id))
 
-    [document] = await _documents(here, [await here.database.read(work)])
+    [document] = await _documents(gateway, [await gateway.database.read(work)])
     return document
 
 
 @router.delete("/{id}", response_model=Revoked, responses=with_token(404))
-async def revoke(id: str, here: GatewayDep) -> Revoked:  # noqa: A002 - contract
+async def revoke(id: str, gateway: GatewayDep) -> Revoked:  # noqa: A002 - contract
     """From now on people are asked again."""
-    grant_id = await here.database.read(lambda tx: full_id(tx, grants, "grant", id))
-    await here.service.revoke(grant_id)
+    grant_id = await gateway.database.read(lambda tx: full_id(tx, grants, "grant", id))
+    await gateway.service.revoke(grant_id)
     return Revoked(id=grant_id)
 
 
-async def _documents(here: Gateway, found: list[Grant]) -> list[dict[str, Any]]:
-    now, ended = await here.database.read(lambda tx: (tx.now, ended_runs(tx, found)))
-    reports = GrantReports(here.home, here.live.settings, here.environ, now, ended)
+async def _documents(gateway: Gateway, found: list[Grant]) -> list[dict[str, Any]]:
+    now, ended = await gateway.database.read(lambda tx: (tx.now, ended_runs(tx, found)))
+    reports = GrantReports(gateway.home, gateway.live.settings, gateway.environ, now, ended)
     return await asyncio.to_thread(lambda: [reports.document(each) for each in found])

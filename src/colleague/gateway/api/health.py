@@ -48,15 +48,15 @@ async def healthz() -> Health:
     response_model=ReadinessDocument,
     responses={503: {"model": ReadinessDocument, "description": "Not ready"}, **errors()},
 )
-async def readyz(request: Request, response: Response, here: GatewayDep) -> ReadinessDocument:
+async def readyz(request: Request, response: Response, gateway: GatewayDep) -> ReadinessDocument:
     """Writes to the database and reads it back; looks whether loop and worker keep going."""
-    found = await here.readiness.check()
+    found = await gateway.readiness.check()
     checks = {name: Check(ok=each.ok, milliseconds=each.milliseconds) for name, each in found.items()}
-    ready = all(check.ok for check in checks.values()) and not here.stopping.is_set()
+    ready = all(check.ok for check in checks.values()) and not gateway.stopping.is_set()
     response.status_code = 200 if ready else 503
     given = request.headers.get("authorization", "").encode("latin-1")
-    trusted = not here.live.keys.gateway or here.live.keys.opens(given)
-    return ReadinessDocument(ready=ready, checks=checks, problems=here.problems if trusted else [])
+    trusted = not gateway.live.keys.gateway or gateway.live.keys.opens(given)
+    return ReadinessDocument(ready=ready, checks=checks, problems=gateway.problems if trusted else [])
 
 
 @guarded.get(
@@ -64,19 +64,19 @@ async def readyz(request: Request, response: Response, here: GatewayDep) -> Read
     response_class=PlainTextResponse,
     responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **with_token()},
 )
-async def metrics(here: GatewayDep) -> Response:
+async def metrics(gateway: GatewayDep) -> Response:
     """Numbers for Prometheus."""
-    background = here.services.background
-    enabled = {each.key[0] for each in here.registry.all() if not each.problem}
+    background = gateway.services.background
+    enabled = {each.key[0] for each in gateway.registry.all() if not each.problem}
     stored = [
-        *await here.database.read(_stored),
-        StoredGauge("worker_busy", here.services.worker.busy),
+        *await gateway.database.read(_stored),
+        StoredGauge("worker_busy", gateway.services.worker.busy),
         StoredGauge("experts_enabled", len(enabled)),
         StoredGauge("task_restarts", background.restarts, "task"),
         StoredGauge("tasks_failing", len(background.failing)),
-        StoredGauge("problems", len(here.problems)),
+        StoredGauge("problems", len(gateway.problems)),
     ]
-    return Response(here.metrics.page(stored), media_type=CONTENT_TYPE)
+    return Response(gateway.metrics.page(stored), media_type=CONTENT_TYPE)
 
 
 def _stored(tx: Tx) -> list[StoredGauge]:

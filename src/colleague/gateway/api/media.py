@@ -24,9 +24,9 @@ _HEADERS = {
 
 
 @router.get("/{sha256}", response_class=Response, responses=with_token(404))
-async def media(here: GatewayDep, sha256: Annotated[str, Path(pattern="^[0-9a-f]{64}$")]) -> Response:
+async def media(gateway: GatewayDep, sha256: Annotated[str, Path(pattern="^[0-9a-f]{64}$")]) -> Response:
     """The bytes that a message names as media:SHA256."""
-    data = await asyncio.to_thread(load_picture, here.home, MediaRef(sha256, ""))
+    data = await asyncio.to_thread(load_picture, gateway.home, MediaRef(sha256, ""))
     if data is None:
         raise NotFound(f"there is no media:{sha256}", hint="what no message names is removed after a day")
     return Response(data, media_type=media_type(data), headers=_HEADERS)

@@ -17,14 +17,14 @@ Seconds = Annotated[int | None, Query(ge=0, le=10**9)]
 
 
 @router.get("", response_model=OverviewDocument, responses=with_token())
-async def overview(here: GatewayDep, days: Days = 7) -> OverviewDocument:
+async def overview(gateway: GatewayDep, days: Days = 7) -> OverviewDocument:
     """Runs by outcome, time to decision, spend per expert and day, queue now, failures by cause."""
-    return await here.service.overview(days)
+    return await gateway.service.overview(days)
 
 
 @router.get("/decisions", response_model=list[DecisionBrief], responses=with_token())
 async def decisions(
-    here: GatewayDep, days: Days = 7, from_seconds: Seconds = None, to_seconds: Seconds = None
+    gateway: GatewayDep, days: Days = 7, from_seconds: Seconds = None, to_seconds: Seconds = None
 ) -> list[DecisionBrief]:
     """Decisions for which people took so long; the latest first, 200 at most."""
-    return await here.service.decisions(days, from_seconds or 0, to_seconds)
+    return await gateway.service.decisions(days, from_seconds or 0, to_seconds)

@@ -27,30 +27,30 @@ class SignedOut(BaseModel):
 
 
 @router.get("", response_model=list[PersonDocument], responses=with_token())
-async def list_people(here: GatewayDep) -> list[PersonDocument]:
-    return await here.service.people()
+async def list_people(gateway: GatewayDep) -> list[PersonDocument]:
+    return await gateway.service.people()
 
 
 @router.post("", response_model=SignInLink, responses=with_token(409))
-async def add(asked: PersonAsked, here: GatewayDep) -> SignInLink:
+async def add(asked: PersonAsked, gateway: GatewayDep) -> SignInLink:
     """Add somebody, or change their role; the link signs them in once."""
-    return await here.service.add_person(asked.name, asked.role, asked.experts)
+    return await gateway.service.add_person(asked.name, asked.role, asked.experts)
 
 
 @router.post("/{name}/link", response_model=SignInLink, responses=with_token(404))
-async def link(name: str, here: GatewayDep) -> SignInLink:
+async def link(name: str, gateway: GatewayDep) -> SignInLink:
     """Another link for somebody who is there."""
-    return await here.service.link_person(name)
+    return await gateway.service.link_person(name)
 
 
 @router.post("/{name}/sign-out", response_model=SignedOut, responses=with_token(404))
-async def sign_out(name: str, here: GatewayDep) -> SignedOut:
+async def sign_out(name: str, gateway: GatewayDep) -> SignedOut:
     """Sign somebody out everywhere; `operator` is whoever has the token."""
-    return SignedOut(name=name, browsers=await here.service.sign_out_person(name))
+    return SignedOut(name=name, browsers=await gateway.service.sign_out_person(name))
 
 
 @router.delete("/{name}", response_model=Removed, responses=with_token(404))
-async def remove(name: str, here: GatewayDep) -> Removed:
+async def remove(name: str, gateway: GatewayDep) -> Removed:
     """What they decided keeps their name; their browsers are signed out."""
-    await here.service.remove_person(name)
+    await gateway.service.remove_person(name)
     return Removed(name=name)

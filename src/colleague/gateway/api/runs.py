@@ -72,16 +72,16 @@ class RunResumed(BaseModel):
     response_model=AcceptedDocument,
     responses=with_token(404, 409),
 )
-async def start(name: str, asked: RunAsked, here: GatewayDep) -> AcceptedDocument:
+async def start(name: str, asked: RunAsked, gateway: GatewayDep) -> AcceptedDocument:
     """Have an expert do something: a task in words, or a process with its inputs."""
     wanted = (asked.task, asked.process, asked.inputs, asked.model, asked.dry_run)
-    accepted = await here.service.start(RunRequest(name, *wanted))
+    accepted = await gateway.service.start(RunRequest(name, *wanted))
     return AcceptedDocument(event_id=accepted.event_id, run_id=accepted.run_id, duplicate=accepted.duplicate)
 
 
 @router.get("/runs", response_model=list[RunBrief], responses=with_token(404))
 async def list_runs(
-    here: GatewayDep,
+    gateway: GatewayDep,
     request: Request,
     response: Response,
     status: Annotated[str, Query(max_length=200, description=_STATUS)] = "",
@@ -101,7 +101,7 @@ async def list_runs(
         start = None if last is None else full_id(tx, runs, "run", last)
         return wanted.page(tx, limit=limit, after=start) if words is not None else Page([])
 
-    page = await here.database.read(work)
+    page = await gateway.database.read(work)
     link_next(request, response, page)
     return [brief_document(run) for run in page.items]
 
@@ -123,39 +123,39 @@ def _asked(read: Callable[..., T], *given: Any) -> T:
 
 
 @router.get("/runs/{id}", response_model=RunDocument, responses=with_token(404))
-async def show(id: str, here: GatewayDep) -> RunDocument:  # noqa: A002 - as the contract calls it
+async def show(id: str, gateway: GatewayDep) -> RunDocument:  # noqa: A002 - as the contract calls it
     """Everything about one run."""
-    return await here.service.run(id)
+    return await gateway.service.run(id)
 
 
 @router.post("/runs/{id}/cancel", response_model=RunCancelled, responses=with_token(404, 409))
-async def cancel(id: str, here: GatewayDep, asked: CancelAsked | None = None) -> RunCancelled:  # noqa: A002
+async def cancel(id: str, gateway: GatewayDep, asked: CancelAsked | None = None) -> RunCancelled:  # noqa: A002
     """End a run at once. `cancelled` is false when it had ended already."""
-    run_id = await here.database.read(lambda tx: full_id(tx, runs, "run", id))
-    done = await here.service.cancel(run_id, (asked or CancelAsked()).note)
-    here.watchers.tell(run_id, "run_status")
+    run_id = await gateway.database.read(lambda tx: full_id(tx, runs, "run", id))
+    done = await gateway.service.cancel(run_id, (asked or CancelAsked()).note)
+    gateway.watchers.tell(run_id, "run_status")
     return RunCancelled(run_id=run_id, cancelled=done)
 
 
 @router.post("/runs/{id}/resume", response_model=RunResumed, responses=with_token(404, 409))
-async def resume(id: str, here: GatewayDep) -> RunResumed:  # noqa: A002
+async def resume(id: str, gateway: GatewayDep) -> RunResumed:  # noqa: A002
     """Begin the next attempt now. `resumed` is false when the run does not pause between two attempts."""
-    run_id = await here.database.read(lambda tx: full_id(tx, runs, "run", id))
-    return RunResumed(run_id=run_id, resumed=await here.service.resume_run(run_id))
+    run_id = await gateway.database.read(lambda tx: full_id(tx, runs, "run", id))
+    return RunResumed(run_id=run_id, resumed=await gateway.service.resume_run(run_id))
 
 
 @router.post("/runs/{id}/retry", status_code=202, response_model=RunStarted, responses=with_token(404, 409))
-async def retry(id: str, here: GatewayDep, asked: RetryAsked | None = None) -> RunStarted:  # noqa: A002
+async def retry(id: str, gateway: GatewayDep, asked: RetryAsked | None = None) -> RunStarted:  # noqa: A002
     """Try a run that ended badly again, with changes to its inputs."""
-    return RunStarted(run_id=await here.service.retry(id, (asked or RetryAsked()).inputs))
+    return RunStarted(run_id=await gateway.service.retry(id, (asked or RetryAsked()).inputs))
 
 
 @router.post(
     "/runs/{id}/fork", status_code=202, response_model=AcceptedDocument, responses=with_token(404, 409)
 )
-async def fork(id: str, here: GatewayDep, asked: ForkAsked) -> AcceptedDocument:  # noqa: A002
+async def fork(id: str, gateway: GatewayDep, asked: ForkAsked) -> AcceptedDocument:  # noqa: A002
     """Begin a new run of the same work at a step of this one, which stays as it is."""
-    made = await here.service.fork(ForkRequest(id, asked.from_step, asked.model, asked.dry_run))
+    made = await gateway.service.fork(ForkRequest(id, asked.from_step, asked.model, asked.dry_run))
     return AcceptedDocument(event_id=made.event_id, run_id=made.run_id, duplicate=made.duplicate)
 
 
@@ -164,8 +164,8 @@ async def fork(id: str, here: GatewayDep, asked: ForkAsked) -> AcceptedDocument:
     response_class=StreamingResponse,
     responses={200: {"content": {EVENT_STREAM: {"schema": {"type": "string"}}}}, **with_token(404)},
 )
-async def events(id: str, here: GatewayDep, options: StreamDep) -> StreamingResponse:  # noqa: A002
+async def events(id: str, gateway: GatewayDep, options: StreamDep) -> StreamingResponse:  # noqa: A002
     """What happens in a run as server-sent events, until it ends."""
-    run_id = await here.database.read(lambda tx: full_id(tx, runs, "run", id))
-    stream = run_stream(here.service, here.watchers, run_id, options)
+    run_id = await gateway.database.read(lambda tx: full_id(tx, runs, "run", id))
+    stream = run_stream(gateway.service, gateway.watchers, run_id, options)
     return StreamingResponse(stream, media_type=EVENT_STREAM, headers={"Cache-Control": "no-store"})

@@ -15,10 +15,10 @@ router = APIRouter(prefix="/api", tags=["sessions"])
 
 @router.get("/search", response_model=list[HitDocument], responses=with_token(404))
 async def search(
-    here: GatewayDep,
+    gateway: GatewayDep,
     q: Annotated[str, Query(max_length=1000, description="Words, each as the beginning of a word")],
     session: Annotated[str | None, Query(max_length=512, description="A key or label")] = None,
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
 ) -> list[HitDocument]:
     """Where all of these words were said, the newest first; archives are searched, too."""
-    return await here.service.search(q, session=session, limit=limit)
+    return await gateway.service.search(q, session=session, limit=limit)

@@ -27,39 +27,39 @@ class AcceptToolsAsked(RequestBody):
 
 
 @router.get("", response_model=list[McpServerDocument], responses=with_token())
-async def list_servers(here: GatewayDep) -> list[McpServerDocument]:
+async def list_servers(gateway: GatewayDep) -> list[McpServerDocument]:
     """The configured servers. `held` ones wait for a yes and are not started."""
-    return await here.service.mcp_servers()
+    return await gateway.service.mcp_servers()
 
 
 @router.post("/{name}/accept", response_model=McpServerDocument, responses=with_token(404, 409))
-async def accept(name: str, asked: AcceptAsked, here: GatewayDep) -> McpServerDocument:
+async def accept(name: str, asked: AcceptAsked, gateway: GatewayDep) -> McpServerDocument:
     """Let a server be started. `digest` is that of the entry the person looked at."""
-    await accept_in(here, name, asked.digest, asked.by.strip() or WHO)
-    [found] = [each for each in await here.service.mcp_servers() if each["name"] == name]
+    await accept_in(gateway, name, asked.digest, asked.by.strip() or WHO)
+    [found] = [each for each in await gateway.service.mcp_servers() if each["name"] == name]
     return found
 
 
 @router.post("/{name}/accept-tools", response_model=list[str], responses=with_token(404, 409))
-async def accept_tools(name: str, asked: AcceptToolsAsked, here: GatewayDep) -> list[str]:
+async def accept_tools(name: str, asked: AcceptToolsAsked, gateway: GatewayDep) -> list[str]:
     """Take its tools as they were listed last. `digest` is the `tools_digest` that the person looked at."""
-    return await here.service.accept_tools(name, asked.digest)
+    return await gateway.service.accept_tools(name, asked.digest)
 
 
 @router.post("/{name}/probe", response_model=ServerProbe, responses=with_token(404))
-async def probe(name: str, here: GatewayDep) -> ServerProbe:
+async def probe(name: str, gateway: GatewayDep) -> ServerProbe:
     """Start a server, unless it is up, and list its tools; what goes wrong is in the answer."""
-    return await here.service.probe_server(name)
+    return await gateway.service.probe_server(name)
 
 
 @router.get("/{name}/log", response_model=list[str], responses=with_token(404))
-async def log(name: str, here: GatewayDep, lines: Annotated[int, Query(ge=1, le=1000)] = 200) -> list[str]:
+async def log(name: str, gateway: GatewayDep, lines: Annotated[int, Query(ge=1, le=1000)] = 200) -> list[str]:
     """The last lines that a server wrote on stderr, or logged over the protocol."""
-    return await here.service.server_log(name, lines)
+    return await gateway.service.server_log(name, lines)
 
 
-async def accept_in(here: Gateway, name: str, digest: str, by: str) -> None:
+async def accept_in(gateway: Gateway, name: str, digest: str, by: str) -> None:
     """Looks at the settings before and after, so that the answer and the servers are of today."""
-    await here.live.look()
-    await here.service.accept_server(name, digest, by)
-    await here.live.look()
+    await gateway.live.look()
+    await gateway.service.accept_server(name, digest, by)
+    await gateway.live.look()

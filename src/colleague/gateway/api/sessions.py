@@ -113,7 +113,7 @@ class CompactAsked(RequestBody):
 
 @router.get("", response_model=list[SessionDocument], responses=with_token())
 async def list_sessions(
-    here: GatewayDep, request: Request, response: Response, limit: PageSize = 200, after: PageAfter = None
+    gateway: GatewayDep, request: Request, response: Response, limit: PageSize = 200, after: PageAfter = None
 ) -> list[SessionDocument]:
     """The one that was last at work first. The header Link has the next page, if there is one; `after` is the
     `session_id` of the last one of a page."""
@@ -122,17 +122,17 @@ async def list_sessions(
         page = sessions_page(tx, limit=limit, after=after)
         return Page([session_document(tx, each) for each in page.items], page.next_after)
 
-    page = await here.database.read(work)
+    page = await gateway.database.read(work)
     link_next(request, response, page)
     return page.items
 
 
 @router.get("/{key:path}/messages", response_model=list[ItemDocument], responses=with_token(404))
 async def messages(
-    key: str, here: GatewayDep, after: ItemAfter = 0, limit: PageSize = 200, archive: ArchiveId = None
+    key: str, gateway: GatewayDep, after: ItemAfter = 0, limit: PageSize = 200, archive: ArchiveId = None
 ) -> list[ItemDocument]:
     """What people saw in a session, the oldest first, from a position on."""
-    return await here.service.items(key, after=after, limit=limit, archive=archive)
+    return await gateway.service.items(key, after=after, limit=limit, archive=archive)
 
 
 @router.post(
@@ -142,16 +142,16 @@ async def messages(
     responses={200: {"model": TurnAnswered, "description": "The turn came out"}, **with_token(404, 409)},
 )
 async def send(
-    key: str, asked: MessageAsked, here: GatewayDep, response: Response
+    key: str, asked: MessageAsked, gateway: GatewayDep, response: Response
 ) -> MessageSent | TurnAnswered:
     """Say something to a session; one that is not there is made.
 
     With `wait`, the answer is how the turn came out, unless that takes longer or the message is not taken."""
     if len(asked.text) > MOST_CHARACTERS:
         raise _too_long(asked.text)
-    sent = await here.service.send(key, _message(asked))
+    sent = await gateway.service.send(key, _message(asked))
     taken = sent.queued not in ("dropped", "denied")
-    answer = await here.service.turn_answer(sent, asked.wait) if asked.wait and taken else None
+    answer = await gateway.service.turn_answer(sent, asked.wait) if asked.wait and taken else None
     if answer is None:
         return MessageSent(**asdict(sent))
     response.status_code = 200
@@ -170,30 +170,30 @@ def _message(asked: MessageAsked) -> MessageRequest:
 
 
 @router.post("/{key:path}/stop", response_model=StoppedDocument, responses=with_token(404, 409))
-async def stop(key: str, here: GatewayDep, asked: SessionBy | None = None) -> StoppedDocument:
+async def stop(key: str, gateway: GatewayDep, asked: SessionBy | None = None) -> StoppedDocument:
     """End the turn at work, and what waits behind it."""
-    return await here.service.stop_session(key, (asked or SessionBy()).by or WHO)
+    return await gateway.service.stop_session(key, (asked or SessionBy()).by or WHO)
 
 
 @router.post("/{key:path}/reset", response_model=SessionDocument, responses=with_token(404, 409))
-async def reset(key: str, here: GatewayDep, asked: SessionBy | None = None) -> SessionDocument:
+async def reset(key: str, gateway: GatewayDep, asked: SessionBy | None = None) -> SessionDocument:
     """Begin another transcript; the one before stays as an archive."""
-    return await here.service.reset_session(key, (asked or SessionBy()).by or WHO)
+    return await gateway.service.reset_session(key, (asked or SessionBy()).by or WHO)
 
 
 @router.post(
     "/{key:path}/compact", status_code=202, response_model=MessageSent, responses=with_token(404, 409)
 )
-async def compact(key: str, here: GatewayDep, asked: CompactAsked | None = None) -> MessageSent:
+async def compact(key: str, gateway: GatewayDep, asked: CompactAsked | None = None) -> MessageSent:
     """Shorten what the model sees, in a turn of its own; the whole transcript stays."""
-    sent = await here.service.compact_session(key, (asked or CompactAsked()).instructions)
+    sent = await gateway.service.compact_session(key, (asked or CompactAsked()).instructions)
     return MessageSent(**asdict(sent))
 
 
 @router.get("/{key:path}/archive", response_model=list[ArchiveDocument], responses=with_token(404))
-async def archives(key: str, here: GatewayDep) -> list[ArchiveDocument]:
+async def archives(key: str, gateway: GatewayDep) -> list[ArchiveDocument]:
     """Transcripts that a reset has ended, the latest first."""
-    return await here.service.archives(key)
+    return await gateway.service.archives(key)
 
 
 @router.get(
@@ -203,7 +203,7 @@ async def archives(key: str, here: GatewayDep) -> list[ArchiveDocument]:
 )
 async def events(
     key: str,
-    here: GatewayDep,
+    gateway: GatewayDep,
     options: StreamDep,
     after: ItemAfter | None = None,
     last_event_id: LastEventId = None,
@@ -213,36 +213,36 @@ async def events(
     `message`, `session_status`, and the events of its runs. With a position, or Last-Event-ID, the messages
     after it come first."""
     seen = int(last_event_id) if last_event_id and last_event_id.isdecimal() else after
-    await here.service.session(key)
-    stream = session_stream(here.service.session_events(key, seen), options)
+    await gateway.service.session(key)
+    stream = session_stream(gateway.service.session_events(key, seen), options)
     return StreamingResponse(stream, media_type=EVENT_STREAM, headers={"Cache-Control": "no-store"})
 
 
 @router.get("/{key:path}/prompt", response_model=PromptDocument, responses=with_token(404))
-async def prompt(key: str, here: GatewayDep, mode: PromptMode | None = None) -> PromptDocument:
+async def prompt(key: str, gateway: GatewayDep, mode: PromptMode | None = None) -> PromptDocument:
     """The system prompt that the next turn would have, with the characters of each section and file."""
-    return await here.service.prompt(key, mode)
+    return await gateway.service.prompt(key, mode)
 
 
 @router.get("/{key:path}/tools", response_model=list[ToolDocument], responses=with_token(404))
-async def tools(key: str, here: GatewayDep) -> list[ToolDocument]:
+async def tools(key: str, gateway: GatewayDep) -> list[ToolDocument]:
     """Every tool that the next turn could have: offered or not, its tier, and the layer that decided."""
-    return await here.service.tools(key)
+    return await gateway.service.tools(key)
 
 
 @router.get("/{key:path}/tools/{name}", response_model=ToolDocument, responses=with_token(404))
-async def tool(key: str, name: str, here: GatewayDep) -> ToolDocument:
+async def tool(key: str, name: str, gateway: GatewayDep) -> ToolDocument:
     """One tool of a session, with what each layer of the policy says of it."""
-    return await here.service.tool(key, name)
+    return await gateway.service.tool(key, name)
 
 
 @router.get("/{key:path}", response_model=SessionDocument, responses=with_token(404))
-async def show(key: str, here: GatewayDep) -> SessionDocument:
+async def show(key: str, gateway: GatewayDep) -> SessionDocument:
     """One session, by its key or label. The main session of an agent is always there."""
-    return await here.service.session(key)
+    return await gateway.service.session(key)
 
 
 @router.patch("/{key:path}", response_model=SessionDocument, responses=with_token(404, 409))
-async def change(key: str, asked: SessionChanges, here: GatewayDep) -> SessionDocument:
+async def change(key: str, asked: SessionChanges, gateway: GatewayDep) -> SessionDocument:
     """Set what is given, clear what is null; a session that is not there is made."""
-    return await here.service.change_session(key, asked.model_dump(exclude_unset=True))
+    return await gateway.service.change_session(key, asked.model_dump(exclude_unset=True))

@@ -54,19 +54,19 @@ class SkillDocument(BaseModel):
 
 
 @router.get("", response_model=list[SkillDocument], responses=with_token(404))
-async def list_skills(here: GatewayDep, agent: str = MAIN_AGENT) -> list[dict[str, Any]]:
+async def list_skills(gateway: GatewayDep, agent: str = MAIN_AGENT) -> list[dict[str, Any]]:
     """Every skill, by name, with the reasons why one is not used. `agent` is an id of agents.list."""
-    return skill_documents(*await asyncio.to_thread(_loaded, here, agent))
+    return skill_documents(*await asyncio.to_thread(_loaded, gateway, agent))
 
 
 @router.get("/{name}", response_model=SkillDocument, responses=with_token(404))
-async def get_skill(name: str, here: GatewayDep, agent: str = MAIN_AGENT) -> dict[str, Any]:
+async def get_skill(name: str, gateway: GatewayDep, agent: str = MAIN_AGENT) -> dict[str, Any]:
     """One skill, by its name."""
-    return skill_document(*await asyncio.to_thread(_loaded, here, agent), name)
+    return skill_document(*await asyncio.to_thread(_loaded, gateway, agent), name)
 
 
-def _loaded(here: Gateway, agent: str) -> tuple[SkillCollection, SkillConditions]:
-    settings = here.live.settings.for_agent(agent)
-    main = here.host.main_agent
+def _loaded(gateway: Gateway, agent: str) -> tuple[SkillCollection, SkillConditions]:
+    settings = gateway.live.settings.for_agent(agent)
+    main = gateway.host.main_agent
     places = SkillPlaces.of(settings, main.plugin_skills if main else ())
-    return load_skills(places), skill_conditions(settings, here.environ, str(SessionKey.for_main(agent)))
+    return load_skills(places), skill_conditions(settings, gateway.environ, str(SessionKey.for_main(agent)))

@@ -53,26 +53,26 @@ class StatusDocument(BaseModel):
 
 
 @router.get("/status", response_model=StatusDocument, responses=with_token())
-async def status(here: GatewayDep) -> dict[str, Any]:
+async def status(gateway: GatewayDep) -> dict[str, Any]:
     """Gateway, worker, queue, waiting approvals, next schedules, spend today, problems."""
-    return await here.database.read(lambda tx: _document(tx, here))
+    return await gateway.database.read(lambda tx: _document(tx, gateway))
 
 
-def _document(tx: Tx, here: Gateway) -> dict[str, Any]:
-    triggers = trigger_documents(tx, here.registry, here.trigger_problems)
-    coming = [each for each in [*triggers, *agent_documents(tx, here.live.settings)] if each["next_at"]]
-    listening = here.live.listening
+def _document(tx: Tx, gateway: Gateway) -> dict[str, Any]:
+    triggers = trigger_documents(tx, gateway.registry, gateway.trigger_problems)
+    coming = [each for each in [*triggers, *agent_documents(tx, gateway.live.settings)] if each["next_at"]]
+    listening = gateway.live.listening
     return {
         "gateway": {
             "pid": os.getpid(),
             "address": listening.address,
             "port": listening.port,
-            "started_at": here.started_at,
-            "busy": here.services.worker.busy,
-            "limit": here.host.limit,
+            "started_at": gateway.started_at,
+            "busy": gateway.services.worker.busy,
+            "limit": gateway.host.limit,
         },
         "runs": runs_by_status(tx),
-        "approvals": [approval_report(tx, here.home, each) for each in pending_approvals(tx, 100)],
+        "approvals": [approval_report(tx, gateway.home, each) for each in pending_approvals(tx, 100)],
         "approvals_total": count_approvals(tx),
         "dead_letters": [run.id for run in dead_letters(tx, limit=100).items],
         "dead_letters_total": count_dead_letters(tx),
@@ -80,5 +80,5 @@ def _document(tx: Tx, here: Gateway) -> dict[str, Any]:
         "unread_total": count_unread(tx),
         "next_schedules": sorted(coming, key=lambda each: str(each["next_at"]))[:MOST_SCHEDULES],
         "spent_today": [asdict(each) for each in spent_today_by_expert(tx)],
-        "problems": here.problems,
+        "problems": gateway.problems,
     }

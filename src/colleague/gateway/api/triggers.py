@@ -23,10 +23,10 @@ class PauseAsked(RequestBody):
 
 
 @router.get("/triggers", response_model=list[TriggerDocument], responses=with_token())
-async def list_triggers(here: GatewayDep, expert: Name = "") -> list[dict[str, Any]]:
+async def list_triggers(gateway: GatewayDep, expert: Name = "") -> list[dict[str, Any]]:
     """All triggers of all experts, or of one, with what holds each of them up; then what agents planned
     themselves."""
-    return await here.service.triggers(expert)
+    return await gateway.service.triggers(expert)
 
 
 @router.post(
@@ -36,11 +36,11 @@ async def list_triggers(here: GatewayDep, expert: Name = "") -> list[dict[str, A
     responses=with_token(404, 409),
 )
 async def fire(
-    expert: str, trigger: str, here: GatewayDep, asked: FireAsked | None = None
+    expert: str, trigger: str, gateway: GatewayDep, asked: FireAsked | None = None
 ) -> AcceptedDocument:
     """An event by hand, in the way a real one takes."""
     payload = (asked or FireAsked()).payload
-    accepted = await here.service.fire(expert, trigger, payload)
+    accepted = await gateway.service.fire(expert, trigger, payload)
     held = accepted.run_id is None and not accepted.duplicate
     return AcceptedDocument(
         event_id=accepted.event_id, run_id=accepted.run_id, duplicate=accepted.duplicate, held=held
@@ -48,14 +48,14 @@ async def fire(
 
 
 @router.post("/triggers/{expert}/{trigger}/pause", response_model=Changed, responses=with_token(404))
-async def pause(expert: str, trigger: str, here: GatewayDep, asked: PauseAsked | None = None) -> Changed:
+async def pause(expert: str, trigger: str, gateway: GatewayDep, asked: PauseAsked | None = None) -> Changed:
     """Hold what comes from now on. `changed` is false when it was paused already."""
     by = (asked or PauseAsked()).by.strip() or "api"
-    return Changed(changed=await here.service.pause(expert, trigger, by))
+    return Changed(changed=await gateway.service.pause(expert, trigger, by))
 
 
 @router.post("/triggers/{expert}/{trigger}/resume", response_model=Changed, responses=with_token(404, 409))
-async def resume(expert: str, trigger: str, here: GatewayDep) -> Changed:
+async def resume(expert: str, trigger: str, gateway: GatewayDep) -> Changed:
     """Let it go on; what was held begins in the order in which it came."""
-    released = await here.service.resume(expert, trigger)
+    released = await gateway.service.resume(expert, trigger)
     return Changed(changed=released is not None, released=released)

@@ -21,41 +21,41 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/approve/{secret}")
-async def show_question(secret: str, request: Request, here: GatewayDep) -> Response:
+async def show_question(secret: str, request: Request, gateway: GatewayDep) -> Response:
     """Nothing is decided by looking: programs that check mail follow links."""
-    found = await here.database.read(lambda tx: linked_approval(tx, secret))
+    found = await gateway.database.read(lambda tx: linked_approval(tx, secret))
     if found is None:
-        count_failure(request, here)
+        count_failure(request, gateway)
         return page("approve_gone.html", status=410)
     approval, person = found
     return await _question_page(
-        here, approval, request.url.path, Visitor(person, "admin", "", signed_in=False)
+        gateway, approval, request.url.path, Visitor(person, "admin", "", signed_in=False)
     )
 
 
 @router.post("/approve/{secret}")
-async def decide_question(secret: str, request: Request, here: GatewayDep) -> Response:
+async def decide_question(secret: str, request: Request, gateway: GatewayDep) -> Response:
     form = await read_form(request)
-    found = await here.database.read(lambda tx: linked_approval(tx, secret))
+    found = await gateway.database.read(lambda tx: linked_approval(tx, secret))
     if found is None:
-        count_failure(request, here)
+        count_failure(request, gateway)
         return page("approve_gone.html", status=410)
     approval, person = found
     set_visitor(person, "link")
     visitor, problem = Visitor(person, "admin", "", signed_in=False), ""
-    seen = await here.service.approval(approval)
+    seen = await gateway.service.approval(approval)
     try:
-        said = await decide_in(here, approval, decision_of(seen, form, visitor.name))
+        said = await decide_in(gateway, approval, decision_of(seen, form, visitor.name))
         problem = said.refusal.message if said.refusal is not None else ""
     except UsageError as error:
         problem = error.sentence
     if not problem:
-        await here.database.write(lambda tx: use_approval_link(tx, secret))
-    return await _question_page(here, approval, request.url.path, visitor, problem)
+        await gateway.database.write(lambda tx: use_approval_link(tx, secret))
+    return await _question_page(gateway, approval, request.url.path, visitor, problem)
 
 
 async def _question_page(
-    here: Gateway, approval: str, action: str, visitor: Visitor, problem: str = ""
+    gateway: Gateway, approval: str, action: str, visitor: Visitor, problem: str = ""
 ) -> Response:
-    question = await read_question(here, approval)
+    question = await read_question(gateway, approval)
     return page("approve.html", visitor, question=question, action=action, problem=problem)

@@ -48,10 +48,10 @@ QueryDep = Annotated[AuditQuery, Depends(asked)]
 
 
 @router.get("/audit")
-async def show_audit(visitor: VisitorDep, query: QueryDep, here: GatewayDep) -> HTMLResponse:
+async def show_audit(visitor: VisitorDep, query: QueryDep, gateway: GatewayDep) -> HTMLResponse:
     problem, entries, next_after = "", list[AuditEntry](), None
     try:
-        found = await here.service.audit(query)
+        found = await gateway.service.audit(query)
         entries, next_after = found["entries"], found["next_after"]
     except ColleagueError as error:
         problem = error.sentence
@@ -61,15 +61,15 @@ async def show_audit(visitor: VisitorDep, query: QueryDep, here: GatewayDep) -> 
 
 
 @router.get("/audit.csv")
-async def export_csv(_: VisitorDep, query: QueryDep, here: GatewayDep) -> StreamingResponse:
-    await here.service.audit(query)  # what is wrong with the filters is said before the file begins
-    return _file(_csv(here, query), "text/csv; charset=utf-8", "audit.csv")
+async def export_csv(_: VisitorDep, query: QueryDep, gateway: GatewayDep) -> StreamingResponse:
+    await gateway.service.audit(query)  # what is wrong with the filters is said before the file begins
+    return _file(_csv(gateway, query), "text/csv; charset=utf-8", "audit.csv")
 
 
 @router.get("/audit.json")
-async def export_json(_: VisitorDep, query: QueryDep, here: GatewayDep) -> StreamingResponse:
-    await here.service.audit(query)
-    return _file(_json(here, query), "application/json", "audit.json")
+async def export_json(_: VisitorDep, query: QueryDep, gateway: GatewayDep) -> StreamingResponse:
+    await gateway.service.audit(query)
+    return _file(_json(gateway, query), "application/json", "audit.json")
 
 
 def _file(parts: AsyncIterator[str], kind: str, name: str) -> StreamingResponse:
@@ -77,20 +77,20 @@ def _file(parts: AsyncIterator[str], kind: str, name: str) -> StreamingResponse:
     return StreamingResponse(parts, media_type=kind, headers=headers)
 
 
-async def _pages(here: Gateway, query: AuditQuery) -> AsyncIterator[list[AuditEntry]]:
+async def _pages(gateway: Gateway, query: AuditQuery) -> AsyncIterator[list[AuditEntry]]:
     """All of it, a part at a time."""
     wanted = replace(query, limit=AT_ONCE, after="")
     while True:
-        found = await here.service.audit(wanted)
+        found = await gateway.service.audit(wanted)
         yield found["entries"]
         if found["next_after"] is None:
             return
         wanted = replace(wanted, after=found["next_after"])
 
 
-async def _csv(here: Gateway, query: AuditQuery) -> AsyncIterator[str]:
+async def _csv(gateway: Gateway, query: AuditQuery) -> AsyncIterator[str]:
     yield ",".join(COLUMNS) + "\r\n"
-    async for entries in _pages(here, query):
+    async for entries in _pages(gateway, query):
         written = io.StringIO()
         csv.writer(written).writerows([_cell(each, name) for name in COLUMNS] for each in entries)
         yield written.getvalue()
@@ -104,9 +104,9 @@ def _cell(entry: AuditEntry, name: str) -> str:
     return f"'{text}" if text.startswith(_FORMULAS) else text  # a spreadsheet would compute it
 
 
-async def _json(here: Gateway, query: AuditQuery) -> AsyncIterator[str]:
+async def _json(gateway: Gateway, query: AuditQuery) -> AsyncIterator[str]:
     begin = "["
-    async for entries in _pages(here, query):
+    async for entries in _pages(gateway, query):
         if entries:
             yield begin + ",\n".join(json.dumps(each, ensure_ascii=False) for each in entries)
             begin = ",\n"

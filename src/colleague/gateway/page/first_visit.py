@@ -19,7 +19,7 @@ from colleague.gateway.api_error import ApiError
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.page.form import Form, FormDep
 from colleague.gateway.page.inbox_list import Question, read_question
-from colleague.gateway.page.render import page, see
+from colleague.gateway.page.render import page, redirect
 from colleague.gateway.page.visitor import Visitor, VisitorDep
 from colleague.store.approvals import approvals_of
 from colleague.store.record import columns_of, record
@@ -62,62 +62,62 @@ class Progress:
 
 
 @router.get("/welcome")
-async def show_first_visit(visitor: VisitorDep, here: GatewayDep, model: ModelName = "") -> HTMLResponse:
-    return await _welcome_page(here, visitor, model)
+async def show_first_visit(visitor: VisitorDep, gateway: GatewayDep, model: ModelName = "") -> HTMLResponse:
+    return await _welcome_page(gateway, visitor, model)
 
 
 @router.get("/welcome/step")
-async def show_step(visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:
+async def show_step(visitor: VisitorDep, gateway: GatewayDep) -> HTMLResponse:
     """The part that loads again by itself while the expert works."""
-    return page("first_visit_steps.html", visitor, **await _data(here, "", ""))
+    return page("first_visit_steps.html", visitor, **await _data(gateway, "", ""))
 
 
 @router.post("/welcome/model")
-async def choose_model(visitor: VisitorDep, form: FormDep, here: GatewayDep) -> Response:
+async def choose_model(visitor: VisitorDep, form: FormDep, gateway: GatewayDep) -> Response:
     _require_admin(visitor)
     model = form.get("model", "")
-    if model not in (REHEARSAL, *await _models(here)):
-        return await _welcome_page(here, visitor, "", "there is no such model: pick one of these")
-    return await _welcome_page(here, visitor, model)
+    if model not in (REHEARSAL, *await _models(gateway)):
+        return await _welcome_page(gateway, visitor, "", "there is no such model: pick one of these")
+    return await _welcome_page(gateway, visitor, model)
 
 
 @router.post("/welcome/install")
-async def install(visitor: VisitorDep, form: FormDep, here: GatewayDep) -> Response:
+async def install(visitor: VisitorDep, form: FormDep, gateway: GatewayDep) -> Response:
     model = form.get("model", "")
 
     def work(practice: PracticeSetup) -> None:
         practice.install(model)
 
-    return await _done(here, visitor, work, model)
+    return await _done(gateway, visitor, work, model)
 
 
 @router.post("/welcome/office")
-async def bind_office(visitor: VisitorDep, _: FormDep, here: GatewayDep) -> Response:
+async def bind_office(visitor: VisitorDep, _: FormDep, gateway: GatewayDep) -> Response:
     """Adds the office, accepts it as whoever adds a server does, and binds the expert's tools to it."""
     _require_admin(visitor)
-    practice = _practice(here)
+    practice = _practice(gateway)
     try:
         await asyncio.to_thread(practice.add_office)
-        await here.live.look()
-        entry = find_entry(here.live.settings, OFFICE)
-        await here.service.accept_server(OFFICE, entry.digest, visitor.name)
-        await here.live.look()
+        await gateway.live.look()
+        entry = find_entry(gateway.live.settings, OFFICE)
+        await gateway.service.accept_server(OFFICE, entry.digest, visitor.name)
+        await gateway.live.look()
     except ColleagueError as error:
-        return await _welcome_page(here, visitor, "", error.message)
-    return await _done(here, visitor, PracticeSetup.bind)
+        return await _welcome_page(gateway, visitor, "", error.message)
+    return await _done(gateway, visitor, PracticeSetup.bind)
 
 
 @router.post("/welcome/mail")
-async def send_mail(visitor: VisitorDep, form: FormDep, here: GatewayDep) -> Response:
+async def send_mail(visitor: VisitorDep, form: FormDep, gateway: GatewayDep) -> Response:
     """Lets a mail arrive in the office, and wakes the expert as a mailbox would."""
     _require_admin(visitor)
-    practice = _practice(here)
+    practice = _practice(gateway)
     try:
         sender, subject, body = _mail(form)
         payload = await asyncio.to_thread(receive_mail, practice.database, sender, subject, body)
-        await here.service.fire(EXPERT, TRIGGER, payload)
+        await gateway.service.fire(EXPERT, TRIGGER, payload)
     except ColleagueError as error:
-        return await _welcome_page(here, visitor, "", error.message)
+        return await _welcome_page(gateway, visitor, "", error.message)
     return _next()
 
 
@@ -129,28 +129,28 @@ def _mail(form: Form) -> tuple[str, str, str]:
 
 
 async def _done(
-    here: Gateway, visitor: Visitor, work: Callable[[PracticeSetup], None], model: str = ""
+    gateway: Gateway, visitor: Visitor, work: Callable[[PracticeSetup], None], model: str = ""
 ) -> Response:
     _require_admin(visitor)
     try:
-        await asyncio.to_thread(work, _practice(here))
+        await asyncio.to_thread(work, _practice(gateway))
     except ColleagueError as error:
-        return await _welcome_page(here, visitor, model, error.message)
+        return await _welcome_page(gateway, visitor, model, error.message)
     finally:
-        await here.registry.renew()
+        await gateway.registry.renew()
     return _next()
 
 
-async def _welcome_page(here: Gateway, visitor: Visitor, model: str, problem: str = "") -> HTMLResponse:
-    return page("first_visit.html", visitor, **await _data(here, model, problem))
+async def _welcome_page(gateway: Gateway, visitor: Visitor, model: str, problem: str = "") -> HTMLResponse:
+    return page("first_visit.html", visitor, **await _data(gateway, model, problem))
 
 
-async def _data(here: Gateway, model: str, problem: str) -> dict[str, Any]:
+async def _data(gateway: Gateway, model: str, problem: str) -> dict[str, Any]:
     mail = {"sender": SENDER, "subject": SUBJECT, "body": BODY}
-    progress = await _progress(here, model)
+    progress = await _progress(gateway, model)
     return {
         "progress": progress,
-        "models": await _models(here) if progress.step == 1 else [],
+        "models": await _models(gateway) if progress.step == 1 else [],
         "rehearsal": REHEARSAL,
         "mail": mail,
         "problem": problem,
@@ -158,11 +158,11 @@ async def _data(here: Gateway, model: str, problem: str) -> dict[str, Any]:
     }
 
 
-async def _progress(here: Gateway, model: str) -> Progress:
-    practice = _practice(here)
+async def _progress(gateway: Gateway, model: str) -> Progress:
+    practice = _practice(gateway)
     installed, bound = await asyncio.to_thread(lambda: (practice.expert is not None, practice.bound))
-    run, waiting, decided_by = await here.database.read(_first_run)
-    question = await read_question(here, waiting) if waiting else None
+    run, waiting, decided_by = await gateway.database.read(_first_run)
+    question = await read_question(gateway, waiting) if waiting else None
     return Progress(model, installed, bound, run, question, decided_by)
 
 
@@ -179,15 +179,15 @@ def _first_run(tx: Tx) -> tuple[dict[str, Any] | None, str, str]:
     return dict(brief_document(run)), waiting, decided
 
 
-async def _models(here: Gateway) -> list[str]:
+async def _models(gateway: Gateway) -> list[str]:
     """Those that could be asked now."""
-    settings, environ, folder = here.live.settings, here.environ, here.home.root
+    settings, environ, folder = gateway.live.settings, gateway.environ, gateway.home.root
     listed = await asyncio.to_thread(lambda: list_models(settings, environ, folder=folder))
     return [each.name for each in listed if not each.problem and each.key != "missing"]
 
 
-def _practice(here: Gateway) -> PracticeSetup:
-    return PracticeSetup(here.home, here.live.settings.workspace)
+def _practice(gateway: Gateway) -> PracticeSetup:
+    return PracticeSetup(gateway.home, gateway.live.settings.workspace)
 
 
 def _require_admin(visitor: Visitor) -> None:
@@ -196,4 +196,4 @@ def _require_admin(visitor: Visitor) -> None:
 
 
 def _next() -> Response:
-    return see("/welcome")
+    return redirect("/welcome")

@@ -18,7 +18,7 @@ from colleague.gateway.page.fields import changed_value
 from colleague.gateway.page.form import Form, FormDep
 from colleague.gateway.page.inbox_list import decided_lately, expert_told_of, read_inbox, read_question
 from colleague.gateway.page.news import LONGEST_PAUSE, PAUSE_SECONDS, page_news
-from colleague.gateway.page.render import HEADERS, page, see
+from colleague.gateway.page.render import HEADERS, page, redirect
 from colleague.gateway.page.sources import sources_of
 from colleague.gateway.page.visitor import Visitor, VisitorDep
 from colleague.gateway.streams import EVENT_STREAM
@@ -45,104 +45,107 @@ class DecidedOne:
 
 
 @router.get("/")
-async def show_inbox(visitor: VisitorDep, here: GatewayDep, after: After = "", stay: After = "") -> Response:
+async def show_inbox(
+    visitor: VisitorDep, gateway: GatewayDep, after: After = "", stay: After = ""
+) -> Response:
     """An empty home begins with the first visit, unless somebody wants to look around."""
-    if visitor.is_admin and not after and not stay and await asyncio.to_thread(is_empty, here.home):
-        return see("/welcome")
-    return await _inbox_page(here, visitor, after)
+    if visitor.is_admin and not after and not stay and await asyncio.to_thread(is_empty, gateway.home):
+        return redirect("/welcome")
+    return await _inbox_page(gateway, visitor, after)
 
 
 @router.get("/inbox/items")
-async def show_items(visitor: VisitorDep, here: GatewayDep, after: After = "") -> HTMLResponse:
+async def show_items(visitor: VisitorDep, gateway: GatewayDep, after: After = "") -> HTMLResponse:
     """The part that loads again by itself."""
-    return page("inbox_items.html", visitor, inbox=await read_inbox(here, after), said=[])
+    return page("inbox_items.html", visitor, inbox=await read_inbox(gateway, after), said=[])
 
 
 @router.get("/inbox/decided")
-async def show_decided(visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:
+async def show_decided(visitor: VisitorDep, gateway: GatewayDep) -> HTMLResponse:
     """What others have just decided: also told to whoever is writing."""
-    return page("inbox_decided.html", visitor, decided=await decided_lately(here, visitor.name))
+    return page("inbox_decided.html", visitor, decided=await decided_lately(gateway, visitor.name))
 
 
 @router.get("/news")
-async def news(_: VisitorDep, here: GatewayDep, pause: Pause = PAUSE_SECONDS) -> StreamingResponse:
+async def news(_: VisitorDep, gateway: GatewayDep, pause: Pause = PAUSE_SECONDS) -> StreamingResponse:
     """Until the page is closed."""
     headers = dict(HEADERS) | {"X-Accel-Buffering": "no"}
-    others = here.registry.watchers, here.expert_health.watchers
-    told = page_news(here.database, here.stopping, *others, pause=pause)
+    others = gateway.registry.watchers, gateway.expert_health.watchers
+    told = page_news(gateway.database, gateway.stopping, *others, pause=pause)
     return StreamingResponse(told, media_type=EVENT_STREAM, headers=headers)
 
 
 @router.get("/inbox/{id}")
-async def show_one(id: str, visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:  # noqa: A002
-    question = await read_question(here, id)
-    sources = await sources_of(here, question.approval)
+async def show_one(id: str, visitor: VisitorDep, gateway: GatewayDep) -> HTMLResponse:  # noqa: A002
+    question = await read_question(gateway, id)
+    sources = await sources_of(gateway, question.approval)
     return page("inbox_one.html", visitor, question=question, sources=sources, said=[])
 
 
 @router.get("/inbox/{id}/edit")
-async def show_form(id: str, visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:  # noqa: A002
+async def show_form(id: str, visitor: VisitorDep, gateway: GatewayDep) -> HTMLResponse:  # noqa: A002
     """The arguments as a form, for a card of the list."""
-    return page("question_edit.html", visitor, each=await here.service.approval(id))
+    return page("question_edit.html", visitor, each=await gateway.service.approval(id))
 
 
 @router.get("/inbox/{id}/sources")
-async def show_sources(id: str, visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:  # noqa: A002
+async def show_sources(id: str, visitor: VisitorDep, gateway: GatewayDep) -> HTMLResponse:  # noqa: A002
     """What was read before the question, for a card of the list."""
-    seen = await here.service.approval(id)
-    return page("question_sources.html", visitor, sources=await sources_of(here, seen), each=seen)
+    seen = await gateway.service.approval(id)
+    return page("question_sources.html", visitor, sources=await sources_of(gateway, seen), each=seen)
 
 
 @router.get("/inbox/{id}/raw")
-async def show_raw(id: str, visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:  # noqa: A002
-    return page("question_raw.html", visitor, each=await here.service.approval(id))
+async def show_raw(id: str, visitor: VisitorDep, gateway: GatewayDep) -> HTMLResponse:  # noqa: A002
+    return page("question_raw.html", visitor, each=await gateway.service.approval(id))
 
 
 @router.post("/inbox/{id}/check")
-async def check_field(id: str, _: VisitorDep, form: FormDep, here: GatewayDep) -> HTMLResponse:  # noqa: A002
+async def check_field(id: str, _: VisitorDep, form: FormDep, gateway: GatewayDep) -> HTMLResponse:  # noqa: A002
     """What is wrong with one field while somebody types."""
-    seen = await here.service.approval(id)
+    seen = await gateway.service.approval(id)
     return page("field_problem.html", problem=field_problem(seen, form, form.get("checked", "")))
 
 
 @router.get("/inbox/failed/{id}")
-async def show_failed(id: str, visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:  # noqa: A002
+async def show_failed(id: str, visitor: VisitorDep, gateway: GatewayDep) -> HTMLResponse:  # noqa: A002
     """The inputs of a dead letter as a form."""
-    return page("inbox_failed.html", visitor, run=await here.service.run(id))
+    return page("inbox_failed.html", visitor, run=await gateway.service.run(id))
 
 
 @router.post("/inbox/failed/{id}")
-async def settle_failed(id: str, visitor: VisitorDep, form: FormDep, here: GatewayDep) -> Response:  # noqa: A002
+async def settle_failed(id: str, visitor: VisitorDep, form: FormDep, gateway: GatewayDep) -> Response:  # noqa: A002
     """Tries a dead letter again, with other inputs where somebody changed them, or lets it be."""
-    run = await here.service.run(id)
+    run = await gateway.service.run(id)
     visitor.require_decider(run["expert"])
     try:
         if form.get("act") == "drop":
-            await here.service.drop(run["id"], visitor.name)
+            await gateway.service.drop(run["id"], visitor.name)
         else:
-            await here.service.retry(run["id"], _changed_inputs(run, form))
+            await gateway.service.retry(run["id"], _changed_inputs(run, form))
     except ColleagueError as error:
-        return await _inbox_page(here, visitor, said=[DecidedOne(run["expert"], error.sentence)])
+        return await _inbox_page(gateway, visitor, said=[DecidedOne(run["expert"], error.sentence)])
     return _back()
 
 
 @router.post("/inbox/read/{id}")
-async def mark_read(id: str, visitor: VisitorDep, _: FormDep, here: GatewayDep) -> Response:  # noqa: A002
-    visitor.require_decider(await expert_told_of(here, id))
-    await here.service.read(id, visitor.name)
+async def mark_read(id: str, visitor: VisitorDep, _: FormDep, gateway: GatewayDep) -> Response:  # noqa: A002
+    visitor.require_decider(await expert_told_of(gateway, id))
+    await gateway.service.read(id, visitor.name)
     return _back()
 
 
 @router.post("/inbox")
 async def decide_several(
-    request: Request, visitor: VisitorDep, form: FormDep, here: GatewayDep, after: After = ""
+    request: Request, visitor: VisitorDep, form: FormDep, gateway: GatewayDep, after: After = ""
 ) -> Response:
     """Decides all that were picked; each is answered by itself."""
     picked = {name.removeprefix(PICKED): form[name] for name in form if name.startswith(PICKED)}
     said = [
-        await _decide_one(here, visitor, each, {**form, "digest": digest}) for each, digest in picked.items()
+        await _decide_one(gateway, visitor, each, {**form, "digest": digest})
+        for each, digest in picked.items()
     ] or [DecidedOne("", "nothing is picked: tick the questions that you want to decide")]
-    return await _decided_page(request, here, visitor, said, after)
+    return await _decided_page(request, gateway, visitor, said, after)
 
 
 @router.post("/inbox/{id}")
@@ -151,30 +154,30 @@ async def decide(
     request: Request,
     visitor: VisitorDep,
     form: FormDep,
-    here: GatewayDep,
+    gateway: GatewayDep,
     after: After = "",
 ) -> Response:
     """Decides one question as the person who is signed in."""
-    seen = await here.service.approval(id)
+    seen = await gateway.service.approval(id)
     visitor.require_decider(seen["expert"])
-    said = await _decide_one(here, visitor, id, form)
+    said = await _decide_one(gateway, visitor, id, form)
     if not said.problem and form.get("next") == WELCOME:
-        return see(WELCOME)
+        return redirect(WELCOME)
     if not said.problem and "hx-request" not in request.headers:
         return _back(after)
     if said.problem and "hx-request" in request.headers:
         return _told_in_place(seen["id"], said.problem)
-    return await _decided_page(request, here, visitor, [said], after)
+    return await _decided_page(request, gateway, visitor, [said], after)
 
 
-async def _decide_one(here: Gateway, visitor: Visitor, id: str, form: Form) -> DecidedOne:  # noqa: A002
+async def _decide_one(gateway: Gateway, visitor: Visitor, id: str, form: Form) -> DecidedOne:  # noqa: A002
     try:
-        seen = await here.service.approval(id)
+        seen = await gateway.service.approval(id)
         if not visitor.may_decide(seen["expert"]):
             return DecidedOne(
                 seen["operation"], f"your role does not allow you to decide for {seen['expert']}"
             )
-        answer = await decide_in(here, id, decision_of(seen, form, visitor.name))
+        answer = await decide_in(gateway, id, decision_of(seen, form, visitor.name))
     except ColleagueError as error:
         return DecidedOne("", error.sentence)
     if answer.refusal is not None:
@@ -193,27 +196,27 @@ def _told_in_place(approval: str, problem: str) -> HTMLResponse:
 
 
 async def _decided_page(
-    request: Request, here: Gateway, visitor: Visitor, said: list[DecidedOne], after: str
+    request: Request, gateway: Gateway, visitor: Visitor, said: list[DecidedOne], after: str
 ) -> HTMLResponse:
     if "hx-request" in request.headers:
-        return page("inbox_items.html", visitor, inbox=await read_inbox(here, after), said=said)
-    return await _inbox_page(here, visitor, after, said)
+        return page("inbox_items.html", visitor, inbox=await read_inbox(gateway, after), said=said)
+    return await _inbox_page(gateway, visitor, after, said)
 
 
 async def _inbox_page(
-    here: Gateway, visitor: Visitor, after: str = "", said: list[DecidedOne] | None = None
+    gateway: Gateway, visitor: Visitor, after: str = "", said: list[DecidedOne] | None = None
 ) -> HTMLResponse:
     about: dict[str, Any] = {
-        "inbox": await read_inbox(here, after),
-        "decided": await decided_lately(here, visitor.name),
-        "problems": here.problems,
+        "inbox": await read_inbox(gateway, after),
+        "decided": await decided_lately(gateway, visitor.name),
+        "problems": gateway.problems,
         "said": said or [],
     }
     return page("inbox.html", visitor, **about)
 
 
 def _back(after: str = "") -> Response:
-    return see(f"/?after={after}" if after else "/")
+    return redirect(f"/?after={after}" if after else "/")
 
 
 def _changed_inputs(run: RunDocument, form: Form) -> dict[str, Any]:

@@ -76,15 +76,15 @@ class Inbox:
         return sum(self.counts.values())
 
 
-async def read_inbox(here: Gateway, after: str = "") -> Inbox:
-    workspace = here.live.settings.workspace
+async def read_inbox(gateway: Gateway, after: str = "") -> Inbox:
+    workspace = gateway.live.settings.workspace
 
     def work(tx: Tx) -> Inbox:
         start = full_id(tx, approvals, "approval", after) if after else None
         found = waiting_page(tx, limit=SHOWN, after=start)
-        told = [] if after else _unread_deliveries(tx, here)
+        told = [] if after else _unread_deliveries(tx, gateway)
         return Inbox(
-            [question_of(tx, here.home, workspace, each) for each in found.items],
+            [question_of(tx, gateway.home, workspace, each) for each in found.items],
             found.next_after,
             after,
             _counts(tx),
@@ -93,39 +93,39 @@ async def read_inbox(here: Gateway, after: str = "") -> Inbox:
             [each for each in told if each.message["kind"] != ESCALATION],
         )
 
-    return await here.database.read(work)
+    return await gateway.database.read(work)
 
 
-async def read_question(here: Gateway, ending: str) -> Question:
+async def read_question(gateway: Gateway, ending: str) -> Question:
     """Raises NotFound."""
-    workspace = here.live.settings.workspace
+    workspace = gateway.live.settings.workspace
 
     def work(tx: Tx) -> Question:
         found = get_approval(tx, full_id(tx, approvals, "approval", ending))
-        return question_of(tx, here.home, workspace, found)
+        return question_of(tx, gateway.home, workspace, found)
 
-    return await here.database.read(work)
+    return await gateway.database.read(work)
 
 
-async def decided_lately(here: Gateway, by_others_than: str) -> list[ApprovalDocument]:
+async def decided_lately(gateway: Gateway, by_others_than: str) -> list[ApprovalDocument]:
     """What somebody else has just decided, the newest first."""
 
     def work(tx: Tx) -> list[ApprovalDocument]:
         lately = decided_since(tx, tx.now - LATELY_MS, limit=4 * MOST_LATELY)
         others = [each for each in lately if each.decided_by != by_others_than][:MOST_LATELY]
-        return [approval_report(tx, here.home, each) for each in others]
+        return [approval_report(tx, gateway.home, each) for each in others]
 
-    return await here.database.read(work)
+    return await gateway.database.read(work)
 
 
-async def expert_told_of(here: Gateway, ending: str) -> str:
+async def expert_told_of(gateway: Gateway, ending: str) -> str:
     """Whose message it is. Raises NotFound."""
 
     def work(tx: Tx) -> str:
         message = get_delivery(tx, full_id(tx, outbox, "delivery", ending))
         return get_run(tx, message.run_id).expert
 
-    return await here.database.read(work)
+    return await gateway.database.read(work)
 
 
 def question_of(tx: Tx, home: Home, workspace: Path, approval: Approval) -> Question:
@@ -148,9 +148,9 @@ def _counts(tx: Tx) -> dict[str, int]:
     return found | {"failed": count_dead_letters(tx), "unread": count_unread(tx)}
 
 
-def _unread_deliveries(tx: Tx, here: Gateway) -> list[UnreadDelivery]:
+def _unread_deliveries(tx: Tx, gateway: Gateway) -> list[UnreadDelivery]:
     page = deliveries_page(tx, unread=True, limit=SHOWN, after=None)
     return [
-        UnreadDelivery(outbox_report(tx, here.home, each), get_run(tx, each.run_id).expert)
+        UnreadDelivery(outbox_report(tx, gateway.home, each), get_run(tx, each.run_id).expert)
         for each in page.items
     ]

@@ -35,8 +35,8 @@ Seconds = Annotated[int | None, Query(ge=0, le=10**9)]
 
 
 @router.get("/overview")
-async def show_overview(visitor: VisitorDep, here: GatewayDep, days: Days = 7) -> HTMLResponse:
-    found = await here.service.overview(days)
+async def show_overview(visitor: VisitorDep, gateway: GatewayDep, days: Days = 7) -> HTMLResponse:
+    found = await gateway.service.overview(days)
     more: dict[str, Any] = {"days": days, "spans": SPANS, "figures": _figures(found), "charts": charts(found)}
     return page("overview.html", visitor, **more)
 
@@ -44,12 +44,12 @@ async def show_overview(visitor: VisitorDep, here: GatewayDep, days: Days = 7) -
 @router.get("/overview/decisions")
 async def show_decisions(
     visitor: VisitorDep,
-    here: GatewayDep,
+    gateway: GatewayDep,
     days: Days = 7,
     from_seconds: Seconds = None,
     to_seconds: Seconds = None,
 ) -> HTMLResponse:
-    rows = await here.service.decisions(days, from_seconds or 0, to_seconds)
+    rows = await gateway.service.decisions(days, from_seconds or 0, to_seconds)
     which = wait_label(from_seconds or 0, to_seconds) if from_seconds or to_seconds else ""
     return page("decisions.html", visitor, rows=rows, days=days, which=which)
 

@@ -35,7 +35,7 @@ HEADERS: Mapping[str, str] = {
 }
 
 
-def see(path: str) -> RedirectResponse:
+def redirect(path: str) -> RedirectResponse:
     """After a form: where what it changed can be seen."""
     return RedirectResponse(path, 303, headers=dict(HEADERS))
 

@@ -12,7 +12,7 @@ from colleague.errors import UsageError
 from colleague.experts.runs.redacted_report import approval_report
 from colleague.gateway.gateway import Gateway, GatewayDep
 from colleague.gateway.page.form import Form, FormDep
-from colleague.gateway.page.render import page, see
+from colleague.gateway.page.render import page, redirect
 from colleague.gateway.page.run_comparison import compared_calls, compared_facts, compared_steps
 from colleague.gateway.page.timeline import RunFamily, timeline_page
 from colleague.gateway.page.visitor import VisitorDep
@@ -39,7 +39,7 @@ EntryNumber = Annotated[int | None, Query(ge=1, le=2**31 - 1)]
 @router.get("/runs")
 async def list_runs(
     visitor: VisitorDep,
-    here: GatewayDep,
+    gateway: GatewayDep,
     status: Short = "",
     expert: Short = "",
     since: Short = "",
@@ -58,7 +58,7 @@ async def list_runs(
         return wanted.page(tx, limit=ON_A_PAGE, after=start)
 
     try:
-        found = await here.database.read(work)
+        found = await gateway.database.read(work)
     except UsageError as wrong:
         found, problem = Page([]), wrong.sentence
     chosen = {"q": q, "status": status, "expert": expert, "since": since, "until": until, "error": error}
@@ -77,14 +77,14 @@ async def list_runs(
 @router.get("/runs/-/compare")
 async def compare(
     visitor: VisitorDep,
-    here: GatewayDep,
+    gateway: GatewayDep,
     run: Annotated[list[str] | None, Query(max_length=10)] = None,
 ) -> HTMLResponse:
     """Two runs side by side; of more the first two."""
     chosen = [each for each in run or [] if each.strip()]
     if len(chosen) < 2:
         raise UsageError("choose two runs to compare", hint="mark them in the list")
-    one, other = [await here.service.run(each.strip()) for each in chosen[:2]]
+    one, other = [await gateway.service.run(each.strip()) for each in chosen[:2]]
     data: dict[str, Any] = {
         "facts": compared_facts(one, other),
         "steps": compared_steps(one, other),
@@ -97,43 +97,43 @@ async def compare(
 async def show_run(
     id: str,  # noqa: A002
     visitor: VisitorDep,
-    here: GatewayDep,
+    gateway: GatewayDep,
     session: Short = "",
     to: EntryNumber = None,
 ) -> HTMLResponse:
     """`session` is one of the sessions within it, `to` the last entry of its timeline that is shown."""
-    return page("run.html", visitor, **await _timeline_data(id, here, session, to))
+    return page("run.html", visitor, **await _timeline_data(id, gateway, session, to))
 
 
 @router.get("/runs/{id}/body")
 async def show_body(
     id: str,  # noqa: A002
     visitor: VisitorDep,
-    here: GatewayDep,
+    gateway: GatewayDep,
     session: Short = "",
     to: EntryNumber = None,
 ) -> HTMLResponse:
     """The part that loads again by itself."""
-    return page("run_body.html", visitor, **await _timeline_data(id, here, session, to))
+    return page("run_body.html", visitor, **await _timeline_data(id, gateway, session, to))
 
 
 @router.post("/runs/{id}")
-async def act(id: str, visitor: VisitorDep, form: FormDep, here: GatewayDep) -> Response:  # noqa: A002
-    run = await here.service.run(id)
+async def act(id: str, visitor: VisitorDep, form: FormDep, gateway: GatewayDep) -> Response:  # noqa: A002
+    run = await gateway.service.run(id)
     visitor.require_decider(run["expert"])
     if form.get("act") == "cancel":
-        await here.service.cancel(
+        await gateway.service.cancel(
             run["id"], f"{visitor.name}: {form.get('note', '').strip() or 'from the page'}"
         )
-        here.watchers.tell(run["id"], "run_status")
+        gateway.watchers.tell(run["id"], "run_status")
     elif form.get("act") == "retry":
-        await here.service.retry(run["id"])
+        await gateway.service.retry(run["id"])
     elif form.get("act") == "resume":
-        await here.service.resume_run(run["id"])
+        await gateway.service.resume_run(run["id"])
     elif form.get("act") == "fork":
-        made = await here.service.fork(ForkRequest(run["id"], _step_number(form)))
-        return see(f"/runs/{made.run_id}")
-    return see(f"/runs/{run['id']}")
+        made = await gateway.service.fork(ForkRequest(run["id"], _step_number(form)))
+        return redirect(f"/runs/{made.run_id}")
+    return redirect(f"/runs/{run['id']}")
 
 
 def _step_number(form: Form) -> int:
@@ -144,18 +144,18 @@ def _step_number(form: Form) -> int:
         raise UsageError("a fork begins at a step, which is a number", hint="choose a step") from None
 
 
-async def _timeline_data(ending: str, here: Gateway, session: str, to: int | None) -> dict[str, Any]:
-    family = await run_family(here, ending)
+async def _timeline_data(ending: str, gateway: Gateway, session: str, to: int | None) -> dict[str, Any]:
+    family = await run_family(gateway, ending)
     chosen = {**({"session": session} if session else {}), **({"to": to} if to is not None else {})}
     shown = timeline_page(family, session, to)
     return {"run": family.run, "timeline": shown, "chosen": urlencode(chosen)}
 
 
-async def run_family(here: Gateway, ending: str, depth: int = DEEPEST) -> RunFamily:
+async def run_family(gateway: Gateway, ending: str, depth: int = DEEPEST) -> RunFamily:
     """A run, its questions, and the first of the runs that it handed work to."""
-    run = await here.service.run(ending)
-    asked = await here.database.read(
-        lambda tx: [approval_report(tx, here.home, get_approval(tx, each)) for each in run["approvals"]]
+    run = await gateway.service.run(ending)
+    asked = await gateway.database.read(
+        lambda tx: [approval_report(tx, gateway.home, get_approval(tx, each)) for each in run["approvals"]]
     )
     below = run["child_runs"][:MOST_CHILDREN] if depth else []
-    return RunFamily(run, asked, [await run_family(here, each, depth - 1) for each in below])
+    return RunFamily(run, asked, [await run_family(gateway, each, depth - 1) for each in below])

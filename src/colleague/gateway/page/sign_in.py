@@ -33,40 +33,40 @@ NextPath = Annotated[str, Query(alias="next", max_length=2_000)]
 
 
 @router.get("/login")
-async def show_login(request: Request, here: GatewayDep, after: NextPath = "/") -> Response:
-    if await find_visitor(request, here) is not None:
+async def show_login(request: Request, gateway: GatewayDep, after: NextPath = "/") -> Response:
+    if await find_visitor(request, gateway) is not None:
         return RedirectResponse(_own_path(after), 303)
     return page("login.html", after=_own_path(after), problem="")
 
 
 @router.post("/login")
-async def log_in(request: Request, here: GatewayDep) -> Response:
+async def log_in(request: Request, gateway: GatewayDep) -> Response:
     form = await read_form(request)
     after = _own_path(form.get("next", "/"))
-    if not here.live.keys.is_gateways(form.get("token", "")):
-        count_failure(request, here)
+    if not gateway.live.keys.is_gateways(form.get("token", "")):
+        count_failure(request, gateway)
         return page("login.html", status=401, after=after, problem="This is not the token of the gateway.")
-    return await _signed_in(request, here, OPERATOR, after)
+    return await _signed_in(request, gateway, OPERATOR, after)
 
 
 @router.get("/login/{secret}")
-async def show_link(secret: str, here: GatewayDep) -> HTMLResponse:
+async def show_link(secret: str, gateway: GatewayDep) -> HTMLResponse:
     """Nothing happens by looking: programs that check mail follow links."""
-    person = await here.database.read(lambda tx: link_person(tx, secret))
+    person = await gateway.database.read(lambda tx: link_person(tx, secret))
     return page("login_link.html", status=200 if person else 410, person=person)
 
 
 @router.post("/login/{secret}")
-async def follow_link(secret: str, request: Request, here: GatewayDep) -> Response:
-    person = await here.database.write(lambda tx: use_link(tx, secret))
+async def follow_link(secret: str, request: Request, gateway: GatewayDep) -> Response:
+    person = await gateway.database.write(lambda tx: use_link(tx, secret))
     if person is None:
-        count_failure(request, here)
+        count_failure(request, gateway)
         return page("login_link.html", status=410, person=None)
-    return await _signed_in(request, here, person, "/")
+    return await _signed_in(request, gateway, person, "/")
 
 
 @router.post("/logout")
-async def log_out(request: Request, visitor: VisitorDep, form: FormDep, here: GatewayDep) -> Response:
+async def log_out(request: Request, visitor: VisitorDep, form: FormDep, gateway: GatewayDep) -> Response:
     secret, origin = request.cookies.get(COOKIE, ""), request_origin()
 
     def work(tx: Tx) -> None:
@@ -76,13 +76,13 @@ async def log_out(request: Request, visitor: VisitorDep, form: FormDep, here: Ga
             note_change(tx, origin, change)
         sign_out(tx, secret)
 
-    await here.database.write(work)
+    await gateway.database.write(work)
     answer = RedirectResponse("/login", 303, headers=dict(HEADERS))
     answer.delete_cookie(COOKIE, path="/")
     return answer
 
 
-async def _signed_in(request: Request, here: Gateway, person: str, after: str) -> Response:
+async def _signed_in(request: Request, gateway: Gateway, person: str, after: str) -> Response:
     agent = request.headers.get("user-agent", "")
     set_visitor(person, "page")
     origin = request_origin()
@@ -91,7 +91,7 @@ async def _signed_in(request: Request, here: Gateway, person: str, after: str) -
         note_change(tx, origin, Change("person.sign-in", person, detail={"browser": agent}))
         return sign_in(tx, person, agent)
 
-    secret = await here.database.write(work)
+    secret = await gateway.database.write(work)
     answer = RedirectResponse(after, 303, headers=dict(HEADERS))
     answer.set_cookie(
         COOKIE,
@@ -100,15 +100,15 @@ async def _signed_in(request: Request, here: Gateway, person: str, after: str) -
         path="/",
         httponly=True,
         samesite="lax",
-        secure=not here.live.listening.loopback,
+        secure=not gateway.live.listening.loopback,
     )
     return answer
 
 
-def count_failure(request: Request, here: Gateway) -> None:
+def count_failure(request: Request, gateway: Gateway) -> None:
     """Raises ApiError when there were too many."""
-    client = client_address(request.scope, here.live.settings.gateway.trusted_proxies)
-    slow_down(here.throttle, (network_of(client), "page"))
+    client = client_address(request.scope, gateway.live.settings.gateway.trusted_proxies)
+    slow_down(gateway.throttle, (network_of(client), "page"))
 
 
 def _own_path(path: str) -> str:

@@ -26,9 +26,9 @@ class ReadSource:
     cut: bool
 
 
-async def sources_of(here: Gateway, approval: ApprovalDocument) -> list[ReadSource]:
+async def sources_of(gateway: Gateway, approval: ApprovalDocument) -> list[ReadSource]:
     """The last results before the question, in their order."""
-    run = await here.service.run(approval["run_id"])
+    run = await gateway.service.run(approval["run_id"])
     asked = approval["requested_at"] or ""
     read = [each for each in run["calls"] if _is_source(each) and (each["ended_at"] or "") <= asked]
     return [_source(each) for each in read[-MOST:]]

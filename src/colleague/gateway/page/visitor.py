@@ -70,26 +70,26 @@ class Visitor:
             raise ApiError(403, "not-allowed", f"your role does not allow you to {what}")
 
 
-async def visitor_of(request: Request, here: GatewayDep) -> Visitor:
+async def visitor_of(request: Request, gateway: GatewayDep) -> Visitor:
     """Raises SignInFirst."""
-    found = await find_visitor(request, here)
+    found = await find_visitor(request, gateway)
     if found is None:
         raise SignInFirst
     set_visitor(found.name, "page")
     return found
 
 
-async def find_visitor(request: Request, here: Gateway) -> Visitor | None:
-    if not here.live.keys.gateway:
+async def find_visitor(request: Request, gateway: Gateway) -> Visitor | None:
+    if not gateway.live.keys.gateway:
         return Visitor(OPERATOR, "admin", _OPEN_FORM_KEY, signed_in=False)
     secret = request.cookies.get(COOKIE, "")
     if not secret:
         return None
-    browser, person = await here.database.read(lambda tx: _known(tx, secret))
+    browser, person = await gateway.database.read(lambda tx: _known(tx, secret))
     if browser is None or (person is None and browser.person != OPERATOR):
         return None
-    if here.clock.now() - browser.seen_at > SEEN_EVERY_MS:
-        await here.database.write(lambda tx: note_seen(tx, browser))
+    if gateway.clock.now() - browser.seen_at > SEEN_EVERY_MS:
+        await gateway.database.write(lambda tx: note_seen(tx, browser))
     if person is None:
         return Visitor(OPERATOR, "admin", browser.form_key)
     return Visitor(person.name, person.role, browser.form_key, person.only)

@@ -21,7 +21,7 @@ from colleague.gateway.page.chat.tree import session_path
 from colleague.gateway.page.chat.uploads import SentForm, SentFormDep, attached_content
 from colleague.gateway.page.decision_form import decision_of
 from colleague.gateway.page.form import FormDep
-from colleague.gateway.page.render import decided, page, see
+from colleague.gateway.page.render import decided, page, redirect
 from colleague.gateway.page.visitor import Visitor, VisitorDep
 from colleague.home import Home
 from colleague.main_names import MAIN_AGENT
@@ -37,16 +37,16 @@ TALK = "talk to agents"
 
 
 @router.post("/chat/new")
-async def make_session(visitor: VisitorDep, form: FormDep, here: GatewayDep) -> Response:
+async def make_session(visitor: VisitorDep, form: FormDep, gateway: GatewayDep) -> Response:
     """A conversation of its own with an agent, or the one with an expert."""
     visitor.require_admin(TALK)
     whom, label = form.get("with", MAIN_AGENT), form.get("label", "").strip()
     try:
-        key = _new_key(here.home, whom)
-        await here.service.change_session(key, {"label": label} if label else {})
+        key = _new_key(gateway.home, whom)
+        await gateway.service.change_session(key, {"label": label} if label else {})
     except ColleagueError as error:
-        return await sessions_page(here, visitor, error.sentence)
-    return see(session_path(key))
+        return await sessions_page(gateway, visitor, error.sentence)
+    return redirect(session_path(key))
 
 
 def _new_key(home: Home, whom: str) -> str:
@@ -59,22 +59,22 @@ def _new_key(home: Home, whom: str) -> str:
 
 @router.post("/chat/session/{key}/messages")
 async def say(
-    key: str, request: Request, visitor: VisitorDep, sent: SentFormDep, here: GatewayDep
+    key: str, request: Request, visitor: VisitorDep, sent: SentFormDep, gateway: GatewayDep
 ) -> Response:
     """A message with its files, or a command. What is wrong is said, and what was typed is still there."""
     visitor.require_admin(TALK)
     try:
-        notice, told = await _carry_out(here, visitor, key, sent)
+        notice, told = await _carry_out(gateway, visitor, key, sent)
     except ColleagueError as error:
-        return await _answer(request, here, visitor, key, Notice((error.sentence,), True), draft=sent.text)
+        return await _answer(request, gateway, visitor, key, Notice((error.sentence,), True), draft=sent.text)
     if "hx-request" not in request.headers and not notice.lines:
-        return see(notice.goes_to or session_path(key))
+        return redirect(notice.goes_to or session_path(key))
     if "hx-request" not in request.headers and told in WHAT_BECAME and not notice.problem:
-        return see(f"{session_path(key)}?told={told}")
-    return await _answer(request, here, visitor, key, notice, sent=True)
+        return redirect(f"{session_path(key)}?told={told}")
+    return await _answer(request, gateway, visitor, key, notice, sent=True)
 
 
-async def _carry_out(here: Gateway, visitor: Visitor, key: str, sent: SentForm) -> tuple[Notice, str]:
+async def _carry_out(gateway: Gateway, visitor: Visitor, key: str, sent: SentForm) -> tuple[Notice, str]:
     """What the person is told, and what became of the message, if there was one. Raises ColleagueError."""
     words = sent.text.replace("\r\n", "\n").strip()
     meant = parse_line(words) if words else PlainMessage(_names(sent))
@@ -83,7 +83,7 @@ async def _carry_out(here: Gateway, visitor: Visitor, key: str, sent: SentForm) 
     elif sent.files:
         raise UsageError("a command takes no files", hint="nothing was sent; send them with a message")
     else:
-        done = await PageCommands(here, visitor, key).run(meant)
+        done = await PageCommands(gateway, visitor, key).run(meant)
         if not done.message:
             return done.notice, ""
     attached = await attached_content(sent.files)
@@ -93,7 +93,7 @@ async def _carry_out(here: Gateway, visitor: Visitor, key: str, sent: SentForm) 
         attachments=attached.pictures,
         dedupe_key=f"page:{sent.once}" if sent.once else None,
     )
-    became = await replace(here.service, source="page").send(key, message)
+    became = await replace(gateway.service, source="page").send(key, message)
     told = _became(became)
     return replace(told, lines=(*done.notice.lines, *told.lines), goes_to=done.notice.goes_to), became.queued
 
@@ -113,20 +113,20 @@ def _became(sent: SentMessage) -> Notice:
 
 
 @router.post("/chat/session/{key}/stop")
-async def stop(key: str, request: Request, visitor: VisitorDep, _: FormDep, here: GatewayDep) -> Response:
+async def stop(key: str, request: Request, visitor: VisitorDep, _: FormDep, gateway: GatewayDep) -> Response:
     visitor.require_admin(TALK)
-    stopped = await here.service.stop_session(key, visitor.name)
+    stopped = await gateway.service.stop_session(key, visitor.name)
     if "hx-request" not in request.headers:
-        return see(session_path(key))
-    return await _answer(request, here, visitor, key, Notice((stopped_text(stopped),), passing=True))
+        return redirect(session_path(key))
+    return await _answer(request, gateway, visitor, key, Notice((stopped_text(stopped),), passing=True))
 
 
 @router.post("/chat/session/{key}/reset")
-async def reset(key: str, visitor: VisitorDep, _: FormDep, here: GatewayDep) -> Response:
+async def reset(key: str, visitor: VisitorDep, _: FormDep, gateway: GatewayDep) -> Response:
     """What was said before stays as an archive."""
     visitor.require_admin(TALK)
-    await here.service.reset_session(key, visitor.name)
-    return see(session_path(key))
+    await gateway.service.reset_session(key, visitor.name)
+    return redirect(session_path(key))
 
 
 @router.post("/chat/session/{key}/questions/{id}")
@@ -136,27 +136,27 @@ async def decide(
     request: Request,
     visitor: VisitorDep,
     form: FormDep,
-    here: GatewayDep,
+    gateway: GatewayDep,
 ) -> Response:
     """Decides one question as the person who is signed in, by the rules of the inbox."""
-    seen = await here.service.approval(id)
+    seen = await gateway.service.approval(id)
     visitor.require_decider(seen["expert"])
     try:
-        said = await decide_in(here, id, decision_of(seen, form, visitor.name))
+        said = await decide_in(gateway, id, decision_of(seen, form, visitor.name))
         problem = said.refusal.message if said.refusal is not None else ""
     except UsageError as error:
         problem = error.sentence
     if problem:
-        return await _answer(request, here, visitor, key, Notice((problem,), True))
+        return await _answer(request, gateway, visitor, key, Notice((problem,), True))
     if "hx-request" not in request.headers:
-        return see(session_path(key))
+        return redirect(session_path(key))
     notice = Notice((f"{seen['operation']}: {decided(form['decision'])} by {visitor.name}.",), passing=True)
-    return await _answer(request, here, visitor, key, notice)
+    return await _answer(request, gateway, visitor, key, notice)
 
 
 async def _answer(
     request: Request,
-    here: Gateway,
+    gateway: Gateway,
     visitor: Visitor,
     key: str,
     notice: Notice,
@@ -167,8 +167,8 @@ async def _answer(
     """A part for a page that is open; the whole page where there is no script. `sent`: what was typed can
     go."""
     if "hx-request" not in request.headers:
-        found = await read_conversation(here, key, visitor)
-        return conversation_page(visitor, found, notice, draft=draft, agent=await agent_of(here, found))
+        found = await read_conversation(gateway, key, visitor)
+        return conversation_page(visitor, found, notice, draft=draft, agent=await agent_of(gateway, found))
     headers = {"HX-Redirect": notice.goes_to} if notice.goes_to else {}
     if sent:
         headers["HX-Trigger"] = json.dumps({"chat-sent": {"once": new_id()}})

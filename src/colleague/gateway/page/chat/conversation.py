@@ -143,18 +143,18 @@ def _decisions(tx: Tx, items: Sequence[ItemDocument]) -> dict[str, str]:
     }
 
 
-def reader_of(here: Gateway, session: str) -> ConversationReader:
-    settings = here.live.settings
-    return ConversationReader(here.home, settings.workspace, session, settings.messages.queue.mode)
+def reader_of(gateway: Gateway, session: str) -> ConversationReader:
+    settings = gateway.live.settings
+    return ConversationReader(gateway.home, settings.workspace, session, settings.messages.queue.mode)
 
 
 async def read_conversation(
-    here: Gateway, session: str, visitor: Visitor, *, before: int | None = None, archive: str | None = None
+    gateway: Gateway, session: str, visitor: Visitor, *, before: int | None = None, archive: str | None = None
 ) -> ShownConversation:
     """What whoever talks here has seen counts as read; nobody else changes anything by looking."""
-    await here.service.session(session)  # the main session is made when there is none
-    reader = reader_of(here, session)
-    found = await here.database.read(lambda tx: reader.read(tx, before=before, archive=archive))
+    await gateway.service.session(session)  # the main session is made when there is none
+    reader = reader_of(gateway, session)
+    found = await gateway.database.read(lambda tx: reader.read(tx, before=before, archive=archive))
     if found.unread and visitor.is_admin:
-        await here.database.write(lambda tx: mark_read(tx, list(found.unread), visitor.name))
+        await gateway.database.write(lambda tx: mark_read(tx, list(found.unread), visitor.name))
     return found

@@ -44,28 +44,28 @@ FRAME = dict(HEADERS) | {
 
 
 @router.get("/chat")
-async def show_main(visitor: VisitorDep, here: GatewayDep, told: QueryText = "") -> HTMLResponse:
-    found = await read_conversation(here, MAIN_SESSION, visitor)
-    return conversation_page(visitor, found, _notice(told), agent=await agent_of(here, found))
+async def show_main(visitor: VisitorDep, gateway: GatewayDep, told: QueryText = "") -> HTMLResponse:
+    found = await read_conversation(gateway, MAIN_SESSION, visitor)
+    return conversation_page(visitor, found, _notice(told), agent=await agent_of(gateway, found))
 
 
 @router.get("/chat/sessions")
-async def list_sessions(visitor: VisitorDep, here: GatewayDep) -> HTMLResponse:
-    return await sessions_page(here, visitor)
+async def list_sessions(visitor: VisitorDep, gateway: GatewayDep) -> HTMLResponse:
+    return await sessions_page(gateway, visitor)
 
 
-async def sessions_page(here: Gateway, visitor: Visitor, problem: str = "") -> HTMLResponse:
+async def sessions_page(gateway: Gateway, visitor: Visitor, problem: str = "") -> HTMLResponse:
     """The list alone, with the form for a new one."""
-    tree = await here.database.read(session_tree)
-    agents = dict.fromkeys([MAIN_AGENT, *(each.id for each in here.live.settings.agents.all)])
-    experts = [each.name for each in usable_experts(here.home)] if visitor.is_admin else []
+    tree = await gateway.database.read(session_tree)
+    agents = dict.fromkeys([MAIN_AGENT, *(each.id for each in gateway.live.settings.agents.all)])
+    experts = [each.name for each in usable_experts(gateway.home)] if visitor.is_admin else []
     more: dict[str, Any] = {"agents": list(agents), "experts": experts, "problem": problem, "current": ""}
     return page("chat_sessions.html", visitor, tree=tree, **more)
 
 
 @router.get("/chat/search")
-async def search(visitor: VisitorDep, here: GatewayDep, q: QueryText = "") -> HTMLResponse:
-    hits = await here.service.search(q, limit=MOST_HITS) if q.strip() else []
+async def search(visitor: VisitorDep, gateway: GatewayDep, q: QueryText = "") -> HTMLResponse:
+    hits = await gateway.service.search(q, limit=MOST_HITS) if q.strip() else []
     found = [
         {
             **hit,
@@ -74,7 +74,7 @@ async def search(visitor: VisitorDep, here: GatewayDep, q: QueryText = "") -> HT
         }
         for hit in hits
     ]
-    tree = await here.database.read(session_tree)
+    tree = await gateway.database.read(session_tree)
     return page("chat_search.html", visitor, hits=found, query=q, tree=tree, current="", most=MOST_HITS)
 
 
@@ -88,21 +88,21 @@ def _place(key: str, archive: str | None, position: int) -> str:
 async def show_session(
     key: str,
     visitor: VisitorDep,
-    here: GatewayDep,
+    gateway: GatewayDep,
     before: Position = None,
     archive: Annotated[str | None, Query(max_length=100)] = None,
     told: QueryText = "",
 ) -> HTMLResponse:
-    found = await read_conversation(here, key, visitor, before=before, archive=archive)
-    agent = await agent_of(here, found)
+    found = await read_conversation(gateway, key, visitor, before=before, archive=archive)
+    agent = await agent_of(gateway, found)
     return conversation_page(visitor, found, _notice(told), earlier=before is not None, agent=agent)
 
 
-async def agent_of(here: Gateway, found: ShownConversation) -> AgentDocument | None:
+async def agent_of(gateway: Gateway, found: ShownConversation) -> AgentDocument | None:
     """Who is talked to; None for an expert, and for an agent that is gone."""
     key = SessionKey.parse(found.session["key"])
-    known = key.agent_id in agent_ids(here.live.settings)
-    return await agent_document(here, key.agent_id) if known and not key.is_of_expert else None
+    known = key.agent_id in agent_ids(gateway.live.settings)
+    return await agent_document(gateway, key.agent_id) if known and not key.is_of_expert else None
 
 
 def conversation_page(
@@ -141,40 +141,40 @@ def _notice(told: str) -> Notice | None:
 async def events(
     key: str,
     visitor: VisitorDep,
-    here: GatewayDep,
+    gateway: GatewayDep,
     after: Annotated[int, Query(ge=0, le=2**53)] = 0,
     transcript: Annotated[str, Query(max_length=100)] = "",
     last_event_id: Annotated[str | None, Header(alias="Last-Event-ID", max_length=15)] = None,
 ) -> StreamingResponse:
     """What happens in the conversation, as parts of the page, until it is closed."""
     seen = int(last_event_id) if last_event_id and last_event_id.isdecimal() else after
-    session = await here.service.session(key)
+    session = await gateway.service.session(key)
     place = StreamPlace(session["key"], seen, transcript or session["session_id"])
     headers = dict(HEADERS) | {"X-Accel-Buffering": "no"}
-    return StreamingResponse(chat_stream(here, visitor, place), media_type=EVENT_STREAM, headers=headers)
+    return StreamingResponse(chat_stream(gateway, visitor, place), media_type=EVENT_STREAM, headers=headers)
 
 
 @router.get("/chat/canvas/{id}")
 async def show_canvas(
     id: str,  # noqa: A002
     _: VisitorDep,
-    here: GatewayDep,
+    gateway: GatewayDep,
     version: Annotated[int | None, Query(ge=1, le=2**31 - 1)] = None,
 ) -> HTMLResponse:
     """What an agent shows, for a frame of its own."""
-    shown = await here.database.read(lambda tx: canvas_document(tx, id, version))
+    shown = await gateway.database.read(lambda tx: canvas_document(tx, id, version))
     return HTMLResponse(canvas_page(shown["title"], shown["kind"], shown["content"]), headers=FRAME)
 
 
 @router.get("/chat/media/{sha256}")
 async def show_media(
-    _: VisitorDep, here: GatewayDep, sha256: Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
+    _: VisitorDep, gateway: GatewayDep, sha256: Annotated[str, Path(pattern="^[0-9a-f]{64}$")]
 ) -> Response:
     """A picture or sound of a message."""
-    return await media(here, sha256)
+    return await media(gateway, sha256)
 
 
 @router.get("/chat/avatar/{agent}")
-async def show_avatar(_: VisitorDep, here: GatewayDep, agent: str) -> Response:
+async def show_avatar(_: VisitorDep, gateway: GatewayDep, agent: str) -> Response:
     """The picture of an agent."""
-    return await avatar(agent, here)
+    return await avatar(agent, gateway)

@@ -39,12 +39,14 @@ class CommandAnswer:
 class PageCommands:
     """For one session. Raises ColleagueError with a sentence."""
 
-    here: Gateway
+    gateway: Gateway
     visitor: Visitor
     key: str
 
     async def run(self, command: Command) -> CommandAnswer:
-        commands = SlashCommands(self.here.service, self.here.home, self.key, self.visitor.name, self._decide)
+        commands = SlashCommands(
+            self.gateway.service, self.gateway.home, self.key, self.visitor.name, self._decide
+        )
         reply = await commands.run(command)
         if reply is not None:
             return CommandAnswer(await self._notice(reply), reply.message)
@@ -54,7 +56,7 @@ class PageCommands:
 
     async def _notice(self, reply: SlashReply) -> Notice:
         if reply.session:
-            await self.here.service.change_session(reply.session, {})
+            await self.gateway.service.change_session(reply.session, {})
         if reply.begun or reply.session:
             return Notice(goes_to=session_path(reply.session or self.key))
         if reply.decided is not None and reply.decided.approval is not None:
@@ -66,20 +68,20 @@ class PageCommands:
     async def _lines(self, command: Command) -> list[str]:
         match command:
             case ListExperts():
-                return [each.name for each in usable_experts(self.here.home)] or ["There are no experts."]
+                return [each.name for each in usable_experts(self.gateway.home)] or ["There are no experts."]
             case Help(name):
                 return help_text(name).splitlines()
             case ShowContext():
-                return shown_context(await self.here.service.session(self.key))
+                return shown_context(await self.gateway.service.session(self.key))
             case ShowStatus():
-                session = await self.here.service.session(self.key)
+                session = await self.gateway.service.session(self.key)
                 chosen, used = set_lines(session)[1:], usage_lines(session, _moment)
                 return [f"{session['key']}: {status_text(session)}", *chosen, *used]
         return ["Close the page to leave; the conversation stays."] if isinstance(command, LeaveChat) else []
 
     async def _decide(self, request: DecisionRequest) -> DecisionAnswer:
         """By the rules of the inbox."""
-        seen = await self.here.service.approval(request.approval)
+        seen = await self.gateway.service.approval(request.approval)
         self.visitor.require_decider(seen["expert"])
         asked = DecisionAsked.model_validate(
             {
@@ -89,7 +91,7 @@ class PageCommands:
                 "note": request.note,
             }
         )
-        return await decide_in(self.here, seen["id"], asked)
+        return await decide_in(self.gateway, seen["id"], asked)
 
 
 def _moment(at: str | None) -> str:

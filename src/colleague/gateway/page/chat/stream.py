@@ -52,7 +52,7 @@ class StreamPlace:
 class ChatParts:
     """What one open page was sent, so that only what is new is sent."""
 
-    here: Gateway
+    gateway: Gateway
     visitor: Visitor
     place: StreamPlace
     live: LiveTurn = field(default_factory=LiveTurn)
@@ -69,14 +69,14 @@ class ChatParts:
         self._news = self._news or event.kind in NEWS
         if event.kind != "message":
             return []
-        reader, document = reader_of(self.here, self.place.key), cast("ItemDocument", event.data)
-        item = await self.here.database.read(lambda tx: reader.arrived(tx, document))
+        reader, document = reader_of(self.gateway, self.place.key), cast("ItemDocument", event.data)
+        item = await self.gateway.database.read(lambda tx: reader.arrived(tx, document))
         return list(self._item(item, event.position))
 
     async def due(self, fresh: asyncio.Event) -> AsyncIterator[str]:
         """What it is time for."""
         now = time.monotonic()
-        others = fresh.is_set() or self.here.database.shared
+        others = fresh.is_set() or self.gateway.database.shared
         since = now - self._looked
         if (self._news and since >= NEWS_SECONDS) or (others and since >= OTHERS_SECONDS):
             fresh.clear()
@@ -89,8 +89,8 @@ class ChatParts:
                 yield part
 
     async def _look(self) -> list[str]:
-        reader = reader_of(self.here, self.place.key)
-        found = await self.here.database.read(lambda tx: reader.read(tx, changing=True))
+        reader = reader_of(self.gateway, self.place.key)
+        found = await self.gateway.database.read(lambda tx: reader.read(tx, changing=True))
         if found.session["session_id"] != self.place.transcript:
             return [_event("reload", "")]
         if found.session["status"] == "idle":
@@ -119,12 +119,12 @@ class ChatParts:
             yield _event(kind or name, html, position)
 
 
-async def chat_stream(here: Gateway, visitor: Visitor, place: StreamPlace) -> AsyncIterator[str]:
+async def chat_stream(gateway: Gateway, visitor: Visitor, place: StreamPlace) -> AsyncIterator[str]:
     """Server-sent events; the id of an item is its position, so that a page goes on where it was cut."""
-    parts, silent = ChatParts(here, visitor, place), 0
-    service = replace(here.service, source="page")
+    parts, silent = ChatParts(gateway, visitor, place), 0
+    service = replace(gateway.service, source="page")
     yield "retry: 1000\n\n"
-    with _commits(here.database, parts) as fresh:
+    with _commits(gateway.database, parts) as fresh:
         async with contextlib.aclosing(service.session_events(place.key, place.after)) as events:
             async for event in events:
                 silent = 0 if event else silent + 1

@@ -113,11 +113,11 @@ async def _text_of(file: SentFile) -> str:
     return text
 
 
-async def upload_limit(request: Request, here: Gateway) -> int:
+async def upload_limit(request: Request, gateway: Gateway) -> int:
     """How much a message on the page may bring: nothing more than usual from whoever is not signed in."""
     if request.method != "POST" or not request.url.path.startswith("/chat/session/"):
         return 0
-    visitor = await find_visitor(request, here)
+    visitor = await find_visitor(request, gateway)
     return MOST_UPLOAD_BYTES if visitor is not None and visitor.is_admin else 0
 
 
