@@ -57,6 +57,14 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+def is_there(path: Path) -> bool:
+    """Also when nobody here may look: whoever reads it is told so."""
+    try:
+        return path.exists()
+    except PermissionError:
+        return True
+
+
 @contextlib.contextmanager
 def locked(path: Path, *, wait_seconds: float = 10.0) -> Iterator[None]:
     """Holds an exclusive lock on `path` between processes; gives up with HomeBusy after the wait."""

@@ -14,6 +14,12 @@ def is_shortage(error: BaseException) -> bool:
     return any(_is_one(each) for each in _causes(error, set()))
 
 
+def raise_shortage(error: Exception) -> None:
+    """For what is no fault of the work at hand: whoever gave it tries again."""
+    if is_shortage(error):
+        raise error
+
+
 def _is_one(error: BaseException) -> bool:
     if isinstance(error, OSError):
         return error.errno in _NUMBERS

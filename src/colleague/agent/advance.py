@@ -23,7 +23,7 @@ from colleague.failpoints import failpoint
 from colleague.hooks.events import AgentEnded, BeforeAgentStart, MessageDelivered
 from colleague.hooks.runner import NO_HOOKS, PluginHooks
 from colleague.main_names import MAIN_TRANSCRIPT
-from colleague.shortage import is_shortage
+from colleague.shortage import raise_shortage
 from colleague.silent_answer import shown_answer
 from colleague.store.cancel import close_calls, start_over
 from colleague.store.claims import Taken, end_run, retry_later
@@ -58,11 +58,11 @@ class Advancer:
         try:
             run_spec = await self.assembler.assemble(taken.run)
         except CannotAssemble as error:
-            _raise_shortage(error)
+            raise_shortage(error)
             await self._fail(taken, error, Failed(error.sentence, retry=error.retry))
             return
         except ColleagueError as error:
-            _raise_shortage(error)
+            raise_shortage(error)
             await self._fail(taken, CannotAssemble(""), Failed(error.sentence, retry=False))
             return
         except Exception as error:
@@ -92,7 +92,7 @@ class Advancer:
             error = run_spec.private.redact(ending.error)
             await self._fail(taken, run_spec, Failed(error, retry=ending.retry, kind=ending.kind))
         except ColleagueError as error:
-            _raise_shortage(error)
+            raise_shortage(error)
             await self._fail(taken, run_spec, Failed(run_spec.private.redact(error.sentence), retry=False))
         finally:
             session.conversation.let_go()
@@ -173,12 +173,6 @@ async def _converse_in_time(session: Session, *, begun: bool) -> None:
         if not limit.expired():
             raise
         raise Failed(too_long(session.run_spec)) from None
-
-
-def _raise_shortage(error: ColleagueError) -> None:
-    """Descriptors or memory that are short now are no failure of the run: its worker gives it back."""
-    if is_shortage(error):
-        raise error
 
 
 def _retry(tx: Tx, taken: Taken, error: str, pause: int, *, fresh: bool) -> None:

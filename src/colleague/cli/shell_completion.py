@@ -49,9 +49,9 @@ def complete_expert(context: typer.Context) -> Iterator[Offer]:
 
 
 def _experts(context: typer.Context) -> list[Expert]:
-    from colleague.experts.expert import usable_experts
+    from colleague.experts.expert import listed_experts
 
-    return usable_experts(_home(context))
+    return listed_experts(_home(context))
 
 
 @_quiet

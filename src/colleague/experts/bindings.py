@@ -10,6 +10,7 @@ from typing import Literal, cast
 from colleague.budget import Budget
 from colleague.duration import Duration, parse_duration
 from colleague.experts.safe_regex import Pattern, parse_pattern
+from colleague.files import is_there
 from colleague.packages.fields import Fields
 from colleague.packages.finding import Findings
 from colleague.packages.folder import PackageFolder
@@ -103,7 +104,7 @@ class Bindings:
 
 def read_bindings(file: Path, findings: Findings) -> Bindings:
     """The bindings in `file`; none at all when it does not exist."""
-    if not file.exists():
+    if not is_there(file):
         return Bindings()
     text = PackageFolder(file.parent, findings).read(BINDINGS, Mark(BINDINGS))
     try:

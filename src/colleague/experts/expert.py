@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from colleague.errors import NotFound, PackageError
 from colleague.experts.registry import Record, read_records
+from colleague.files import is_there
 from colleague.home import Home
 from colleague.packages.finding import Findings
 from colleague.packages.folder import PackageFolder
@@ -18,23 +19,28 @@ from colleague.packages.mark import Mark
 from colleague.packages.names import BINDINGS, LINK, MANIFEST
 from colleague.packages.reserved import name_problem
 from colleague.packages.staging import needs_recovery, sweep
+from colleague.shortage import raise_shortage
 from colleague.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from colleague.packages.package import Package, Reading
+
+POINTER_HINT = 'it should read {"path": "/path/to/package"}; remove the expert and link it again'
 
 
 @dataclass(frozen=True)
 class Expert:
     """`folder` is in the home and holds the bindings; `root` has the package (elsewhere when linked).
 
-    `snapshots` holds a copy of the version that a person accepted."""
+    `snapshots` holds a copy of the version that a person accepted, `fault` says why nobody knows where the
+    package is: `root` leads nowhere then."""
 
     name: str
     folder: Path
     root: Path
     record: Record
     snapshots: Path
+    fault: str = ""
 
     @property
     def linked(self) -> bool:
@@ -49,8 +55,12 @@ class Expert:
         return f"expert:{self.name}"
 
     def read(self) -> Reading:
-        from colleague.packages.package import read_package
+        from colleague.packages.package import Reading, read_package
 
+        if self.fault:
+            findings = Findings()
+            findings.add("pointer-broken", Mark(LINK), self.fault, POINTER_HINT)
+            return Reading(None, findings)
         reading = read_package(self.root, installed=not self.linked)
         if problem := name_problem(self.name):
             reading.findings.add("name-reserved", Mark(MANIFEST), problem, rename_hint(self.name))
@@ -105,27 +115,23 @@ def require_valid(reading: Reading, name: str) -> Package:
 
 
 def discover(home: Home) -> list[Expert]:
-    """Every expert in the home, by name: a folder with an expert.yaml, or with a pointer to one."""
+    """Every expert in the home, by name: a folder with an expert.yaml, or with a pointer to one. One that
+    cannot be read is among them, and in nobody's way."""
     _recover(home)
+    return listed_experts(home)
+
+
+def listed_experts(home: Home) -> list[Expert]:
+    """The same, for whoever only looks: what an interrupted change left is not put in order."""
     records = read_records(home)
     folders = sorted(path for path in home.experts.glob("*") if not path.name.startswith("."))
     found = (_at(home, folder, records.get(folder.name, Record())) for folder in folders)
     return [expert for expert in found if expert is not None]
 
 
-def usable_experts(home: Home) -> list[Expert]:
-    """Every expert whose folder can be read at all: a pointer that leads nowhere is passed over."""
-    records = read_records(home)
-    found = []
-    for folder in sorted(path for path in home.experts.glob("*") if not path.name.startswith(".")):
-        with contextlib.suppress(PackageError):
-            found.append(_at(home, folder, records.get(folder.name, Record())))
-    return [expert for expert in found if expert is not None]
-
-
 def linked_folders(home: Home) -> list[Path]:
     """Where the linked packages lie."""
-    return [expert.root for expert in usable_experts(home) if expert.linked]
+    return [expert.root for expert in listed_experts(home) if expert.linked and not expert.fault]
 
 
 def find_expert(home: Home, name: str) -> Expert:
@@ -155,18 +161,20 @@ def _is_there(home: Home, name: str) -> bool:
 
 
 def _at(home: Home, folder: Path, record: Record) -> Expert | None:
-    if (folder / MANIFEST).is_file():
+    if is_there(folder / MANIFEST):
         return Expert(folder.name, folder, folder, record, home.snapshots)
-    if (folder / LINK).is_file():
-        return Expert(folder.name, folder, _follow(folder / LINK), record, home.snapshots)
-    return None
+    pointer = folder / LINK
+    if not is_there(pointer):
+        return None
+    try:
+        return Expert(folder.name, folder, _follow(pointer), record, home.snapshots)
+    except OSError as error:
+        raise_shortage(error)
+        fault = f"{pointer} cannot be read: {error.strerror}"
+    except (ValueError, KeyError, TypeError):
+        fault = f"{pointer} does not say where the package is"
+    return Expert(folder.name, folder, pointer, record, home.snapshots, fault)
 
 
 def _follow(pointer: Path) -> Path:
-    try:
-        return Path(json.loads(pointer.read_text(encoding="utf-8"))["path"])
-    except (OSError, ValueError, KeyError, TypeError):
-        raise PackageError(
-            f"{pointer} does not say where the package is",
-            hint='it should read {"path": "/path/to/package"}; remove the folder and link it again',
-        ) from None
+    return Path(json.loads(pointer.read_text(encoding="utf-8"))["path"])

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from colleague.experts.bindings import Bindings, read_bindings
-from colleague.experts.expert import Expert, usable_experts
+from colleague.experts.expert import Expert, listed_experts
+from colleague.file_stamp import file_stamp
 from colleague.files import write_atomic
 from colleague.home import Home
 from colleague.packages.finding import Findings
@@ -27,7 +28,7 @@ _UNSEEN = {"Cc", "Cf", "Co", "Cs"}
 def write_catalogue(home: Home, workspace: Path) -> Path:
     """Writes EXPERTS.md anew, when it says something else than before."""
     file = workspace / FILE
-    text = catalogue_text(usable_experts(home))
+    text = catalogue_text(listed_experts(home))
     if not file.exists() or file.read_text(encoding="utf-8") != text:
         write_atomic(file, text)
     return file
@@ -35,7 +36,7 @@ def write_catalogue(home: Home, workspace: Path) -> Path:
 
 def refresh_catalogue(home: Home, workspace: Path) -> None:
     """Writes it anew when an expert was put into the home, changed or taken out by hand."""
-    if not _is_current(workspace / FILE, usable_experts(home)):
+    if not _is_current(workspace / FILE, listed_experts(home)):
         with home.changing_experts():
             write_catalogue(home, workspace)
 
@@ -49,7 +50,7 @@ def _is_current(file: Path, experts: Sequence[Expert]) -> bool:
     if {line for line in lines if line.startswith("## ")} != {_heading(expert) for expert in experts}:
         return False
     files = (each for expert in experts for each in (expert.root / MANIFEST, expert.bindings_file))
-    return all(each.stat().st_mtime_ns <= written for each in files if each.exists())
+    return all(stamp.written_at <= written for stamp in map(file_stamp, files) if stamp)
 
 
 def _heading(expert: Expert) -> str:

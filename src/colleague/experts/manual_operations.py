@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from colleague.experts.bindings import ToolBinding, read_bindings
-from colleague.experts.expert import Expert, usable_experts
+from colleague.experts.expert import Expert, listed_experts
 from colleague.experts.runs.schema_compare import server_tool_name
 from colleague.home import Home
 from colleague.packages.finding import Findings
@@ -71,7 +71,7 @@ class ManualOperations:
 
 def manual_operations(home: Home) -> ManualOperations:
     """As the packages and bindings are now. An expert that cannot be read counts as it was installed."""
-    return ManualOperations(tuple(each for expert in usable_experts(home) for each in _bound(home, expert)))
+    return ManualOperations(tuple(each for expert in listed_experts(home) for each in _bound(home, expert)))
 
 
 def _bound(home: Home, expert: Expert) -> Iterator[BoundPolicy]:

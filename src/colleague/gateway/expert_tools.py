@@ -13,7 +13,7 @@ from typing import Any
 
 from colleague.argument_check import misfits
 from colleague.errors import NotFound, UsageError
-from colleague.experts.expert import Expert, usable_experts
+from colleague.experts.expert import Expert, listed_experts
 from colleague.home import Home
 from colleague.run_document import ApprovalDocument, RunDocument, short
 from colleague.run_event import RunEvent
@@ -150,7 +150,7 @@ def _question(approval: ApprovalDocument) -> dict[str, Any]:
 
 
 def _enabled(home: Home) -> list[Expert]:
-    return [each for each in usable_experts(home) if each.record.enabled]
+    return [each for each in listed_experts(home) if each.record.enabled]
 
 
 def _expert_tool(expert: Expert) -> ExpertTool:

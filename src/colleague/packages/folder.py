@@ -10,10 +10,11 @@ from pathlib import Path
 from colleague.packages.finding import Findings
 from colleague.packages.mark import Mark
 from colleague.packages.names import BINDINGS, IGNORED, LINK, MANIFEST
-from colleague.shortage import is_shortage
+from colleague.shortage import raise_shortage
 
 MAX_FILE_BYTES = 10 * 1024 * 1024
 MAX_FILES = 20_000
+ALLOW = "allow reading it"
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
@@ -46,8 +47,8 @@ class PackageFolder:
             self.findings.add(missing, at, f"{path} does not exist", "add the file or correct the path")
             return None
         except OSError as error:
-            _raise_shortage(error)
-            self.findings.add("file-unreadable", at, f"{path} cannot be read: {error.strerror}")
+            raise_shortage(error)
+            self.findings.add("file-unreadable", at, f"{path} cannot be read: {error.strerror}", ALLOW)
             return None
         if not self._is_usable(path, status):
             return None
@@ -68,7 +69,7 @@ class PackageFolder:
         try:
             inside = target.resolve().is_relative_to(self.root.resolve())
         except (OSError, RuntimeError) as error:
-            _raise_shortage(error)
+            raise_shortage(error)
             inside = False
         if not inside:
             message = f"{clean} is reached through a link that leads out of the package"
@@ -86,7 +87,7 @@ class PackageFolder:
             self.findings.add("file-too-large", at, message, "split it")
             return False
         if not os.access(self.root / path, os.R_OK):
-            self.findings.add("file-unreadable", at, f"{path} cannot be read", "allow reading it")
+            self.findings.add("file-unreadable", at, f"{path} cannot be read", ALLOW)
             return False
         return True
 
@@ -94,7 +95,7 @@ class PackageFolder:
         try:
             data = target.read_bytes()
         except OSError as error:
-            _raise_shortage(error)
+            raise_shortage(error)
             self.findings.add("file-unreadable", Mark(path), f"{path} cannot be read: {error.strerror}")
             return None
         if data.startswith(LFS_POINTER):
@@ -137,7 +138,7 @@ class PackageFolder:
             with os.scandir(self.root / path) as items:
                 return [item for item in items if not (item.name in IGNORED or _is_ours(path, item.name))]
         except OSError as error:
-            _raise_shortage(error)
+            raise_shortage(error)
             self.findings.add(
                 "file-unreadable", Mark(path or "."), f"{path} cannot be read: {error.strerror}"
             )
@@ -164,9 +165,3 @@ def normal_path(path: str) -> str | None:
 def _is_ours(folder: str, name: str) -> bool:
     """The user's bindings and the pointer of a linked package lie in the folder but are not the package."""
     return folder == "" and name in (BINDINGS, LINK)
-
-
-def _raise_shortage(error: Exception) -> None:
-    """Descriptors or memory that are short now say nothing about the package."""
-    if is_shortage(error):
-        raise error

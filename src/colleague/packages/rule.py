@@ -33,6 +33,11 @@ RULES: dict[str, tuple[Severity, Group, str]] = {
         "structure",
         "A package ships no link.json in another letter case: it would point to another folder.",
     ),
+    "pointer-broken": (
+        "error",
+        "structure",
+        "The link.json of a linked expert cannot be read, or does not say where the package is.",
+    ),
     "file-lfs-pointer": (
         "error",
         "structure",

@@ -94,12 +94,16 @@ class TriggerRegistry:
         return [name for name, each in self._unreadable.items() if each.record.enabled and name not in known]
 
     def find(self, expert: str, trigger: str) -> BoundTrigger:
-        """Raises NotFound."""
+        """Raises NotFound, or Inactive for an expert that could not be read yet."""
         self._refresh()
         found = self._bound_triggers.get((expert, trigger))
         if found is not None:
             return found
         names = {name for name, _ in self._bound_triggers}
+        if expert not in names and expert in self._unreadable:
+            raise Inactive(
+                f"{expert} cannot be read", hint=f"see why with: colleague expert validate {expert}"
+            )
         if expert not in names:
             hint = did_you_mean(expert, names) or "see them with: colleague trigger list"
             raise NotFound(f"there is no expert {expert!r} with triggers", hint=hint)

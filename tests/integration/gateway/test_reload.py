@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -49,6 +50,24 @@ def test_an_expert_that_is_broken_keeps_its_triggers(house: House) -> None:
         assert found[0].startswith(f"{CLERK}: ")
         assert gateway.hook(f"{CLERK}/order", {"id": "after"}).status_code == 202
         assert gateway.client.get("/readyz").status_code == 200
+
+
+def test_an_expert_that_nobody_can_find_is_in_no_others_way(house: House, tmp_path: Path) -> None:
+    """Its link says nothing of use when the gateway starts; mended, it is there without a start."""
+    house.install(package("lent", [{"name": "order", "type": "webhook", "process": "work"}]), {})
+    folder, package_folder = house.home.expert("lent"), tmp_path / "lent"
+    shutil.move(folder, package_folder)
+    folder.mkdir()
+    shutil.move(package_folder / "bindings.yaml", folder)
+    (folder / "link.json").write_text("{")
+    with house.open() as gateway:
+        assert gateway.hook(f"{CLERK}/order", {"id": "1"}).status_code == 202
+        refused = gateway.hook("lent/order", {})
+        assert (refused.status_code, refused.json()["error"]["message"]) == (409, "lent cannot be read")
+        listed = {each["name"]: each["readable"] for each in gateway.get("/api/experts").json()}
+        assert listed == {CLERK: True, "lent": False}
+        (folder / "link.json").write_text(json.dumps({"path": str(package_folder)}))
+        assert gateway.until(lambda: gateway.hook("lent/order", {}).status_code == 202)
 
 
 def test_tokens_can_be_replaced_by_a_start(house: House) -> None:

@@ -43,9 +43,9 @@ class ChatCompleter(Completer):
             if command == "model":
                 return self._known_models()
             if command == "experts":
-                from colleague.experts.expert import usable_experts
+                from colleague.experts.expert import listed_experts
 
-                return [each.name for each in usable_experts(self.home)]
+                return [each.name for each in listed_experts(self.home)]
         known = {"sessions": self.sessions, "approve": self.approvals, "reject": self.approvals}
         return known.get(command, ())
 

@@ -95,9 +95,9 @@ class TerminalCommands:
         return answer
 
     def _experts(self) -> list[str]:
-        from colleague.experts.expert import usable_experts
+        from colleague.experts.expert import listed_experts
 
-        found = [(each.name, each.read_manifest()) for each in usable_experts(self.home)]
+        found = [(each.name, each.read_manifest()) for each in listed_experts(self.home)]
         lines = [f"{each}: {plain(manifest.description)}" if manifest else each for each, manifest in found]
         return lines or ["There are no experts; install one: colleague expert install"]
 

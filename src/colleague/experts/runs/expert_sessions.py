@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from colleague.config import Settings
 from colleague.experts.bindings import Bindings
-from colleague.experts.expert import find_expert, usable_experts
+from colleague.experts.expert import find_expert, listed_experts
 from colleague.experts.runs.invoke import Invocation
 from colleague.experts.runs.preflight import Preflight, valid_bindings
 from colleague.home import Home
@@ -73,7 +73,7 @@ class ExpertMessages:
         return IncomingMessage(arrival, agent_id, NewItem("user", text, source=source))
 
     def names(self) -> list[str]:
-        return [each.name for each in usable_experts(self.home)]
+        return [each.name for each in listed_experts(self.home)]
 
 
 def _in_session(said: IncomingMessage, key: SessionKey) -> IncomingMessage:

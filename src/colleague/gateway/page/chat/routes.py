@@ -10,7 +10,7 @@ from fastapi.responses import HTMLResponse, Response, StreamingResponse
 from colleague.agent.canvas.page import canvas_page
 from colleague.agent.pictures.avatar import agent_ids
 from colleague.agent_document import AgentDocument
-from colleague.experts.expert import usable_experts
+from colleague.experts.expert import listed_experts
 from colleague.gateway.api.agents import agent_document, avatar
 from colleague.gateway.api.media import media
 from colleague.gateway.gateway import Gateway, GatewayDep
@@ -58,7 +58,7 @@ async def sessions_page(gateway: Gateway, visitor: Visitor, problem: str = "") -
     """The list alone, with the form for a new one."""
     tree = await gateway.database.read(session_tree)
     agents = dict.fromkeys([MAIN_AGENT, *(each.id for each in gateway.live.settings.agents.all)])
-    experts = [each.name for each in usable_experts(gateway.home)] if visitor.is_admin else []
+    experts = [each.name for each in listed_experts(gateway.home)] if visitor.is_admin else []
     more: dict[str, Any] = {"agents": list(agents), "experts": experts, "problem": problem, "current": ""}
     return page("chat_sessions.html", visitor, tree=tree, **more)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from colleague.experts.expert import usable_experts
+from colleague.experts.expert import listed_experts
 from colleague.gateway.api.approvals import decide_in
 from colleague.gateway.gateway import Gateway
 from colleague.gateway.page.chat.notice import Notice
@@ -68,7 +68,7 @@ class PageCommands:
     async def _lines(self, command: Command) -> list[str]:
         match command:
             case ListExperts():
-                return [each.name for each in usable_experts(self.gateway.home)] or ["There are no experts."]
+                return [each.name for each in listed_experts(self.gateway.home)] or ["There are no experts."]
             case Help(name):
                 return help_text(name).splitlines()
             case ShowContext():
