@@ -349,6 +349,38 @@ def test_a_link_to_a_folder_that_is_gone(colleague: Colleague, package: Path) ->
     assert str(package) in said.err
 
 
+def test_a_broken_link_is_in_nobodys_way(installed: Colleague) -> None:
+    folder = installed.expert("lent")
+    folder.mkdir()
+    (folder / "link.json").write_text("{")
+    said = installed.ok("expert", "list").out
+    assert "unreadable: colleague expert validate lent" in said
+    assert SALES in said
+    found = installed("expert", "validate", "lent", "--json").json["findings"]
+    assert [(each["code"], each["file"]) for each in found] == [("pointer-broken", "link.json")]
+    checks = {each["about"]: each["message"] for each in installed("doctor", "--json").json}
+    assert "does not say where the package is" in checks["expert lent"]
+    assert "is bound to nothing" in checks[f"expert {SALES}"]
+    installed.ok("status")
+    installed.ok("expert", "remove", "lent")
+    assert [each["name"] for each in installed.ok("expert", "list", "--json").json] == [SALES]
+
+
+def test_doctor_looks_at_everything_though_one_part_cannot_be_read(installed: Colleague) -> None:
+    whole = [each["about"] for each in installed("doctor", "--json").json]
+    (installed.home / "state" / "experts.json").write_text("{broken")
+    checks = installed("doctor", "--json").json
+    assert [each["about"] for each in checks] == [
+        *whole[: whole.index(f"expert {SALES}")],
+        "experts",
+        "gateway",
+    ]
+    [experts] = [each for each in checks if each["about"] == "experts"]
+    assert experts["level"] == "error"
+    assert "experts.json cannot be read" in experts["message"]
+    assert experts["cure"] == "mend or delete it; then enable your experts again"
+
+
 def test_remove_keeps_state_and_bindings_for_a_reinstall(installed: Colleague, package: Path) -> None:
     installed.ok("expert", "bind", SALES, "crm", "hubspot-mcp")
     pipeline = installed.home / "workspace" / "expert-state" / SALES / "state" / "pipeline.md"

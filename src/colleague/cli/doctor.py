@@ -86,19 +86,46 @@ async def _collect(given: object, tell: object) -> list[DoctorCheck]:
         settings = load_settings(place)
     except ColleagueError as error:
         return [*found, DoctorCheck("settings", "error", error.message, error.hint)]
-    found += [
-        *_variables(place),
-        *_clock(place),
-        *_settings(place, settings),
-        *_web(settings),
-        *_traces(place),
-    ]
-    found += [*_sandbox(place, settings), *_plugins(place, settings), *_skills(place, settings)]
-    for part in (_database, _model, _servers, _experts, _gateway):
+    parts: dict[str, Iterator[DoctorCheck] | AsyncIterator[DoctorCheck]] = {
+        "variables": _variables(place),
+        "clock": _clock(place),
+        "settings": _settings(place, settings),
+        "web": _web(settings),
+        "traces": _traces(place),
+        "sandbox": _sandbox(place, settings),
+        "plugins": _plugins(place, settings),
+        "skills": _skills(place, settings),
+        "database": _database(place, settings),
+        "model": _model(place, settings),
+        "servers": _servers(place, settings),
+        "experts": _experts(place, settings),
+        "gateway": _gateway(place, settings),
+    }
+    for about, checks in parts.items():
         if callable(tell):
-            tell(f"Looking at {part.__name__.strip('_')}")
-        found += [each async for each in part(place, settings)]
+            tell(f"Looking at {about}")
+        found += [each async for each in _to_the_end(about, checks)]
     return found
+
+
+async def _to_the_end(
+    about: str, checks: Iterator[DoctorCheck] | AsyncIterator[DoctorCheck]
+) -> AsyncIterator[DoctorCheck]:
+    """What a part finds; what stops it is a finding as well, and keeps nobody from looking at the others."""
+    from colleague.errors import ColleagueError
+
+    try:
+        if isinstance(checks, AsyncIterator):
+            async for each in checks:
+                yield each
+        else:
+            for each in checks:
+                yield each
+    except ColleagueError as error:
+        yield DoctorCheck(about, "error", error.message, error.hint)
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        yield DoctorCheck(about, "error", f"{error.strerror or error}{where}")
 
 
 def _home(home: Home) -> Iterator[DoctorCheck]:
