@@ -93,7 +93,7 @@ class BackgroundTasks:
                 if self._passes(error):
                     await asyncio.sleep(self._first_pause)
                     continue
-                log.exception("the %s failed and is started again", name)
+                log.exception("the %s failed and is started again: %s: %s", name, type(error).__name__, error)
             else:
                 self._ended.add(name)
                 return

@@ -57,6 +57,9 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
+OWNER_HINT = "check its owner and mode, and those of the folders it lies in"
+
+
 def is_there(path: Path) -> bool:
     """Also when nobody here may look: whoever reads it is told so."""
     try:

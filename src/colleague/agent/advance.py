@@ -20,6 +20,7 @@ from colleague.agent.streaming.answer import without_tags
 from colleague.agent.tracing.tracer import Tracer
 from colleague.errors import ColleagueError
 from colleague.failpoints import failpoint
+from colleague.files import OWNER_HINT
 from colleague.hooks.events import AgentEnded, BeforeAgentStart, MessageDelivered
 from colleague.hooks.runner import NO_HOOKS, PluginHooks
 from colleague.main_names import MAIN_TRANSCRIPT
@@ -33,7 +34,6 @@ from colleague.store.worker import is_outside_trouble
 
 log = logging.getLogger(__name__)
 
-_PREPARING = "it could not be prepared, by an error of Colleague itself"
 _OUR_ERROR = CannotAssemble("", retries=Retries(max_attempts=3), on_failure="dead_letter")
 """What an error in our own code means for a run, whose own policy is not known then."""
 
@@ -69,7 +69,7 @@ class Advancer:
             if isinstance(error, Fenced) or is_outside_trouble(error):
                 raise
             log.exception("run %s could not be prepared", taken.run.id)
-            await self._fail(taken, _OUR_ERROR, Failed(f"{_PREPARING} ({type(error).__name__}); see the log"))
+            await self._fail(taken, _OUR_ERROR, Failed(_unprepared(error)))
             return
         await self._work(taken, run_spec)
 
@@ -173,6 +173,13 @@ async def _converse_in_time(session: Session, *, begun: bool) -> None:
         if not limit.expired():
             raise
         raise Failed(too_long(session.run_spec)) from None
+
+
+def _unprepared(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename:
+        cure = f" ({OWNER_HINT})" if isinstance(error, PermissionError) else ""
+        return f"it could not be prepared: {error.filename}: {error.strerror}{cure}"
+    return f"it could not be prepared, by an error of Colleague itself ({type(error).__name__}); see the log"
 
 
 def _retry(tx: Tx, taken: Taken, error: str, pause: int, *, fresh: bool) -> None:

@@ -91,10 +91,18 @@ def _error_texts(error: Exception) -> tuple[str, str]:
     """A message and a hint."""
     if isinstance(error, OSError) and error.strerror:
         where = f" ({error.filename})" if error.filename else ""
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        hint = f"make room on the disk of {_home_root()}, then run the command again" if full else ""
-        return f"{error.strerror}{where}", hint
+        return f"{error.strerror}{where}", _cure(error)
     return f"unexpected {type(error).__name__}: {error}", "run the command again with --debug to see where"
+
+
+def _cure(error: OSError) -> str:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"make room on the disk of {_home_root()}, then run the command again"
+    if isinstance(error, PermissionError) and error.filename:
+        from colleague.files import OWNER_HINT
+
+        return OWNER_HINT
+    return ""
 
 
 def _home_root() -> str:

@@ -15,6 +15,7 @@ from colleague.experts.bound_skills import has_scripts
 from colleague.experts.expert import Expert
 from colleague.experts.runs.required_tools import not_configured, server_hint
 from colleague.experts.workspace.workspace import Workspace
+from colleague.files import OWNER_HINT, is_there
 from colleague.packages.finding import Findings
 from colleague.packages.folder import PackageFolder
 from colleague.packages.mark import Mark
@@ -161,14 +162,23 @@ def _check_triggers(package: Package, bindings: Bindings, findings: Findings) ->
 
 def _check_state(expert: Expert, package: Package, around: BindingContext, findings: Findings) -> None:
     for item in package.state:
-        if not (around.workspace.root / item.path).exists():
+        file = around.workspace.root / item.path
+        if not is_there(file):
             message = f"{item.path} is not in {around.workspace.root} yet"
             findings.add(
                 "state-missing", item.at, message, f"it is made by: colleague expert enable {expert.name}"
             )
+        elif not os.access(file, os.R_OK | os.W_OK):
+            findings.add("state-closed", item.at, f"{file} may not be read and written", OWNER_HINT)
 
 
 def _check_learnings(package: Package, around: BindingContext, findings: Findings) -> None:
     folder = PackageFolder(around.workspace.root, findings)
-    for file in sorted(around.workspace.learnings.glob("*.md")):
+    learnings = around.workspace.learnings
+    if is_there(learnings) and not os.access(learnings, os.R_OK | os.W_OK | os.X_OK):
+        findings.add(
+            "state-closed", Mark("learnings"), f"{learnings} may not be read and written", OWNER_HINT
+        )
+        return
+    for file in sorted(learnings.glob("*.md")):
         check_learnings_scope(folder, f"learnings/{file.name}", package)

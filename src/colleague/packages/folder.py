@@ -7,6 +7,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from colleague.files import OWNER_HINT
 from colleague.packages.finding import Findings
 from colleague.packages.mark import Mark
 from colleague.packages.names import BINDINGS, IGNORED, LINK, MANIFEST
@@ -14,7 +15,6 @@ from colleague.shortage import raise_shortage
 
 MAX_FILE_BYTES = 10 * 1024 * 1024
 MAX_FILES = 20_000
-ALLOW = "allow reading it"
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 
 
@@ -48,7 +48,7 @@ class PackageFolder:
             return None
         except OSError as error:
             raise_shortage(error)
-            self.findings.add("file-unreadable", at, f"{path} cannot be read: {error.strerror}", ALLOW)
+            self.findings.add("file-unreadable", at, f"{path} cannot be read: {error.strerror}", OWNER_HINT)
             return None
         if not self._is_usable(path, status):
             return None
@@ -87,7 +87,7 @@ class PackageFolder:
             self.findings.add("file-too-large", at, message, "split it")
             return False
         if not os.access(self.root / path, os.R_OK):
-            self.findings.add("file-unreadable", at, f"{path} cannot be read", ALLOW)
+            self.findings.add("file-unreadable", at, f"{path} cannot be read", OWNER_HINT)
             return False
         return True
 

@@ -211,6 +211,7 @@ RULES: dict[str, tuple[Severity, Group, str]] = {
         "The package was loosened since a person accepted it; that part does not count yet.",
     ),
     "state-missing": ("warning", "state", "A state file is not in the workspace yet."),
+    "state-closed": ("error", "state", "A state file or the learnings may not be read and written."),
     "settings-invalid": ("error", "servers", "colleague.json or openclaw.json cannot be used."),
     "server-unknown": ("error", "servers", "A binding names an MCP server that is not configured."),
     "skill-unknown": ("error", "servers", "A binding names a skill that is not installed."),

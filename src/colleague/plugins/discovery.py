@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Literal
 
+from colleague.files import is_there
 from colleague.home import Home
 
 GROUP = "colleague.plugins"
@@ -49,7 +51,7 @@ def _folder(folder: Path) -> FoundPlugin:
     if not NAME.fullmatch(folder.name):
         problem = f"{folder.name!r} is no name of a plugin: small letters, digits, - and _"
         return FoundPlugin(folder.name, "folder", folder, problem=problem)
-    if not (folder / FILE).is_file():
+    if not is_there(folder / FILE):
         return FoundPlugin(folder.name, "folder", folder, problem=f"{folder} has no {FILE}")
     return _digested(FoundPlugin(folder.name, "folder", folder))
 
@@ -90,10 +92,15 @@ def digest_of_files(path: Path) -> str:
 
 
 def _files(path: Path) -> list[Path]:
+    """Raises OSError for a folder that cannot be read."""
     if path.is_file():
         return [path]
-    return sorted(
-        each
-        for each in path.rglob("*")
-        if "__pycache__" not in each.relative_to(path).parts and (each.is_symlink() or each.is_file())
-    )
+    found: list[Path] = []
+    for folder, folders, names in os.walk(path, onerror=_raise):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        found += [Path(folder) / name for name in (*folders, *names)]
+    return sorted(each for each in found if each.is_symlink() or each.is_file())
+
+
+def _raise(error: OSError) -> None:
+    raise error

@@ -12,6 +12,7 @@ from colleague.background_tasks import STOP_SECONDS, BackgroundTasks
 from colleague.clock import Clock
 from colleague.config import Settings
 from colleague.errors import DatabaseUnavailable
+from colleague.experts.workspace.cleanup import skip_unreadable
 from colleague.experts.workspace.snapshots import digests_in_use, forget_snapshots
 from colleague.home import Home
 from colleague.run_event import RunEvent
@@ -150,8 +151,11 @@ class BackgroundServices:
             await remove_old_scratch(self.home, self.host.database, self.settings, self.clock)
             await self.host.database.write(lambda tx: end_removed(tx, self.registry))
             await self._archive_children()
-            await remove_unused_media(self.home, self.host.database, self.clock)
-            await remove_idle_sandboxes(self.home, self.host.database, self.settings, self.clock)
-            needed = await self.host.database.read(digests_in_use)
-            await asyncio.to_thread(forget_snapshots, self.home, needed, self.clock.now())
+            with skip_unreadable("pictures"):
+                await remove_unused_media(self.home, self.host.database, self.clock)
+            with skip_unreadable("folders of sandboxes"):
+                await remove_idle_sandboxes(self.home, self.host.database, self.settings, self.clock)
+            with skip_unreadable("copies of packages"):
+                needed = await self.host.database.read(digests_in_use)
+                await asyncio.to_thread(forget_snapshots, self.home, needed, self.clock.now())
             await asyncio.sleep(CLEANUP_EVERY)

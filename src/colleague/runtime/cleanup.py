@@ -14,6 +14,7 @@ from colleague.config import Settings
 from colleague.errors import ColleagueError
 from colleague.experts.expert import discover
 from colleague.experts.runs.run_package import RunPackages
+from colleague.experts.workspace.cleanup import skip_unreadable
 from colleague.experts.workspace.scratch import forget_scratch, scratchpad_path
 from colleague.experts.workspace.workspace import Workspace
 from colleague.home import Home
@@ -33,16 +34,23 @@ _HASH = re.compile(r"\b[0-9a-f]{64}\b")
 async def remove_old_scratch(home: Home, database: Database, settings: Settings, clock: Clock) -> list[str]:
     """Removes working files older than experts.scratchRetention; what a run may still want stays."""
     removed: list[str] = []
-    older_than = settings.experts.scratch_retention.milliseconds
     for expert in await asyncio.to_thread(discover, home):
-        needed, written = await database.read(lambda tx, name=expert.name: _needed(tx, name))  # type: ignore[misc]
-        kept = written | await asyncio.to_thread(_scratchpads, RunPackages(home), needed)
-        workspace = Workspace.of(settings.workspace, expert.name)
-        gone = await asyncio.to_thread(forget_scratch, workspace, older_than, clock.now(), kept.__contains__)
-        if gone:
-            log.info("removed %d old working files of %s", len(gone), expert.name)
-        removed += gone
+        with skip_unreadable(f"old working files of {expert.name}"):
+            removed += await _remove_old(home, database, settings, clock, expert.name)
     return removed
+
+
+async def _remove_old(
+    home: Home, database: Database, settings: Settings, clock: Clock, expert: str
+) -> list[str]:
+    needed, written = await database.read(lambda tx: _needed(tx, expert))
+    kept = written | await asyncio.to_thread(_scratchpads, RunPackages(home), needed)
+    workspace = Workspace.of(settings.workspace, expert)
+    older_than = settings.experts.scratch_retention.milliseconds
+    gone = await asyncio.to_thread(forget_scratch, workspace, older_than, clock.now(), kept.__contains__)
+    if gone:
+        log.info("removed %d old working files of %s", len(gone), expert)
+    return gone
 
 
 async def remove_unused_media(home: Home, database: Database, clock: Clock) -> int:

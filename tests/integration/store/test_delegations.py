@@ -299,7 +299,7 @@ def test_in_a_session_of_others_only_what_was_handed_over_ends(opener: Opener) -
         await stage.database.write(lambda tx: cancel(tx, stage.taken.run.id, "stopped by ann"))
         await announce_all(stage.database)
         waiting = await stage.database.read(lambda tx: waiting_for(tx, other))
-        assert [each.said.item.text for each in waiting] == ["and this"]
+        assert [each.message.item.text for each in waiting] == ["and this"]
         row = await stage.database.read(lambda tx: get_run(tx, str(at_work.run_id)))
         assert row.status == "queued"
 

@@ -77,7 +77,7 @@ class Chat:
 
     async def waiting(self) -> list[str]:
         rows = await self.database.read(lambda tx: waiting_for(tx, KEY))
-        return [row.said.item.text for row in rows]
+        return [row.message.item.text for row in rows]
 
     async def reason(self, event_id: str) -> tuple[str | None, str | None]:
         query = select(events.c.outcome, events.c.reason).where(events.c.id == event_id)

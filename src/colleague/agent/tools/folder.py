@@ -165,8 +165,8 @@ def open_real(real: Path, path: str, *, create: bool, through_link: bool = False
     except FileNotFoundError:
         return None
     except OSError as error:
-        what = "is a link or not a folder" if isinstance(error, NotADirectoryError) else error.strerror
-        raise PathError(f"{escaped(path) or 'The top folder'} cannot be opened: it {what}.") from error
+        what = "it is a link or not a folder" if isinstance(error, NotADirectoryError) else error.strerror
+        raise PathError(f"{escaped(path) or 'The top folder'} cannot be opened: {what}.") from error
 
 
 _MISTAKES: dict[Kind, str] = {

@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from colleague.errors import NotFound
 from colleague.experts.workspace.scratch import SCRATCH, remove_scratch
 from colleague.experts.workspace.workspace import Workspace, remove_session
+from colleague.shortage import raise_shortage
 from colleague.store.run import get_run
 from colleague.store.tx import Database, Tx
 from colleague.store.versions import FileKey, latest_version
+
+log = logging.getLogger(__name__)
+
+
+@contextmanager
+def skip_unreadable(what: str) -> Iterator[None]:
+    """Passes over what cannot be read or removed, and says so: it keeps nobody from cleaning up the rest."""
+    try:
+        yield
+    except OSError as error:
+        raise_shortage(error)
+        log.error("the %s cannot be cleaned up: %s", what, error)
 
 
 async def remove_leftovers(database: Database, workspace: Path) -> None:
     """Removes the scratch and session files of completed runs, of all experts. Everything else stays."""
     for root in await asyncio.to_thread(_folders, Workspace.of(workspace, "").root):
-        await _remove(database, Workspace(root))
+        with skip_unreadable(f"working files of {root.name}"):
+            await _remove(database, Workspace(root))
 
 
 async def _remove(database: Database, workspace: Workspace) -> None:
