@@ -59,9 +59,8 @@ def pager(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: pager-plugin\nVersion: 1.2\n")
     (info / "entry_points.txt").write_text("[colleague.plugins]\npager = pager_plugin:register\n")
     monkeypatch.syspath_prepend(str(site))
-    monkeypatch.delitem(
-        sys.modules, "pager_plugin", raising=False
-    )  # that of another test, whose files are gone
+    # The module of another test is still there, and its files are gone.
+    monkeypatch.delitem(sys.modules, "pager_plugin", raising=False)
     return "pager"
 
 
