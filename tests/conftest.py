@@ -100,10 +100,17 @@ class Colleague:
         kept = {
             key: value for key, value in os.environ.items() if not key.startswith(("OPENCLAW", "COLLEAGUE"))
         }
-        return kept | {"OPENCLAW_STATE_DIR": str(self.home), "HOME": str(self.home.parent)} | more
+        return {**kept, "OPENCLAW_STATE_DIR": str(self.home), "HOME": str(self.home.parent), **more}
 
-    def ok(self, *arguments: str, timeout: float = 240, **environment: str) -> Said:
-        said = self(*arguments, timeout=timeout, **environment)
+    def ok(
+        self,
+        *arguments: str,
+        stdin: str = "",
+        cwd: Path | None = None,
+        timeout: float = 240,
+        **environment: str,
+    ) -> Said:
+        said = self(*arguments, stdin=stdin, cwd=cwd, timeout=timeout, **environment)
         assert said.code == 0, f"{arguments} ended with {said.code}\n{said.out}\n{said.err}"
         return said
 

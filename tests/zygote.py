@@ -107,9 +107,9 @@ def _become(streams: Sequence[int], said: bytes) -> NoReturn:
         code = _run(**json.loads(said))
     finally:
         threading._shutdown()  # type: ignore[attr-defined]  # as at the end of every program
-        for stream in (sys.stdout, sys.stderr):
+        for written in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError, ValueError):
-                stream.flush()
+                written.flush()
         os._exit(code)
 
 

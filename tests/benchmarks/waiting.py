@@ -25,8 +25,9 @@ from colleague.store.tables import approvals, runs
 from colleague.store.tx import Tx
 from colleague.store.worker import Worker
 
-sys.path.insert(0, str(Path(__file__).parent))
-from turn import Assembler
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.benchmarks.turn import Assembler, Echo
 
 IDLE_SECONDS = 5.0
 DECISIONS = 30
@@ -72,7 +73,7 @@ async def measure(count: int) -> None:
 
 async def work(database: SqliteDatabase, count: int, restart: float) -> None:
     async with Connections() as connections:
-        worker = Worker(database, Advancer(database, Assembler(), EventBus(), connections))
+        worker = Worker(database, Advancer(database, Assembler(Echo()), EventBus(), connections))
         working = asyncio.create_task(worker.run())
         await asyncio.sleep(0.5)
         before = cpu_seconds()

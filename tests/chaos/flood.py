@@ -65,7 +65,7 @@ def furnish(root: Path, database: str = "", *, effect: bool = True, ledger: tupl
 
     `ledger` are further arguments of the server where the effect is made."""
     home = Home(root)
-    tool = {**LEDGER_TOOL, "operations": LEDGER_TOOL["operations"][:1]}  # type: ignore[index]
+    tool = {**LEDGER_TOOL, "operations": LEDGER_TOOL["operations"][:1]}
     trigger = {
         "name": TRIGGER,
         "type": "webhook",
@@ -77,7 +77,7 @@ def furnish(root: Path, database: str = "", *, effect: bool = True, ledger: tupl
     inputs = [text("id"), text("key", required=False)]
     # Killed three times before its first answer, a run is taken for the cause, and its attempt has failed.
     again = {"retry": {"max_attempts": 3, "backoff": "fixed", "delay": "1s"}}
-    tools = {"tools": ["ledger"]} if effect else {}
+    tools: dict[str, Any] = {"tools": ["ledger"]} if effect else {}
     work = process(steps=(), inputs=inputs, execution=again, **tools)
     files = {"processes/work.md": work} | ({"tools/ledger.yaml": json.dumps(tool)} if effect else {})
     needs = {"requires": {"tools": ["ledger"]}, "policy": {"approval": {"default": "auto"}}} if effect else {}

@@ -23,13 +23,13 @@ from colleague.agent.toolbox import Toolbox
 from colleague.agent.turn_end import TurnEndHooks
 from colleague.agent.turn_inputs import TurnInputs
 from colleague.agent.turn_opening import TurnOpening
+from colleague.clock import boot_time_ms
 from colleague.config import Settings
 from colleague.config.context import CompactionSettings
 from colleague.run_event import RunEvent
 from colleague.session_key import SessionKey
 from colleague.sessions.messages import SessionMessage, send_message
 from colleague.store.claims import take_some
-from colleague.store.lease import boot_time_ms
 from colleague.store.run import Run, get_run
 from colleague.store.tx import Database
 from tests.integration.agent.stage import Tiers

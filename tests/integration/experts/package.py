@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 CLERK = "clerk"
-LEDGER_TOOL = {
+LEDGER_TOOL: dict[str, Any] = {
     "name": "ledger",
     "description": "Lines in a book",
     "operations": [

@@ -74,7 +74,7 @@ class Running:
     home: Home
     url: str
     ready: StartNotice
-    stop: Callable[[], None]
+    stop: Callable[[], object]
     client: httpx2.Client
     loop: asyncio.AbstractEventLoop
 
@@ -93,7 +93,8 @@ class Running:
 
     def ended(self, run_id: str) -> dict[str, Any]:
         """The run, once it has come to its end."""
-        return self.until(lambda: self._done(run_id))
+        found: dict[str, Any] = self.until(lambda: self._done(run_id))
+        return found
 
     def _done(self, run_id: str) -> dict[str, Any] | None:
         found: dict[str, Any] = self.get(f"/api/runs/{run_id}").json()

@@ -100,7 +100,7 @@ def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Opener]:
 
 def administer(url: str, statement: str) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(statement)  # type: ignore[arg-type]  # written here
+        connection.execute(statement)
 
 
 @pytest.fixture
