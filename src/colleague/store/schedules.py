@@ -63,17 +63,21 @@ NEVER_CAME = "withdrawn: the clock was ahead, and this time had not come yet"
 def unsettle_after(tx: Tx, expert: str, trigger: str, moment: int) -> None:
     """Forgets what was skipped for times later than `moment`, so that they fire when they come.
 
-    What has run stays settled: no time fires twice."""
+    What has run stays settled: no time fires twice. A row for many missed times may stand for some that have
+    come: those are looked at once more."""
     of_trigger = (slots.c.expert == expert, slots.c.trigger_name == trigger)
     later = (*of_trigger, slots.c.slot > moment)
     skipped = (events.c.outcome == "skipped", events.c.run_id.is_(None))
     in_slots = events.c.id.in_(select(slots.c.event_id).where(*later))
     tx.execute(update(events).where(in_slots, *skipped).values(reason=NEVER_CAME))
     withdrawn = select(events.c.id).where(events.c.reason == NEVER_CAME, *skipped)
-    tx.execute(delete(slots).where(*later, slots.c.event_id.in_(withdrawn)))
-    newest = tx.one(select(func.max(slots.c.slot)).where(*of_trigger, slots.c.slot <= moment))
-    settled = newest[0] if newest and newest[0] is not None else moment
-    settle_up_to(tx, expert, trigger, settled)
+    forgotten = (*later, slots.c.event_id.in_(withdrawn))
+    missed_from = tx.execute(select(func.min(slots.c.missed_from)).where(*forgotten)).scalar_one()
+    tx.execute(delete(slots).where(*forgotten))
+    before = select(func.max(slots.c.slot)).where(*of_trigger, slots.c.slot <= moment)
+    newest = tx.execute(before).scalar_one()
+    settled = moment if newest is None else newest
+    settle_up_to(tx, expert, trigger, settled if missed_from is None else min(settled, missed_from - 1))
 
 
 def fire_slot(tx: Tx, arrival: Arrival, slot: int) -> Accepted | None:
@@ -90,12 +94,14 @@ def fire_slot(tx: Tx, arrival: Arrival, slot: int) -> Accepted | None:
     return accepted
 
 
-def skip_slot(tx: Tx, arrival: Arrival, slot: int, reason: str) -> Accepted | None:
-    """A slot that does not run leaves an event that says why."""
+def skip_slot(
+    tx: Tx, arrival: Arrival, slot: int, reason: str, missed_from: int | None = None
+) -> Accepted | None:
+    """A slot that does not run leaves an event that says why. It may stand for all from `missed_from` on."""
     if is_settled(tx, arrival.expert, arrival.trigger, slot):
         return None
     event_id = skip(tx, arrival, reason)
-    settle_slot(tx, arrival.expert, arrival.trigger, slot, event_id)
+    settle_slot(tx, arrival.expert, arrival.trigger, slot, event_id, missed_from)
     return Accepted(event_id, None)
 
 
@@ -103,7 +109,17 @@ def is_settled(tx: Tx, expert: str, trigger: str, slot: int) -> bool:
     return bool(tx.find(SlotRow, slots, {"expert": expert, "trigger_name": trigger, "slot": slot}))
 
 
-def settle_slot(tx: Tx, expert: str, trigger: str, slot: int, event_id: str) -> None:
+def settled_within(tx: Tx, expert: str, trigger: str, first: int, last: int) -> list[int]:
+    """The times that have a row of their own, the newest first."""
+    of_trigger = (slots.c.expert == expert, slots.c.trigger_name == trigger)
+    within = (slots.c.slot >= first, slots.c.slot <= last)
+    found = tx.all(select(slots.c.slot).where(*of_trigger, *within).order_by(slots.c.slot.desc()))
+    return [row.slot for row in found]
+
+
+def settle_slot(
+    tx: Tx, expert: str, trigger: str, slot: int, event_id: str, missed_from: int | None = None
+) -> None:
     """Takes down which event came of a time. Unique: no time has two."""
     row = {"expert": expert, "trigger_name": trigger, "slot": slot}
-    tx.insert(slots, **row, event_id=event_id, settled_at=tx.now)
+    tx.insert(slots, **row, event_id=event_id, settled_at=tx.now, missed_from=missed_from)

@@ -43,7 +43,7 @@ outbox = Table(
     "id run_id kind subject channel body status error read_by sends created_at sent_at retry_at",
 )
 triggers = Table("triggers", "expert trigger_name paused_by paused_at last_slot")
-slots = Table("slots", "expert trigger_name slot event_id settled_at")
+slots = Table("slots", "expert trigger_name slot event_id settled_at missed_from")
 spend = Table(
     "spend",
     "expert day run_id input_tokens output_tokens tool_calls cache_read_tokens cache_write_tokens cost",

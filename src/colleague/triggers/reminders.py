@@ -43,7 +43,7 @@ from colleague.store.tables import triggers
 from colleague.store.tx import Tx
 from colleague.suggest import did_you_mean
 from colleague.triggers.recurrence import recurrence, recurrence_of
-from colleague.triggers.schedule import GRACE_MS, Due, MissedSlots, due, next_slot
+from colleague.triggers.schedule import GRACE_MS, Due, due, next_slot
 
 MOST_PER_AGENT = 100
 LONGEST_MESSAGE = 8_000
@@ -199,7 +199,7 @@ def settle(tx: Tx, settings: Settings, reminder: Reminder) -> int:
 def settle_due(tx: Tx, state: TriggerState, coming: Due, arrival: Arrival, say: Callable[[int], str]) -> int:
     """Acts on times that have come; `say` returns the event of one. Returns how many were acted on."""
     if coming.gap is not None:
-        skip_slot(tx, arrival, coming.gap.last, _gap_text(coming.gap))
+        skip_slot(tx, arrival, coming.gap.last, coming.gap.reason)
     for slot in coming.missed:
         skip_slot(tx, arrival, slot, "missed: nothing ran at that time")
     fired = 0
@@ -212,11 +212,6 @@ def settle_due(tx: Tx, state: TriggerState, coming: Due, arrival: Arrival, say: 
     if coming.newest is not None:
         settle_up_to(tx, arrival.expert, arrival.trigger, coming.newest)
     return fired
-
-
-def _gap_text(gap: MissedSlots) -> str:
-    count = f"{gap.count}{'' if gap.exact else ' or more'}"
-    return f"missed: {count} times from {iso(gap.first)} to {iso(gap.last)}, nothing ran"
 
 
 def _say(tx: Tx, settings: Settings, reminder: Reminder, slot: int) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice, takewhile
 from typing import Protocol
 
+from colleague.clock import iso
 from colleague.experts.bindings import CatchUp, CatchUpPolicy
 
 GRACE_MS = 30_000
@@ -36,6 +37,11 @@ class MissedSlots:
     last: int
     count: int
     exact: bool
+
+    @property
+    def reason(self) -> str:
+        count = f"{self.count}{'' if self.exact else ' or more'}"
+        return f"missed: {count} times from {iso(self.first)} to {iso(self.last)}, nothing ran"
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,22 @@ def due(cron: Recurrence, catch_up: CatchUp, last_slot_ms: int, now_ms: int) -> 
     missed = _newest(cron, last_slot_ms, until, MOST_LISTED)
     gap = _gap(cron, last_slot_ms, missed[0] - 1) if missed else None
     return Due((*caught_up, *on_time), tuple(missed), gap)
+
+
+def without_settled(cron: Recurrence, gap: MissedSlots, settled: Sequence[int]) -> MissedSlots | None:
+    """What is left of a gap without times that have a row of their own (the newest first), as a clock that
+    was ahead leaves them. None when that is all of it."""
+    known, last = set(settled), None
+    until = gap.last
+    for slot in (*settled, gap.first - 1):
+        if slots(cron, slot, until, 1):
+            [last] = _newest(cron, slot, until, 1)
+            break
+        until = slot - 1
+    if last is None:
+        return None
+    first = next(slot for slot in _after(cron, gap.first - 1) if slot not in known)
+    return MissedSlots(first, last, max(1, gap.count - len(known)), gap.exact)
 
 
 def _after(cron: Recurrence, after_ms: int) -> Iterator[int]:

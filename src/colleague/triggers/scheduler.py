@@ -20,6 +20,7 @@ from colleague.store.schedules import (
     fire_slot,
     lock_trigger,
     settle_up_to,
+    settled_within,
     skip_slot,
     unsettle_after,
 )
@@ -28,7 +29,7 @@ from colleague.store.worker import is_outside_trouble
 from colleague.triggers.agent_schedules import AgentSchedules
 from colleague.triggers.intake import arrival_of
 from colleague.triggers.registry import BoundTrigger, TriggerRegistry
-from colleague.triggers.schedule import GRACE_MS, Due, due, next_slot
+from colleague.triggers.schedule import GRACE_MS, Due, MissedSlots, due, next_slot, without_settled
 
 log = logging.getLogger(__name__)
 
@@ -141,6 +142,8 @@ class Scheduler:
         found = due(cron, _catch_up(bound_trigger), _since(bound_trigger, state.last_slot, tx.now), tx.now)
         if found.newest is None:
             return 0
+        if found.gap is not None:
+            self._tell_gap(tx, bound_trigger, cron, found.gap)
         begun = self._act_on(tx, bound_trigger, state, found)
         settle_up_to(tx, expert, trigger, max(found.newest, state.last_slot))
         return begun
@@ -156,13 +159,13 @@ class Scheduler:
         else:
             settle_up_to(tx, *bound_trigger.key, tx.now)
 
+    def _tell_gap(self, tx: Tx, bound_trigger: BoundTrigger, cron: Cron, found: MissedSlots) -> None:
+        settled = settled_within(tx, *bound_trigger.key, found.first, found.last)
+        gap = without_settled(cron, found, settled)
+        if gap is not None:
+            skip_slot(tx, self._arrival(bound_trigger, gap.last), gap.last, gap.reason, gap.first)
+
     def _act_on(self, tx: Tx, bound_trigger: BoundTrigger, state: TriggerState, found: Due) -> int:
-        if found.gap is not None:
-            count = f"{found.gap.count}{'' if found.gap.exact else ' or more'}"
-            reason = (
-                f"missed: {count} times from {_iso(found.gap.first)} to {_iso(found.gap.last)}, nothing ran"
-            )
-            skip_slot(tx, self._arrival(bound_trigger, found.gap.last), found.gap.last, reason)
         for slot in found.missed:
             skip_slot(tx, self._arrival(bound_trigger, slot), slot, "missed: nothing ran at that time")
         begun = 0

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from colleague.clock import SystemClock
+from colleague.clock import SystemClock, iso
 from colleague.store import sqlite as store_sqlite
 from colleague.store.retention import forget_old
 from colleague.store.schedules import trigger_states
@@ -253,6 +253,41 @@ class TestClock:
                     assert await office.tick() == 1
                     await office.work()
                 assert (await office.ran())[:3] == [began + HOUR * number for number in range(1, 4)]
+
+        asyncio.run(acts())
+
+    @pytest.mark.parametrize("seen_before", [False, True])
+    def test_missed_times_that_it_told_too_early_are_told_again(
+        self, desk: Desk, *, seen_before: bool
+    ) -> None:
+        """Off for three hours, and started by a clock that is three days ahead: one row stands for times that
+        had come and for times that had not."""
+
+        async def acts() -> None:
+            desk.employ(cron("* * * * *"), tick={"catch_up": {"policy": "once"}})
+            async with desk.open() as office:
+                began = await start(office)
+                if seen_before:
+                    desk.clock.move(seconds=60)
+                    await office.tick()
+            desk.clock.move(days=3)
+            async with desk.open() as office:
+                await office.tick()
+                ahead = await office.settled()
+            gap = next(became for _, became in ahead if became.startswith("missed: 4"))
+            desk.clock.move(days=-3, seconds=3 * 3600)
+            async with desk.open() as office:
+                await office.tick()
+                await office.tick()
+                settled = await office.settled()
+            now = desk.clock.now()
+            assert gap not in [became for _, became in settled]
+            [[end, told]] = [each for each in settled if " times from " in each[1]]
+            rows = [slot for slot, _ in settled if slot <= now]
+            first = began + (2 if seen_before else 1) * MINUTE
+            count = (end - first) // MINUTE + 1
+            assert told == f"missed: {count} times from {iso(first)} to {iso(end)}, nothing ran"
+            assert rows[-101:] == [now - MINUTE * number for number in range(100, -1, -1)]
 
         asyncio.run(acts())
 

@@ -25,6 +25,7 @@ from colleague.triggers.schedule import (
     due,
     next_slot,
     slots,
+    without_settled,
 )
 
 ZONES = ["UTC", "Europe/Berlin", "America/New_York", "America/Havana", "Australia/Sydney"]
@@ -287,3 +288,27 @@ class TestDue:
         expected = {"once": caught_up[-1:], "all": caught_up[-MOST_FIRED:], "skip": []}[name]
         assert list(found.fire) == expected + [slot for slot in every if slot >= now - GRACE_MS]
         assert found.newest == (every[-1] if every else None)
+
+
+@pytest.mark.parametrize(
+    ("settled", "left"),
+    [
+        ([], (1, 10, 10)),
+        ([3, 5], (1, 10, 8)),
+        ([1, 2, 9, 10], (3, 8, 6)),
+        ([2, 3, 4, 5, 6, 7, 8, 9, 10], (1, 1, 1)),
+        ([1, 2, 3, 4, 5, 6, 7, 8, 9], (10, 10, 1)),
+        ([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], None),
+    ],
+)
+def test_a_gap_without_times_of_their_own(settled: list[int], left: tuple[int, int, int] | None) -> None:
+    """Minutes after midnight."""
+    start = at("2026-01-01 00:00 +0000")
+    gap = MissedSlots(start + MINUTE, start + 10 * MINUTE, 10, exact=True)
+    newest_first = [start + minute * MINUTE for minute in sorted(settled, reverse=True)]
+    found = without_settled(parse_cron("* * * * *", "UTC"), gap, newest_first)
+    if left is None:
+        assert found is None
+    else:
+        first, last, count = left
+        assert found == MissedSlots(start + first * MINUTE, start + last * MINUTE, count, exact=True)
