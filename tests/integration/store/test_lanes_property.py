@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from typing import Any
 
 import pytest
@@ -11,9 +12,15 @@ import pytest
 from colleague.clock import MovableClock
 from colleague.store import approvals, journal, run
 from colleague.store import claims as work
+from colleague.store.accept import Arrival, accept
+from colleague.store.cancel import cancel
+from colleague.store.claims import take
+from colleague.store.lanes import free_next
+from colleague.store.run import get_run
 from colleague.store.sql import func, select
 from colleague.store.tables import events, runs
 from colleague.store.tx import Database, Tx
+from tests import finish
 from tests.integration.store.databases import Opener
 from tests.integration.store.world import World
 
@@ -96,5 +103,37 @@ class TestSeededBugs:
         """A finish and an accept that do not see each other leave a run that nobody frees."""
         if "sqlite" in os.environ["PYTEST_CURRENT_TEST"]:
             pytest.skip("SQLite has one writer, which is the lock")
-        monkeypatch.setattr(work, "fenced", lambda tx, hold, **_: run.fenced(tx, hold))
-        assert self.found(opener, "forgotten") or self.found(opener, "crash")
+        assert asyncio.run(self.is_freed(opener, monkeypatch, "held", seconds=0.5))
+        monkeypatch.setattr(finish, "fenced", lambda tx, hold, **_: run.fenced(tx, hold))
+        assert not asyncio.run(self.is_freed(opener, monkeypatch, "not held", seconds=60))
+
+    async def is_freed(
+        self, opener: Opener, monkeypatch: pytest.MonkeyPatch, lane: str, *, seconds: float
+    ) -> bool:
+        """Whether a run may start that comes when the one before it has looked for the next, and its end is
+        not committed yet."""
+        database: Database = opener(MovableClock())
+        looked, came = threading.Event(), threading.Event()
+
+        def look(tx: Tx, lane: str) -> str | None:
+            found = free_next(tx, lane)
+            looked.set()
+            came.wait(seconds)
+            return found
+
+        monkeypatch.setattr(work, "free_next", look)
+        first, second = (Arrival("clerk", "t", name, "{}", name, lane) for name in "ab")
+        await database.write(lambda tx: accept(tx, first))
+        taken = await database.write(lambda tx: take(tx, f"worker of {lane}", 0))
+        assert taken is not None
+        assert taken.run.lane == lane
+        ending = asyncio.create_task(database.write(lambda tx: finish.finish(tx, taken.hold, "completed")))
+        assert await asyncio.to_thread(looked.wait, 60)
+        coming = asyncio.create_task(database.write(lambda tx: accept(tx, second)))
+        coming.add_done_callback(lambda _: came.set())
+        await ending
+        run_id = str((await coming).run_id)
+        freed = await database.read(lambda tx: get_run(tx, run_id).ready)
+        await database.write(lambda tx: cancel(tx, run_id, "the end of the test"))
+        await database.close()
+        return bool(freed)
