@@ -199,7 +199,7 @@ def settle(tx: Tx, settings: Settings, reminder: Reminder) -> int:
 def settle_due(tx: Tx, state: TriggerState, coming: Due, arrival: Arrival, say: Callable[[int], str]) -> int:
     """Acts on times that have come; `say` returns the event of one. Returns how many were acted on."""
     if coming.gap is not None:
-        skip_slot(tx, arrival, coming.gap.last, coming.gap.reason)
+        skip_slot(tx, arrival, coming.gap.last, coming.gap.reason, coming.gap.first)
     for slot in coming.missed:
         skip_slot(tx, arrival, slot, "missed: nothing ran at that time")
     fired = 0

@@ -87,17 +87,13 @@ def due(cron: Recurrence, catch_up: CatchUp, last_slot_ms: int, now_ms: int) -> 
 def without_settled(cron: Recurrence, gap: MissedSlots, settled: Sequence[int]) -> MissedSlots | None:
     """What is left of a gap without times that have a row of their own (the newest first), as a clock that
     was ahead leaves them. None when that is all of it."""
-    known, last = set(settled), None
-    until = gap.last
+    known, until = set(settled), gap.last
     for slot in (*settled, gap.first - 1):
-        if slots(cron, slot, until, 1):
-            [last] = _newest(cron, slot, until, 1)
-            break
+        if newest := _newest(cron, slot, until, 1):
+            first = next(each for each in _after(cron, gap.first - 1) if each not in known)
+            return MissedSlots(first, newest[0], max(1, gap.count - len(known)), gap.exact)
         until = slot - 1
-    if last is None:
-        return None
-    first = next(slot for slot in _after(cron, gap.first - 1) if slot not in known)
-    return MissedSlots(first, last, max(1, gap.count - len(known)), gap.exact)
+    return None
 
 
 def _after(cron: Recurrence, after_ms: int) -> Iterator[int]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import Any
 
-from colleague.clock import STEP_MS, Clock
+from colleague.clock import STEP_MS, Clock, iso
 from colleague.config.settings import DEDUPE_WINDOW
 from colleague.duration import Duration
 from colleague.experts.bindings import CatchUp
@@ -181,7 +180,7 @@ class Scheduler:
         return begun
 
     def _arrival(self, bound_trigger: BoundTrigger, slot: int) -> Arrival:
-        payload: dict[str, Any] = {"scheduled_at": _iso(slot), "trigger": bound_trigger.trigger.name}
+        payload: dict[str, Any] = {"scheduled_at": iso(slot), "trigger": bound_trigger.trigger.name}
         return arrival_of(self.home, bound_trigger, payload, source="cron", dedupe_window=self.dedupe_window)
 
 
@@ -216,7 +215,3 @@ def _since(bound_trigger: BoundTrigger, last_slot: int, now: int) -> int:
     """Times before an expert was enabled are not missed. A later `enabled_at` than now was a wrong clock."""
     enabled_at = bound_trigger.expert.record.enabled_at
     return max(last_slot, enabled_at if enabled_at <= now else 0)
-
-
-def _iso(moment: int) -> str:
-    return datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="seconds")

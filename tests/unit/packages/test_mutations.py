@@ -430,4 +430,4 @@ def test_damage_gives_findings(chunk: int, bases: list[Path], tmp_path: Path) ->
             check_package(package)
         broken += bool(findings)
         shutil.rmtree(root)
-    assert broken > PER_CHUNK // 3, "the mutations hardly damage anything"
+    assert broken >= PER_CHUNK // 2, "the mutations hardly damage anything"
